@@ -155,7 +155,8 @@ def _has_changed(catalog: PaimonCatalog, table: Table) -> bool:
     # The parser of queries takes long to import, and few tables are due.
     from maintenance.sql.materialized.definition import DefiningQuery
     from maintenance.sql.materialized.plan import RefreshKind, plan_refresh
-    from maintenance.sql.session import DEFAULT_CATALOG, Session
+    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import DEFAULT_CATALOG
 
     try:
         query = DefiningQuery.of(Session(catalog.open(), None, "flink", makes_default=False), table, DEFAULT_CATALOG)

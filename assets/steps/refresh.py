@@ -10,7 +10,7 @@ from maintenance.sql.materialized.plan import RefreshRequest, plan_refresh
 from maintenance.sql.materialized.record import REFRESH as REFRESH_STEP
 from maintenance.sql.materialized.refresh import RefreshReport, carry_out, report_of
 from maintenance.sql.materialized.stored import apply_refresh, stored
-from maintenance.sql.session import DEFAULT_CATALOG
+from maintenance.sql.session_state import DEFAULT_CATALOG
 
 
 def _request(work: Work) -> RefreshRequest:

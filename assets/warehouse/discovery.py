@@ -117,7 +117,8 @@ def _with_lineage(known: TableConfig, table: Table, catalog: PaimonCatalog) -> T
     """A materialized table with what its query says of its sources; what tables.yaml says of one goes before."""
     # Few projects have materialized tables, and the parser of queries takes long to import.
     from maintenance.sql.materialized.lineage import lineage_or_none
-    from maintenance.sql.session import DEFAULT_CATALOG, Session
+    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import DEFAULT_CATALOG
 
     session = Session(catalog.open(), None, "flink", makes_default=False)
     found = lineage_or_none(session, table, DEFAULT_CATALOG)

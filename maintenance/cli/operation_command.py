@@ -12,10 +12,10 @@ from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
 from maintenance.cli.progress import shown_progress
 from maintenance.operations.plans.stored_plan import StoredPlan
-from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Parameter, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
+from maintenance.sql.session_state import SessionState
 
 _HINTS = {
     "partitions": "As a=1,b=2;a=2,b=3; may be repeated.",
@@ -79,7 +79,7 @@ def operation_command(name: str) -> click.Command:
     )
 
 
-def show_plan(target: Any, session: Session, command: str, plan: StoredPlan, *, only_id: bool) -> int:
+def show_plan(target: Any, session: SessionState, command: str, plan: StoredPlan, *, only_id: bool) -> int:
     """Keep a plan and print it, or its id alone. Returns: the exit code."""
     if not plan.groups:
         return NOTHING_TO_DO

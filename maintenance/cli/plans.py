@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
-from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan, kept_plan
 from maintenance.sql.procedures.procedure import Call, Planning
 from maintenance.sql.result import Result
+from maintenance.sql.session_state import SessionState
 
 _SHOWN = 1000
 
@@ -59,7 +59,7 @@ def rows_of(plan: StoredPlan) -> pa.Table:
     )
 
 
-def shown(target: Any, command: str, session: Session, plan: StoredPlan) -> None:
+def shown(target: Any, command: str, session: SessionState, plan: StoredPlan) -> None:
     """Print what a plan would do, and its id. Where plans cannot be kept, a warning says so in place of the id."""
     rows, is_table = rows_of(plan), target.output == "table"
     target.print_rows(rows.slice(0, _SHOWN) if is_table else rows)

@@ -17,7 +17,7 @@ from maintenance.sql.settings import READ_SETTINGS
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 CHANGE_ROWS = "change_rows"
 """The operation of these plans."""
@@ -30,14 +30,14 @@ class RowStatement(Protocol):
     @property
     def cursor(self) -> Cursor: ...
 
-    def target(self, session: "Session") -> Table: ...
+    def target(self, session: "SessionState") -> Table: ...
 
-    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+    def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         """Find the changes, and give them to the writer."""
         ...
 
 
-def statement_plan(session: "Session", table: Table, statement: RowStatement) -> StoredPlan:
+def statement_plan(session: "SessionState", table: Table, statement: RowStatement) -> StoredPlan:
     """What a statement would change now. Errors as of running it."""
     preview, base = ChangePreview(table), table.snapshots.latest_id()
     statement.carry_out(session, table, preview)
@@ -52,7 +52,7 @@ def statement_plan(session: "Session", table: Table, statement: RowStatement) ->
     return StoredPlan(CHANGE_ROWS, table.identifier, base, now, groups_of(preview), chosen)
 
 
-def apply_statement(session: "Session", plan: StoredPlan) -> RowChangeReport:
+def apply_statement(session: "SessionState", plan: StoredPlan) -> RowChangeReport:
     """Carry out the statement of a plan, by what evaluated it then.
 
     Raises: OutdatedPlanError: other rows would change now; OptionError: it needs a Spark session; as the statement.

@@ -23,7 +23,7 @@ from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 _ROW_CHANGES: Mapping[str, DryRunPlan[RowChangeReport]] = {plans.operation: plans for plans in (DELETE, UPDATE)}
 
@@ -46,18 +46,18 @@ def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:
     return FileIO.of(catalog.options), catalog.warehouse
 
 
-def keep_plan(session: "Session", plan: StoredPlan) -> str:
+def keep_plan(session: "SessionState", plan: StoredPlan) -> str:
     """Store a plan in the session's catalog. Returns: its id. Raises: as `place_of_plans`; errors of the store."""
     return plan.store(*place_of_plans(session.current()))
 
 
-def kept_plan(session: "Session", plan_id: str) -> StoredPlan:
+def kept_plan(session: "SessionState", plan_id: str) -> StoredPlan:
     """The plan of an id. Raises: NotFoundError, CorruptFileError; as `place_of_plans`."""
     return StoredPlan.load(*place_of_plans(session.current()), plan_id)
 
 
 def apply_plan(
-    session: "Session", plan: StoredPlan, *, into_bin: bool = False, progress: Progress | None = None
+    session: "SessionState", plan: StoredPlan, *, into_bin: bool = False, progress: Progress | None = None
 ) -> Result:
     """Do what a plan says and nothing else, whatever its operation.
 

@@ -1,40 +1,26 @@
-"""A session: where names are looked for, and what is set."""
+"""A session runs statements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from getpass import getuser
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from maintenance.catalog import Catalog, open_catalog
-from maintenance.errors import NotFoundError, OptionError, SchemaError, SqlError
-from maintenance.metastore.database import OWNER
-from maintenance.metastore.identifier import SYS
-from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor, Source, statements_of
-from maintenance.sql.dialects import Flink, PaimonSpark
-from maintenance.sql.names import TableName
-from maintenance.sql.place import in_sql, unknown
-from maintenance.sql.query.relations import Readable
+from maintenance.sql.place import in_sql
 from maintenance.sql.result import Result
-from maintenance.sql.settings import table_settings
+from maintenance.sql.session_state import SessionState
 from maintenance.sql.statements.grammar import parse
 from maintenance.sql.statements.queries import Select
 from maintenance.sql.statements.statement import Planned, Statement
-from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.operations.progress import Progress
 
 _MOST_PARSED, _LONGEST_PARSED = 100, 20_000
-DEFAULT_CATALOG, DEFAULT_DATABASE = "paimon", "default"
-_DIALECTS: Mapping[str, type[Flink | PaimonSpark]] = {"flink": Flink, "spark": PaimonSpark}
 
 
 @dataclass
-class Session:
+class Session(SessionState):
     """Runs statements one after the other; not for several threads.
 
     Args:
@@ -45,31 +31,7 @@ class Session:
         makes_default: whether the database `default` is made; a session that only looks makes nothing.
     """
 
-    catalog: Mapping[str, str] | Catalog
-    spark: "SparkSession | None" = None
-    dialect: Literal["flink", "spark"] = "spark"
-    makes_default: bool = True
-    catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
-    comments: dict[str, str] = field(init=False, default_factory=dict, repr=False)
-    settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
-    views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
     _parsed: dict[tuple[str, str], Select] = field(init=False, default_factory=dict, repr=False)
-    current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
-    current_database: str = field(init=False, default=DEFAULT_DATABASE)
-
-    def __post_init__(self) -> None:
-        if self.dialect not in _DIALECTS:
-            raise OptionError(f"dialect '{self.dialect}' is not known", "session", "Use 'flink' or 'spark'.")
-        opened = open_catalog(self.catalog) if isinstance(self.catalog, Mapping) else self.catalog
-        self.add_catalog(DEFAULT_CATALOG, opened)
-
-    def beside(self, dialect: Literal["flink", "spark"]) -> "Session":
-        """A session over the same catalogs, in which nothing is set. What it gets to know this one does not."""
-        other = Session(self.current(), self.spark, dialect, makes_default=False)
-        other.catalogs = dict(self.catalogs)
-        return other
-
-    # Running
 
     def sql(self, text: str) -> Result:
         """Run one statement; a semicolon may close it. Raises: SqlError."""
@@ -128,10 +90,6 @@ class Session:
             found = kept_plan(self, plan) if isinstance(plan, str) else plan
             return apply_plan(self, found, into_bin=into_bin, progress=progress)
 
-    @property
-    def sql_dialect(self) -> type[Flink | PaimonSpark]:
-        return _DIALECTS[self.dialect]
-
     def _source(self, text: str) -> Source:
         return Source(text, self.sql_dialect)
 
@@ -153,104 +111,3 @@ class Session:
     def _carried_out(self, statement: Statement) -> Result:
         with in_sql():
             return statement.run(self)
-
-    # Settings
-
-    def owned(self, options: Mapping[str, str]) -> dict[str, str]:
-        """Options of a new database or table. In Spark it belongs to the user of the operating system."""
-        if self.dialect != "spark" or OWNER in options:
-            return dict(options)
-        try:
-            return {OWNER: getuser(), **options}
-        except (KeyError, OSError):  # a container whose user has no name
-            return dict(options)
-
-    def read_options(self, path: tuple[str, ...]) -> dict[str, str]:
-        """The dynamic options that are set for a table: Flink's `paimon.catalog.database.table.key`, where `*` stands
-        for any name, and Spark's `spark.paimon.[catalog.database.table.]key`. The narrower one wins."""
-        return table_settings(self.settings, self.table_name(path))
-
-    # Names
-
-    def use(self, catalog: str, database: str | None) -> None:
-        """Go to a database; None = the catalog's default. Raises: SqlError: it does not exist."""
-        opened = self.catalog_of(catalog)
-        databases = opened.list_databases()
-        if database is not None and database not in (*databases, SYS):
-            problem, fix = unknown("database", database, databases)
-            raise SqlError(problem, f"catalog {catalog}", fix)
-        self.current_catalog, self.current_database = catalog, database or DEFAULT_DATABASE
-
-    def sql_view(self, path: tuple[str, ...]) -> View | None:
-        """A view of the session or of a catalog, None if neither has one of this name."""
-        name = self.table_name(path)
-        if name in self.views:
-            return self.views[name]
-        try:
-            return self.catalog_of(name.catalog).get_view(name.identifier)
-        except (NotFoundError, SchemaError):  # a name with a dollar is none of a view
-            return None
-
-    def is_temporary_view(self, path: tuple[str, ...]) -> bool:
-        return self.table_name(path) in self.views
-
-    def view_names(self, catalog: str, database: str) -> list[str]:
-        """The views of a database and of the session, sorted."""
-        own = {name.table for name in self.views if (name.catalog, name.database) == (catalog, database)}
-        return sorted(own | set(self.catalog_of(catalog).list_views(database)))
-
-    def add_catalog(self, name: str, catalog: Catalog, comment: str | None = None) -> None:
-        """Make a catalog known, with its database `default` if `makes_default` is set."""
-        if self.makes_default and DEFAULT_DATABASE not in catalog.list_databases():
-            catalog.create_database(DEFAULT_DATABASE, ignore_if_exists=True)
-        self.catalogs[name] = catalog
-        if comment is not None:
-            self.comments[name] = comment
-
-    def catalog_of(self, name: str) -> Catalog:
-        """Raises: SqlError: there is no such catalog."""
-        if name not in self.catalogs:
-            problem, fix = unknown("catalog", name, self.catalogs)
-            raise SqlError(problem, "session", fix)
-        return self.catalogs[name]
-
-    def current(self) -> Catalog:
-        return self.catalogs[self.current_catalog]
-
-    def database_name(self, path: tuple[str, ...]) -> tuple[str, str]:
-        """Catalog and database of a path. Raises: SqlError."""
-        if len(path) > 2:
-            raise SqlError(f"'{'.'.join(path)}' is not the name of a database", "session", "Write catalog.database.")
-        catalog, database = path if len(path) == 2 else (self.current_catalog, path[0])
-        self.catalog_of(catalog)
-        return catalog, database
-
-    def table_name(self, path: tuple[str, ...]) -> TableName:
-        """The full name of a path. Raises: SqlError."""
-        if len(path) > 3:
-            raise SqlError(f"'{'.'.join(path)}' is not the name of a table", "session", "Write catalog.database.table.")
-        here = (self.current_catalog, self.current_database)
-        catalog, database, table = (*here[: 3 - len(path)], *path)
-        self.catalog_of(catalog)
-        return TableName(catalog, database, table)
-
-    def view(self, path: tuple[str, ...]) -> Readable:
-        """What is read under a name: a table or a system table. Raises: NotFoundError, SqlError."""
-        name = self.table_name(path)
-        return self.catalog_of(name.catalog).get_table(name.identifier)
-
-    def is_table(self, path: tuple[str, ...]) -> bool:
-        """Whether a name is a table rather than a view of the session."""
-        return self.table_name(path) not in self.views and self.table_exists(path)
-
-    def table_exists(self, path: tuple[str, ...]) -> bool:
-        name = self.table_name(path)
-        catalog = self.catalog_of(name.catalog)
-        return name.database in catalog.list_databases() and name.table in catalog.list_tables(name.database)
-
-    def table(self, path: tuple[str, ...]) -> Table:
-        """A table that can be changed. Raises: NotFoundError; SqlError: it is a system table."""
-        table = self.view(path)
-        if not isinstance(table, Table):
-            raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
-        return table

@@ -2,21 +2,18 @@
 
 import datetime as dt
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan
 from maintenance.scan.split import Split
+from maintenance.table.handle import TableHandle
 from maintenance.write.context import wall_clock_millis
 from maintenance.write.key_index import KeyIndex
 
-if TYPE_CHECKING:
-    from maintenance.table.table import Table
 
-
-def key_index(table: "Table", snapshot: Snapshot | None) -> KeyIndex:
+def key_index(table: TableHandle, snapshot: Snapshot | None) -> KeyIndex:
     """The index, to be read from the files of the snapshot: level 0 too, where batch reads leave it out.
 
     With `cross-partition-upsert.index-ttl` files none of whose neighbours is younger are left out: their keys count as

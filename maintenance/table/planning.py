@@ -8,7 +8,6 @@ Source: metadata section 10.7, Java `FallbackReadFileStoreTable`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -26,10 +25,8 @@ from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
 from maintenance.scan.split import Split
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
+from maintenance.table.handle import TableHandle
 from maintenance.types.data_type import DataField
-
-if TYPE_CHECKING:
-    from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +47,27 @@ class ReadRequest:
     system: Sequence[DataField] = ()
     keep_retractions: bool = False
 
-    def of(self, seen: "Table") -> "ReadRequest":
+    def of(self, seen: TableHandle) -> "ReadRequest":
         """The request with its filter parsed over the columns of a table under the schema that is read."""
         return self if self.where is None else replace(self, predicate=filter_of(seen, self.where), where=None)
 
 
-def filter_of(seen: "Table", where: str) -> Predicate:
+def filter_of(seen: TableHandle, where: str) -> Predicate:
     """The filter of a SQL text. `seen`: the table under the schema to read it with. Raises: PredicateError."""
     return parse(where, (*seen.schema.fields, *tracked_fields(seen)))
 
 
-def tracked_fields(table: "Table") -> tuple[DataField, ...]:
+def tracked_fields(table: TableHandle) -> tuple[DataField, ...]:
     """The columns that a table whose rows are tracked has besides its own."""
     return (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
 
 
-def plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+def plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """Splits of a batch read, and how to read them. Planned again if what is read expires meanwhile."""
     return again_if_expired(lambda: _plan_read(table, request))
 
 
-def _plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+def _plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     sides = branches_of(table)
     if sides is not None:
         return _plan_two(*sides, request)
@@ -80,7 +77,7 @@ def _plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRea
     return plan, read
 
 
-def plan_state(table: "Table", snapshot: Snapshot) -> tuple[ScanPlan, SplitRead]:
+def plan_state(table: TableHandle, snapshot: Snapshot) -> tuple[ScanPlan, SplitRead]:
     """Plan a read of all rows of a snapshot under the table's newest schema, whatever the schema was then.
 
     It is for rows that are written again: blobs are read as descriptors.
@@ -90,7 +87,7 @@ def plan_state(table: "Table", snapshot: Snapshot) -> tuple[ScanPlan, SplitRead]
     return plan, replace(read, options=blobs_as_stored(read.options))
 
 
-def branches_of(table: "Table") -> tuple["Table", "Table"] | None:
+def branches_of(table: TableHandle) -> tuple[TableHandle, TableHandle] | None:
     """The table that comes first and the one that stands in, None if it reads no other branch. Raises: OptionError."""
     fallback, primary = _named(table.options, table.identifier)
     name = fallback or primary
@@ -102,7 +99,7 @@ def branches_of(table: "Table") -> tuple["Table", "Table"] | None:
     return (table, other) if fallback else (other, table)
 
 
-def check_branches(table: "Table", options: Mapping[str, str]) -> None:
+def check_branches(table: TableHandle, options: Mapping[str, str]) -> None:
     """Refuse options that name a branch which is not there. Raises: NotFoundError, OptionError."""
     name = "".join(_named(options, table.identifier))
     if name:
@@ -118,7 +115,7 @@ def _named(options: Mapping[str, str], table: str) -> tuple[str, str]:
     return fallback, primary
 
 
-def _options_of_other(table: "Table", other: "Table") -> dict[str, str]:
+def _options_of_other(table: TableHandle, other: TableHandle) -> dict[str, str]:
     """The dynamic options for the other branch: its snapshots have ids of their own, so it travels by time."""
     options = dict(table.dynamic_options)
     snapshot_id = table_options.SCAN_SNAPSHOT_ID.of(options)
@@ -128,13 +125,13 @@ def _options_of_other(table: "Table", other: "Table") -> dict[str, str]:
     return options
 
 
-def _target(table: "Table") -> tuple["Table", ScanTarget]:
+def _target(table: TableHandle) -> tuple[TableHandle, ScanTarget]:
     table_options.check_readable(table.options, table.identifier)
     return table.target()
 
 
 def _plan_one(
-    seen: "Table", target: ScanTarget, request: ReadRequest, left_out: frozenset[bytes] = frozenset()
+    seen: TableHandle, target: ScanTarget, request: ReadRequest, left_out: frozenset[bytes] = frozenset()
 ) -> tuple[ScanPlan, SplitRead]:
     """Plan a target. `seen`: the table under the schema to read it with; `left_out`: partitions not to read."""
     source = replace(seen.scan_source(), left_out=left_out)
@@ -162,7 +159,7 @@ def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None)
     return plan_scan(source, target.snapshot, predicate, target.files_since)
 
 
-def _plan_two(first: "Table", second: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+def _plan_two(first: TableHandle, second: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """The first table's partitions, and those of the second that the first lacks."""
     # One snapshot of the first both gives its rows and says which partitions it has.
     seen, target = _target(first)
@@ -181,7 +178,7 @@ def _plan_two(first: "Table", second: "Table", request: ReadRequest) -> tuple[Sc
     return both, replace(read, fallback=read_further)
 
 
-def _partitions(seen: "Table", target: ScanTarget, predicate: Predicate | None) -> frozenset[bytes]:
+def _partitions(seen: TableHandle, target: ScanTarget, predicate: Predicate | None) -> frozenset[bytes]:
     """The partitions that a read of the target sees, as far as the filter's conditions on their columns let it."""
     if not isinstance(target, FullState):
         raise UnsupportedError(
@@ -196,7 +193,7 @@ def _partitions(seen: "Table", target: ScanTarget, predicate: Predicate | None) 
     return frozenset(entry.partition for entry in entries)
 
 
-def _check_same_columns(table: "Table", other: "Table") -> None:
+def _check_same_columns(table: TableHandle, other: TableHandle) -> None:
     """Raises: SchemaError: the branches have other columns. Java compares the types alone, in order."""
     columns, others = (
         [(field.name, field.type.as_nullable()) for field in side.schema.fields] for side in (table, other)

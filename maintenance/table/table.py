@@ -1,55 +1,24 @@
 """A table: its schema and options at one moment, and reading and writing it without Spark."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.commit.iceberg.published import check_publishable
-from maintenance.commit.identity import (
-    ENGINE,
-    ENGINE_PROPERTY,
-    RUN_PROPERTY,
-    check_properties,
-)
-from maintenance.commit.lock import NO_LOCK, TableLock
-from maintenance.commit.record import FILES_ALONE, CatalogRecord
-from maintenance.commit.target import CommitTarget
-from maintenance.errors import NotFoundError, OptionError
-from maintenance.format.metadata.schema import TableSchema
-from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.variant.extension import shown
-from maintenance.fs.file_io import FileIO
-from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH, branch_root
-from maintenance.metadata.branches import Branches
-from maintenance.metadata.changelogs import Changelogs
-from maintenance.metadata.commit_records import CommitRecords
-from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import TablePaths
-from maintenance.metadata.schemas import Schemas
-from maintenance.metadata.snapshots import Snapshots
-from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
-from maintenance.options.callbacks import check_callbacks
-from maintenance.options.changes import may_change_option
-from maintenance.options.renames import renamed
 from maintenance.predicate.tree import Predicate
 from maintenance.read.split_read import SplitRead
-from maintenance.scan.history import History, history_of
-from maintenance.scan.plan import ScanPlan, ScanSource
-from maintenance.scan.startup import startup_of
-from maintenance.scan.target import FullState, ScanTarget
-from maintenance.scan.time_travel import scan_target
+from maintenance.scan.plan import ScanPlan
+from maintenance.table.handle import TableHandle
 from maintenance.table.planning import ReadRequest, filter_of, plan_read
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
 from maintenance.table.write_state import hash_files_of, state_of
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
-from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.state import WriteState
 
@@ -62,144 +31,8 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a catalog.
-
-    Attributes:
-        identifier: ``database.table``, with ``$branch_<name>`` for a branch.
-        location: path of the table's root.
-        dynamic_options: those of `copy`, on top of the schema's.
-        read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
-        run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
-        lock: the catalog's, under which snapshots are published.
-        record: what the catalog keeps of this table besides its files.
-    """
-
-    identifier: str
-    location: str
-    file_io: FileIO
-    schema: TableSchema
-    branch: str = "main"
-    dynamic_options: Mapping[str, str] = field(default_factory=dict)
-    read_optimized: bool = False
-    run: str | None = None
-    lock: TableLock = NO_LOCK
-    record: CatalogRecord = FILES_ALONE
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {**self.schema.options, **self.dynamic_options}
-
-    @property
-    def paths(self) -> TablePaths:
-        return TablePaths.of(self.location, self.schema, self.options, self.branch)
-
-    @property
-    def snapshots(self) -> Snapshots:
-        return Snapshots(self.file_io, self.paths)
-
-    @property
-    def schemas(self) -> Schemas:
-        return Schemas.of(self.file_io, self.paths)
-
-    @property
-    def tags(self) -> Tags:
-        return Tags(self.file_io, self.paths)
-
-    @property
-    def changelogs(self) -> Changelogs:
-        return Changelogs(self.file_io, self.paths)
-
-    @property
-    def consumers(self) -> Consumers:
-        return Consumers(self.file_io, self.paths)
-
-    @property
-    def commit_records(self) -> CommitRecords:
-        return CommitRecords(self.file_io, self.paths)
-
-    @property
-    def manifests(self) -> Manifests:
-        return Manifests(self.file_io, self.paths)
-
-    @property
-    def is_primary_key_table(self) -> bool:
-        return bool(self.schema.primary_keys)
-
-    def latest_snapshot(self) -> Snapshot | None:
-        return self.snapshots.latest()
-
-    def copy(self, options: Mapping[str, str]) -> Self:
-        """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
-        options = {key: str(value) for key, value in options.items()}
-        for key, value in options.items():
-            changes = value != self.options.get(key)
-            if changes and (key == "bucket" or not may_change_option(key, value, self.options, has_snapshot=True)):
-                raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
-        others = {key: value for key, value in options.items() if key != table_options.BRANCH.key}
-        table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self
-        return replace(table, dynamic_options={**self.dynamic_options, **others})
-
-    def on_branch(self, branch: str) -> Self:
-        """This table as it is on a branch, ``main`` among them. Raises: NotFoundError."""
-        if branch == self.branch:
-            return self
-        schema = Schemas(self.file_io, f"{branch_root(self.location, branch)}/schema").latest()
-        if schema is None:
-            names = ", ".join(Branches(self.file_io, self.paths).names())
-            raise NotFoundError(f"branch '{branch}' does not exist", self.identifier, f"There are: {names}.")
-        name = self.identifier.partition(f"${BRANCH_PREFIX}")[0]
-        name = name if branch == MAIN_BRANCH else f"{name}${BRANCH_PREFIX}{branch}"
-        return replace(self, identifier=name, schema=schema.without_place(), branch=branch)
-
-    # Reading
-
-    def target(self) -> tuple[Self, ScanTarget]:
-        """What the scan options ask for, and this table under the schema to read it with.
-
-        Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
-        """
-        target = scan_target(self.history(), startup_of(self.options))
-        if not isinstance(target, FullState) or not target.travelled or target.snapshot is None:
-            return self, target
-        return self.with_schema(target.snapshot.schema_id), target
-
-    def history(self) -> History:
-        """The snapshots and tags that reads can travel to."""
-        return history_of(self.identifier, self.snapshots, self.tags, self.options)
-
-    def with_schema(self, schema_id: int) -> Self:
-        """This table under an earlier schema, with the options of its own."""
-        if schema_id == self.schema.id:
-            return self
-        old = self.schemas.get(schema_id)
-        now = {field.id: field.name for field in self.schema.fields}
-        then = {now[field.id]: field.name for field in old.fields if field.id in now}
-        return replace(self, schema=replace(old, options=renamed(self.schema.options, then)))
-
-    def travelled(self) -> tuple[Self, Snapshot | None]:
-        """The snapshot that the options name, else the latest, and this table under that snapshot's schema."""
-        table, target = self.target()
-        if isinstance(target, FullState) and target.travelled:
-            return table, target.snapshot
-        return self, self.latest_snapshot()
-
-    def scan_source(self) -> ScanSource:
-        def load(ids: Iterable[int]) -> dict[int, TableSchema]:
-            return {i: self.schema if i == self.schema.id else self.schemas.get(i) for i in ids}
-
-        level = None
-        if self.read_optimized and self.is_primary_key_table:
-            level = table_options.num_levels(self.options) - 1
-        return ScanSource(self.identifier, self.manifests, self.schema, self.options, load, level)
-
-    def changelog_source(self) -> ScanSource:
-        """What has a changelog already, to be scanned: without the levels that a producer has not seen yet.
-
-        Source: data section 6.7, Java `AbstractDataTableScan`.
-        """
-        levels = {"lookup": 1, "full-compaction": table_options.num_levels(self.options) - 1}
-        return replace(self.scan_source(), level_from=levels.get(table_options.CHANGELOG_PRODUCER.of(self.options), 0))
+class Table(TableHandle):
+    """A table of a catalog, whose rows can be read. Fields as of `TableHandle`."""
 
     def plan(
         self,
@@ -264,29 +97,6 @@ class Table:
         return splits_to_spark(spark, plan.splits, read)
 
     # Writing
-
-    def write_context(self) -> WriteContext:
-        return WriteContext(self.identifier, self.file_io, self.paths, self.schema, self.options)
-
-    def commit_target(self) -> CommitTarget:
-        check_callbacks(self.options, self.identifier)
-        check_publishable(self.schema, self.options, self.paths.root, self.identifier)
-        properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
-        return CommitTarget(
-            self.identifier,
-            self.file_io,
-            self.paths,
-            self.schema,
-            self.options,
-            properties,
-            self.lock,
-            self.record,
-        )
-
-    def of_run(self, run: str) -> Self:
-        """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""
-        check_properties({RUN_PROPERTY: run})
-        return replace(self, run=run)
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""

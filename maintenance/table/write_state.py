@@ -1,21 +1,17 @@
 """What a writer must know of a table before it writes: sequence numbers, buckets, runs, and where keys are."""
 
-from typing import TYPE_CHECKING
-
 from maintenance.bucket.postpone import is_postponed
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.options import table as table_options
+from maintenance.table.handle import TableHandle
 from maintenance.table.key_index import key_index
 from maintenance.write.buckets import has_dynamic_buckets, moves_keys
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.state import WriteState
 
-if TYPE_CHECKING:
-    from maintenance.table.table import Table
 
-
-def state_of(table: "Table", snapshot: Snapshot | None, user: str) -> WriteState:
+def state_of(table: TableHandle, snapshot: Snapshot | None, user: str) -> WriteState:
     """The state of a snapshot, for rows that a user will commit; None = the table has no snapshot."""
     hash_files = hash_files_of(table, snapshot)
     index = key_index(table, snapshot) if moves_keys(table.write_context()) else None
@@ -39,7 +35,7 @@ def state_of(table: "Table", snapshot: Snapshot | None, user: str) -> WriteState
     return WriteState(last, hash_files, numbers, user, index, runs, snapshot=snapshot, created=created)
 
 
-def hash_files_of(table: "Table", snapshot: Snapshot | None) -> HashFiles | None:
+def hash_files_of(table: TableHandle, snapshot: Snapshot | None) -> HashFiles | None:
     """The HASH index files of a snapshot by (partition, bucket); None for a table without dynamic buckets."""
     if not has_dynamic_buckets(table.write_context()):
         return None

@@ -18,14 +18,14 @@ from maintenance.sql.query.run import prepared
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
 class DefiningQuery:
     """Attributes: `session`: knows the catalogs by the names that the query has for them; nothing is set in it."""
 
-    session: "Session"
+    session: "SessionState"
     definition: Definition
     source: Source
     tree: exp.Expr
@@ -39,7 +39,7 @@ class DefiningQuery:
         return prepared(self.session, tree, self.source)
 
     @classmethod
-    def of(cls, session: "Session", table: Table, catalog: str) -> Self:
+    def of(cls, session: "SessionState", table: Table, catalog: str) -> Self:
         """The query of a materialized table.
 
         Args: `session`: knows catalogs, and runs the query; `catalog`: that of the table, as the session calls it.

@@ -17,7 +17,7 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Lineage:
     sources: Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
-def lineage_of(session: "Session", table: Table, catalog: str) -> Lineage:
+def lineage_of(session: "SessionState", table: Table, catalog: str) -> Lineage:
     """The lineage of a materialized table. Columns are left out where the query is not understood.
 
     Args: `catalog`: that of the table, as the session calls it.
@@ -44,7 +44,7 @@ def lineage_of(session: "Session", table: Table, catalog: str) -> Lineage:
     return Lineage({name: {c: tuple(sorted(s)) for c, s in columns.items()} for name, columns in reached.items()})
 
 
-def lineage_or_none(session: "Session", table: Table, catalog: str) -> Lineage | None:
+def lineage_or_none(session: "SessionState", table: Table, catalog: str) -> Lineage | None:
     """The same; None where the query cannot be read, which a refresh reports."""
     try:
         return lineage_of(session, table, catalog)

@@ -27,7 +27,7 @@ from maintenance.table.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 Progress = Callable[[str], None]
 
@@ -59,7 +59,7 @@ class RefreshReport:
 
 
 def refresh_materialized_table(
-    session: "Session",
+    session: "SessionState",
     identifier: str,
     *,
     partition: Mapping[str, str] | None = None,

@@ -14,7 +14,7 @@ from maintenance.options.option import duration
 from maintenance.sql.result import Result
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
     from maintenance.table.table import Table
 
 Report = TypeVar("Report")
@@ -101,7 +101,7 @@ INTO_BIN = Parameter("into_bin", truth)
 class Call:
     """A procedure's arguments, read. `progress`: is called for each thing that happens."""
 
-    session: "Session"
+    session: "SessionState"
     values: Mapping[str, Any]
     progress: Progress | None = None
 

@@ -8,10 +8,10 @@ from maintenance.sql.cursor import Source
 from maintenance.sql.query.resolve import is_of_with
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
-def qualified_text(session: "Session", tree: exp.Expr, source: Source, span: tuple[int, int]) -> str:
+def qualified_text(session: "SessionState", tree: exp.Expr, source: Source, span: tuple[int, int]) -> str:
     """The text between two offsets, which `tree` was read from. Only names of tables change."""
     places: list[tuple[int, int, str]] = []
     for node in tree.find_all(exp.Table):

@@ -19,7 +19,7 @@ from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 _DEEPEST = 20
 _CASTABLE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "BOOLEAN")
@@ -41,7 +41,7 @@ class Resolved:
     is_wide: bool = False
 
 
-def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
+def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
     """Raises: SqlError: a table does not exist, or an option of it is wrong."""
     relations: dict[str, Relation] = {}
     tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
@@ -58,7 +58,7 @@ def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[s
 
 
 def _tables(
-    session: "Session",
+    session: "SessionState",
     tree: exp.Expr,
     source: Source,
     relations: dict[str, Relation],
@@ -85,7 +85,7 @@ def _tables(
             compute_columns(node, relation, source)
 
 
-def _name_current(session: "Session", tree: exp.Expr) -> None:
+def _name_current(session: "SessionState", tree: exp.Expr) -> None:
     """Put the session's catalog and database for the functions that ask for them."""
     for node in list(tree.find_all(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)):
         is_catalog = isinstance(node, exp.CurrentCatalog)
@@ -95,7 +95,7 @@ def _name_current(session: "Session", tree: exp.Expr) -> None:
         node.replace(name)
 
 
-def _newest_partitions(session: "Session", tree: exp.Expr) -> None:
+def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
     """``sys.max_pt('db.t')``: the largest value that the first partition column of a table has rows for.
 
     Source: Java `MaxPtFunction`. Raises: SqlError: the table has no partitions, or there are no rows.
@@ -116,7 +116,7 @@ def _newest_partitions(session: "Session", tree: exp.Expr) -> None:
 
 
 def _relation(
-    session: "Session", node: exp.Table, path: tuple[str, ...], source: Source, name: str, same: Relation | None
+    session: "SessionState", node: exp.Table, path: tuple[str, ...], source: Source, name: str, same: Relation | None
 ) -> Relation:
     """The relation of a node. `same`: one of the same table, which is not opened again."""
     options = {**session.read_options(path), **options_of(node, source, lambda time: _value(session, time, source))}
@@ -142,7 +142,7 @@ def _relation(
     return relation
 
 
-def _value(session: "Session", time: exp.Expr, source: Source) -> Any:
+def _value(session: "SessionState", time: exp.Expr, source: Source) -> Any:
     """What the session's engine makes of an expression without columns. Raises: SqlError."""
     from maintenance.sql.query.run import run_query
 
@@ -160,7 +160,9 @@ def _rename(node: exp.Table, name: str) -> None:
     node.set("catalog", None)
 
 
-def _expand(session: "Session", node: exp.Table, view: View, state: tuple[Source, dict[str, Relation], int]) -> None:
+def _expand(
+    session: "SessionState", node: exp.Table, view: View, state: tuple[Source, dict[str, Relation], int]
+) -> None:
     """Put the query of a view in its place."""
     source, relations, depth = state
     if depth > _DEEPEST:

@@ -55,7 +55,7 @@ from maintenance.table.table import Table
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 TARGET = "paimon_target"
 _ROW, _IN_SOURCE = "_paimon_row", "_paimon_in_source"
@@ -93,7 +93,7 @@ class RowChange:
 
 
 def change_rows(
-    session: "Session", table: Table, change: RowChange, writer: ChangeWriter | None = None
+    session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter | None = None
 ) -> RowChangeReport:
     """Carry out a statement in this process. Raises: SqlError; errors as of `operations.merge_into`.
 
@@ -121,7 +121,7 @@ def change_rows(
     return writer.as_records(table, rows.select([*table.schema.field_names, KIND]), report)
 
 
-def _in_files(session: "Session", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
+def _in_files(session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
     state = TargetState.of(table, None, whole_rows(table))
     old = state.rows()
     rows = _changed(session, table, _seen(table, old), change)
@@ -133,7 +133,7 @@ def _in_files(session: "Session", table: Table, change: RowChange, writer: Chang
     return writer.in_files(None, state, positions, written, _counted(report, rows))
 
 
-def _by_row_id(session: "Session", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
+def _by_row_id(session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
     """Write the columns that change alone."""
     state = TargetState.of(table, None, whole_rows(table))
     old = rows_with_ids(None, state)
@@ -170,7 +170,7 @@ def _counted(report: RowChangeReport, rows: pa.Table) -> RowChangeReport:
     return report.counted({action: rows_by_kind.get(kind, 0) for action, kind in _KINDS.items()})
 
 
-def _changed(session: "Session", table: Table, old: pa.Table, change: RowChange) -> pa.Table:
+def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowChange) -> pa.Table:
     """`KIND`, the number of the old row, and the table's columns, of each row that changes."""
     bound = {**change.bound, TARGET: old.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
     resolved = prepared(session, _query(table, change), change.source, bound)

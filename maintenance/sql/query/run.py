@@ -13,11 +13,11 @@ from maintenance.sql.query.shape import shaped
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 def run_query(
-    session: "Session",
+    session: "SessionState",
     tree: exp.Expr,
     cursor_or_source: Cursor | Source,
     fields: Sequence[DataField] | None = None,
@@ -40,7 +40,7 @@ def run_query(
 
 
 def prepared(
-    session: "Session", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table] | None = None
+    session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table] | None = None
 ) -> Resolved:
     """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
     resolved = resolve(session, tree.copy(), source, bound or {})

@@ -25,7 +25,7 @@ from maintenance.types.data_type import DataField
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 MODE = "execution.runtime-mode"
 CHECKPOINTS = ("execution.checkpointing.dir", "state.checkpoints.dir", "spark.sql.streaming.checkpointLocation")
@@ -54,7 +54,7 @@ def checkpoint_of(settings: Mapping[str, str], table: str, query: str) -> str | 
 
 
 def run_stream(
-    session: "Session",
+    session: "SessionState",
     spark: "SparkSession",
     resolved: Resolved,
     table: Table,

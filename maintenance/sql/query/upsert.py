@@ -18,18 +18,18 @@ from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 _OLD, _NEW, _PLACE = "paimon_old", "paimon_inserted", "paimon_place"
 
 
-def has_upserts(session: "Session", table: Table) -> bool:
+def has_upserts(session: "SessionState", table: Table) -> bool:
     """Whether an INSERT INTO the table is a MERGE."""
     is_keyed = table_options.UPSERT_KEY.of(table.options) and not table.is_primary_key_table
     return bool(is_keyed) and session.dialect == "spark"
 
 
-def upsert(session: "Session", table: Table, rows: pa.Table, source: Source) -> None:
+def upsert(session: "SessionState", table: Table, rows: pa.Table, source: Source) -> None:
     """Merge rows. Raises: DataError: without `sequence.field`, several of them replace one row of the table."""
     keys = table_options.UPSERT_KEY.of(table.options)
     sequence = table_options.SEQUENCE_FIELD.of(table.options)

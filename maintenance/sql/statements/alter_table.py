@@ -32,7 +32,7 @@ from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class AlterTable:
     changes: tuple[SchemaChange, ...]
     if_exists: bool = False
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if self.if_exists and not session.table_exists(self.path):
             return Result()
         session.table(self.path)
@@ -58,7 +58,7 @@ class RenameTable:
     new: tuple[str, ...]
     if_exists: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         old = session.table_name(self.path)
         new = session.table_name(self.new if len(self.new) > 1 else (old.catalog, old.database, *self.new))
         if old.catalog != new.catalog:
@@ -73,7 +73,7 @@ class DropPartitions:
     specs: tuple[Mapping[str, str], ...]
     if_exists: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         specs = [folder_spec(table, spec) for spec in self.specs]
         drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
@@ -88,7 +88,7 @@ class AddPartitions:
     specs: tuple[Mapping[str, str], ...]
     if_not_exists: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         view = session.view(self.path)
         name = session.table_name(self.path)
         catalog = session.catalog_of(name.catalog)
@@ -110,7 +110,7 @@ class RepairTable:
 
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         session.view(self.path)
         name = session.table_name(self.path)
         session.catalog_of(name.catalog).repair_table(name.identifier)

@@ -10,7 +10,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Analyze:
     path: tuple[str, ...]
     columns: tuple[str, ...] | None = ()
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         analyze_table(session.table(self.path), columns=self.columns, all_columns=self.columns is None)
         return Result()
 

@@ -16,7 +16,7 @@ from maintenance.sql.statements.statement import Parse
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.sql.procedures.procedure import Call, Procedure
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class CallProcedure:
     arguments: tuple[Argument, ...]
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         procedure, call = self._read(session)
         return procedure.run(call)
 
-    def plan(self, session: "Session") -> "StoredPlan":
+    def plan(self, session: "SessionState") -> "StoredPlan":
         procedure, call = self._read(session)
         plan = None if procedure.planning is None else procedure.planning.make(call)
         if plan is None:
@@ -51,7 +51,7 @@ class CallProcedure:
         options = call.get("options")
         return replace(plan, table_options=dict(options)) if options else plan
 
-    def _read(self, session: "Session") -> "tuple[Procedure, Call]":
+    def _read(self, session: "SessionState") -> "tuple[Procedure, Call]":
         # The operations take long to import, and most statements need none of them.
         from maintenance.sql.procedures.procedure import Call
         from maintenance.sql.procedures.refused import REFUSED

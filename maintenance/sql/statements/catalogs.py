@@ -12,7 +12,7 @@ from maintenance.sql.statements.describe import quoted
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class CreateCatalog:
     if_not_exists: bool
     comment: str | None = None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if self.name in session.catalogs:
             if self.if_not_exists:
                 return Result()
@@ -40,7 +40,7 @@ class DropCatalog:
     name: str
     if_exists: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if self.if_exists and self.name not in session.catalogs:
             return Result()
         session.catalog_of(self.name)
@@ -55,7 +55,7 @@ class DropCatalog:
 class UseCatalog:
     name: str
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         session.use(self.name, None)
         return Result()
 
@@ -64,14 +64,14 @@ class UseCatalog:
 class UseDatabase:
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if len(self.path) == 1 and self.path[0] in session.catalogs and not self._is_database(session):
             session.use(self.path[0], None)
         else:
             session.use(*session.database_name(self.path))
         return Result()
 
-    def _is_database(self, session: "Session") -> bool:
+    def _is_database(self, session: "SessionState") -> bool:
         return self.path[0] in session.current().list_databases()
 
 
@@ -81,7 +81,7 @@ class ShowCreateCatalog:
 
     name: str
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         lines = [f"CREATE CATALOG {quoted(self.name)}"]
         options = _shown_options(session, self.name)
         comment = session.comments.get(self.name)
@@ -99,7 +99,7 @@ class DescribeCatalog:
     name: str
     extended: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         options = _shown_options(session, self.name)
         rows = [("name", self.name), ("type", options.pop("type")), ("comment", session.comments.get(self.name))]
         if self.extended:
@@ -122,7 +122,7 @@ _SECRET = (
 )
 
 
-def _shown_options(session: "Session", name: str) -> dict[str, str]:
+def _shown_options(session: "SessionState", name: str) -> dict[str, str]:
     """The options of a catalog, sorted. Raises: SqlError: there is no such catalog."""
     options = {"type": "paimon", **session.catalog_of(name).options}
     is_secret = {key: any(part in key.lower() for part in _SECRET) for key in options}

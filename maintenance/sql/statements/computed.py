@@ -32,7 +32,7 @@ from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 _NEW = "paimon_new_table"
 
@@ -89,7 +89,7 @@ class AlterBeside:
     drops_watermark: bool = False
     must_have: bool = False
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table, name = session.table(self.path), session.table_name(self.path)
         has_one = watermark(table.schema.options) is not None
         if (self.drops_watermark or self.must_have) and not has_one:

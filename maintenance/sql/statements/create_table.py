@@ -20,7 +20,7 @@ from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 # What LIKE copies; no table has anything of the last three.
@@ -61,7 +61,7 @@ class CreateTable:
     replaces: bool = False
     must_exist: bool = False
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         catalog = session.catalog_of(name.catalog)
         exists = name.database in catalog.list_databases() and name.table in catalog.list_tables(name.database)
@@ -100,7 +100,7 @@ class CreateTable:
             catalog.drop_table(identifier)
             catalog.create_table(identifier, schema)
 
-    def _schema(self, session: "Session", fields: list[DataField]) -> Schema:
+    def _schema(self, session: "SessionState", fields: list[DataField]) -> Schema:
         """The schema to create; that of LIKE's table comes first."""
         made, options = self.definition, self._options(session, fields)
         keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
@@ -115,7 +115,7 @@ class CreateTable:
             made.comment or like.comment,
         )
 
-    def _options(self, session: "Session", fields: Sequence[DataField]) -> dict[str, str]:
+    def _options(self, session: "SessionState", fields: Sequence[DataField]) -> dict[str, str]:
         """The options to store, which keep computed columns and the watermark as well."""
         made = self.definition
         if not made.computed and made.watermark is None:

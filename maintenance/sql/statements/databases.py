@@ -12,7 +12,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class CreateDatabase:
     if_not_exists: bool
     options: Mapping[str, str]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         catalog, name = session.database_name(self.path)
         session.catalog_of(catalog).create_database(name, self.if_not_exists, session.owned(self.options))
         return Result()
@@ -33,7 +33,7 @@ class DropDatabase:
     if_exists: bool
     cascade: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         catalog, name = session.database_name(self.path)
         opened = session.catalog_of(catalog)
         if name not in opened.list_databases() and not self.if_exists:
@@ -51,7 +51,7 @@ class AlterDatabase:
     options: Mapping[str, str] = field(default_factory=dict)
     removed: Sequence[str] = ()
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         catalog, name = session.database_name(self.path)
         opened = session.catalog_of(catalog)
         if name not in opened.list_databases():

@@ -31,7 +31,7 @@ from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 _OF_DATABASES = {"comment": "Comment", LOCATION: "Location", OWNER: "Owner"}
@@ -50,7 +50,7 @@ class Describe:
     is_spark: bool
     extended: bool = False
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         sql_view = None if "$" in self.path[-1] or session.is_table(self.path) else session.sql_view(self.path)
         if sql_view is not None and self.is_spark:
             return Result.of_texts(("col_name", "data_type", "comment"), self._of_view(session, sql_view))
@@ -90,7 +90,7 @@ class Describe:
             rows.append(dict(zip(_FLINK_HEADS.names, (*row[:5], shown, row[5]), strict=True)))
         return pa.Table.from_pylist(rows, _FLINK_HEADS)
 
-    def _of_view(self, session: "Session", view: View) -> list[tuple[str | None, ...]]:
+    def _of_view(self, session: "SessionState", view: View) -> list[tuple[str | None, ...]]:
         """As Paimon's extension of Spark shows a view: with Paimon's types."""
         columns = view.columns()
         rows: list[tuple[str | None, ...]] = [(f.name, str(f.type), f.description) for f in columns]
@@ -117,7 +117,7 @@ class DescribeDatabase:
     is_spark: bool
     extended: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         catalog_name, name = session.database_name(self.path)
         catalog = session.catalog_of(catalog_name)
         database = catalog.get_database(name)
@@ -139,7 +139,7 @@ class ShowCreateTable:
     path: tuple[str, ...]
     is_spark: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         view = session.sql_view(self.path) if self.is_spark and not session.is_table(self.path) else None
         if view is not None:
@@ -162,7 +162,7 @@ class ShowCreateMaterializedTable:
 
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name, table = session.table_name(self.path), session.table(self.path)
         text = _materialized_statement(table, ".".join(map(quoted, (name.catalog, name.database, name.table))))
         return Result.of_texts(("result",), [(text,)])
@@ -175,7 +175,7 @@ class ShowOptions:
     path: tuple[str, ...]
     key: str | None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         options = session.table(self.path).schema.options
         rows = sorted((key, value) for key, value in options.items() if self.key in (None, key))
         return Result.of_texts(("key", "value"), rows)
@@ -255,7 +255,7 @@ def _computed(column: ComputedColumn) -> str:
     return f"{quoted(column.name)} AS {column.text}{comment}"
 
 
-def _creatable(session: "Session", path: tuple[str, ...]) -> Table | ObjectTable:
+def _creatable(session: "SessionState", path: tuple[str, ...]) -> Table | ObjectTable:
     """A table that a statement of Spark's can create. Raises: NotFoundError, SqlError."""
     view = session.view(path)
     return view if isinstance(view, ObjectTable) else session.table(path)
@@ -320,7 +320,7 @@ class ShowColumns:
 
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         names = Describe(self.path, is_spark=False).run(session).rows.column(0).to_pylist()
         return Result.of_texts(("col_name",), [(name,) for name in names])
 

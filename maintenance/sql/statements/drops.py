@@ -16,7 +16,7 @@ from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class DropTable:
     if_exists: bool
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         catalog = session.catalog_of(name.catalog)
         databases = catalog.list_databases()
@@ -46,7 +46,7 @@ class DropTable:
         catalog.drop_table(name.identifier, self.if_exists)
         return Result()
 
-    def _is_materialized(self, session: "Session") -> bool:
+    def _is_materialized(self, session: "SessionState") -> bool:
         """For Flink's DROP TABLE there is no such table. One that cannot be opened is dropped all the same."""
         try:
             table = session.view(self.path)
@@ -60,7 +60,7 @@ class Truncate:
     path: tuple[str, ...]
     partition: Mapping[str, str] | None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         assert isinstance(table, CatalogTable)
         table.truncate(None if self.partition is None else [folder_spec(table, self.partition)])

@@ -24,7 +24,7 @@ from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Insert:
     query: exp.Expr
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path).copy({**session.read_options(self.path), **self.options})
         assert isinstance(table, CatalogTable)
         fixed = {name: value for name, value in self.partition.items() if value is not None}
@@ -64,7 +64,7 @@ class Insert:
 
     def _stream(
         self,
-        session: "Session",
+        session: "SessionState",
         table: Table,
         columns: tuple[Sequence[DataField], Mapping[str, str]],
         checkpoint: str,
@@ -83,7 +83,7 @@ class Insert:
         run_stream(session, session.spark, resolved, table, columns, checkpoint)
 
     @staticmethod
-    def _dynamic(session: "Session") -> bool | None:
+    def _dynamic(session: "SessionState") -> bool | None:
         """Whether only partitions that get rows are replaced: in Spark a setting, in Flink an option of the table."""
         if session.dialect == "flink":
             return None

@@ -47,7 +47,7 @@ from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 _TEXTS = ("CHAR", "VARCHAR", "STRING")
 
@@ -60,7 +60,7 @@ class Query:
     span: tuple[int, int]
     cursor: Cursor
 
-    def text(self, session: "Session") -> str:
+    def text(self, session: "SessionState") -> str:
         """As it is stored, with every table under its full name. Raises: SqlError: it reads a view of the session."""
         for node in self.tree.find_all(exp.Table):
             path = tuple(part.name for part in node.parts)
@@ -70,14 +70,14 @@ class Query:
                 raise self.cursor.error(f"'{node.name}' is a temporary view of this session", fix, token=token)
         return qualified_text(session, self.tree, self.cursor.source, self.span)
 
-    def fields(self, session: "Session") -> list[DataField]:
+    def fields(self, session: "SessionState") -> list[DataField]:
         """The columns that it gives. Raises: SqlError: it does not fit what there is."""
         alias = exp.TableAlias(this=exp.to_identifier("definition"))
         empty = exp.select("*").from_(exp.Subquery(this=self.tree.copy(), alias=alias)).limit(0)
         schema = run_query(session, empty, self.cursor).schema
         return [DataField(number, f.name, data_type_of_arrow(f.type)) for number, f in enumerate(schema)]
 
-    def stored(self, session: "Session") -> dict[str, str]:
+    def stored(self, session: "SessionState") -> dict[str, str]:
         """The options that it is kept in."""
         dialect = {} if session.dialect == "flink" else {MATERIALIZED_TABLE_DIALECT.key: session.dialect}
         return {QUERY: self.text(session), **dialect}
@@ -97,7 +97,7 @@ class CreateMaterializedTable:
     mode: RefreshMode | None
     query: Query
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if self.if_not_exists and session.table_exists(self.path):
             return Result()
         name = session.table_name(self.path)
@@ -117,7 +117,7 @@ class CreateMaterializedTable:
             raise
         return Result()
 
-    def _definition(self, session: "Session") -> dict[str, str]:
+    def _definition(self, session: "SessionState") -> dict[str, str]:
         """Raises: SqlError: Flink could not schedule it."""
         freshness = self.freshness or DEFAULT_FRESHNESS[self.mode or RefreshMode.CONTINUOUS]
         mode = self.mode or freshness.mode(THRESHOLD.of(session.settings))
@@ -162,7 +162,7 @@ class Refresh:
     path: tuple[str, ...]
     partition: Mapping[str, str] | None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         identifier = f"{name.catalog}.{name.identifier}"
         refresh_materialized_table(session, identifier, partition=self.partition, full=self.partition is None)
@@ -174,7 +174,7 @@ class ChangeStatus:
     path: tuple[str, ...]
     resumes: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         catalog = session.catalog_of(session.table_name(self.path).catalog)
         (resume if self.resumes else suspend)(catalog, session.table(self.path))
         return Result()
@@ -187,7 +187,7 @@ class ChangeQuery:
     path: tuple[str, ...]
     query: Query
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         Definition.of(table.options, f"table {table.identifier}")
         old, new = table.schema.fields, self.query.fields(session)
@@ -219,7 +219,7 @@ class DropMaterializedTable:
     if_exists: bool
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         found = session.view(self.path) if session.table_exists(self.path) else None
         if isinstance(found, Table) and is_materialized(found.options):

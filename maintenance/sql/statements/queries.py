@@ -12,7 +12,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Select:
     tree: exp.Expr
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         return Result(run_query(session, self.tree, self.cursor))
 
 
@@ -31,7 +31,7 @@ class Explain:
     tree: exp.Expr
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         resolved = prepared(session, self.tree, self.cursor.source)
         lines = []
         for relation in resolved.relations.values():

@@ -27,7 +27,7 @@ from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Delete:
     where: exp.Expr | None
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table, where = session.table(self.path), self._condition()
         if self._is_simple(session, table, where):
             delete(session.spark, table, where)
@@ -45,7 +45,7 @@ class Delete:
             self.carry_out(session, table, ChangeWriter())
         return Result()
 
-    def plan(self, session: "Session") -> "StoredPlan":
+    def plan(self, session: "SessionState") -> "StoredPlan":
         table, where = session.table(self.path), self._condition()
         if self._is_simple(session, table, where):
             from maintenance.operations.plans.row_change_plans import DELETE
@@ -53,10 +53,10 @@ class Delete:
             return DELETE.plan(table, where=where, spark=session.spark)
         return _plan(session, table, self)
 
-    def target(self, session: "Session") -> Table:
+    def target(self, session: "SessionState") -> Table:
         return session.table(self.path)
 
-    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+    def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         clause = RowClause("matched", "delete", condition=self.where)
         return change_rows(session, table, RowChange("delete", self.alias, [clause], self.cursor.source), writer)
 
@@ -64,7 +64,7 @@ class Delete:
         return None if self.where is None else plain_text(self.where, (self.alias, self.path[-1]))
 
     @staticmethod
-    def _is_simple(session: "Session", table: Table, where: str | None) -> bool:
+    def _is_simple(session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
         return session.spark is not None or where is None or _is_filter(where, table)
 
@@ -77,7 +77,7 @@ class Update:
     where: exp.Expr | None
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = self.target(session)
         texts, where = self._texts()
         if self._is_simple(session, table, texts, where):
@@ -86,7 +86,7 @@ class Update:
             self.carry_out(session, table, ChangeWriter())
         return Result()
 
-    def plan(self, session: "Session") -> "StoredPlan":
+    def plan(self, session: "SessionState") -> "StoredPlan":
         table = self.target(session)
         texts, where = self._texts()
         if self._is_simple(session, table, texts, where):
@@ -95,12 +95,12 @@ class Update:
             return UPDATE.plan(table, assignments=texts, where=where, spark=session.spark)
         return _plan(session, table, self)
 
-    def target(self, session: "Session") -> Table:
+    def target(self, session: "SessionState") -> Table:
         table = session.table(self.path)
         check_columns(self.cursor, table, self.assignments)
         return table
 
-    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+    def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         # This refuses columns of the primary key.
         resolved(table, dict.fromkeys(self.assignments, "NULL"), in_process=True)
         clause = RowClause("matched", "update", self.assignments, self.where)
@@ -113,7 +113,7 @@ class Update:
         return texts, None if self.where is None else plain_text(self.where, names)
 
     @staticmethod
-    def _is_simple(session: "Session", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
+    def _is_simple(session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
         if session.spark is not None:
             return True
@@ -129,17 +129,17 @@ class Merge:
     tree: exp.Merge
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         self.carry_out(session, self.target(session), ChangeWriter())
         return Result()
 
-    def plan(self, session: "Session") -> "StoredPlan":
+    def plan(self, session: "SessionState") -> "StoredPlan":
         return _plan(session, self.target(session), self)
 
-    def target(self, session: "Session") -> Table:
+    def target(self, session: "SessionState") -> Table:
         return session.table(tuple(part.name for part in self.tree.this.parts))
 
-    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+    def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         target, using, on = self.tree.this, self.tree.args["using"], self.tree.args["on"]
         whens = self.tree.args["whens"].expressions
         clauses = [_clause(self.cursor, when, table, using.alias_or_name) for when in whens]
@@ -162,7 +162,7 @@ class Merge:
         return merged_by(writer, session.spark, table, frame, _aliased(on, aliases), spoken)
 
 
-def _plan(session: "Session", table: Table, statement: Delete | Update | Merge) -> "StoredPlan":
+def _plan(session: "SessionState", table: Table, statement: Delete | Update | Merge) -> "StoredPlan":
     # Plans know all operations, which take long to import.
     from maintenance.sql.planned_rows import statement_plan
 

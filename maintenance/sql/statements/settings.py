@@ -11,7 +11,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Set:
     key: str | None
     value: str | None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if self.key is not None and self.value is not None:
             session.settings[self.key] = self.value
             return Result()
@@ -35,7 +35,7 @@ class Reset:
 
     key: str | None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if self.key is None:
             session.settings.clear()
         else:

@@ -16,7 +16,7 @@ from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 Kind = Literal["CATALOGS", "DATABASES", "TABLES", "VIEWS", "MATERIALIZED TABLES"]
 _HEADS: Mapping[Kind, str] = {
@@ -44,7 +44,7 @@ class Show:
     is_spark: bool
     others: bool = False
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         names = [name for name in self._names(session) if self._is_shown(name)]
         if self.is_spark and self.kind in ("TABLES", "VIEWS"):
             database = self.path[-1] if self.path else session.current_database
@@ -64,7 +64,7 @@ class Show:
     def _is_shown(self, name: str) -> bool:
         return self.like is None or fits(self.like, name, is_spark=self.is_spark) != self.others
 
-    def _names(self, session: "Session") -> list[str]:
+    def _names(self, session: "SessionState") -> list[str]:
         if self.kind == "CATALOGS":
             return sorted(session.catalogs)
         if self.kind == "DATABASES":
@@ -78,7 +78,7 @@ class Show:
         return sorted([*session.catalog_of(path[0]).list_tables(path[1])])
 
 
-def _materialized(session: "Session", catalog: str, database: str) -> list[str]:
+def _materialized(session: "SessionState", catalog: str, database: str) -> list[str]:
     names = sorted(session.catalog_of(catalog).list_tables(database))
     views = ((name, session.view((catalog, database, name))) for name in names)
     return [name for name, view in views if isinstance(view, Table) and is_materialized(view.options)]
@@ -88,7 +88,7 @@ def _materialized(session: "Session", catalog: str, database: str) -> list[str]:
 class ShowCurrent:
     database: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         head = "current database name" if self.database else "current catalog name"
         return Result.of_texts((head,), [(session.current_database if self.database else session.current_catalog,)])
 
@@ -101,13 +101,13 @@ class ShowFunctions:
     like: str | None
     is_spark: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         names = [
             name for name in self._names(session) if self.like is None or fits(self.like, name, is_spark=self.is_spark)
         ]
         return Result.of_texts(("function" if self.is_spark else "function name",), [(name,) for name in names])
 
-    def _names(self, session: "Session") -> list[str]:
+    def _names(self, session: "SessionState") -> list[str]:
         if self.users:
             return []
         if session.spark is not None:
@@ -133,7 +133,7 @@ class RefreshTable:
 
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         session.view(self.path)
         return Result()
 
@@ -146,7 +146,7 @@ class ShowPartitions:
     spec: Mapping[str, str | None]
     is_spark: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         snapshot = table.latest_snapshot()
         entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
@@ -164,7 +164,7 @@ def _partitions(cursor: Cursor) -> ShowPartitions:
 
 @dataclass(frozen=True, slots=True)
 class ShowNamespace:
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         return Result.of_texts(("catalog", "namespace"), [(session.current_catalog, session.current_database)])
 
 
@@ -174,7 +174,7 @@ class ShowProcedures:
 
     is_spark: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         if not self.is_spark:
             return Result.of_texts(("procedure name",), [(f"sys.{name}",) for name in sorted(PROCEDURES)])
         rows = [(session.current_catalog, "sys", "sys", name) for name in sorted(PROCEDURES)]

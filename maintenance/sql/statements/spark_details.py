@@ -28,7 +28,7 @@ from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 Row = tuple[str | None, ...]
 _HEADS = ("col_name", "data_type", "comment")
@@ -83,7 +83,7 @@ class DescribeColumn:
     column: tuple[str, ...]
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         fields = session.table(self.path).schema.fields
         name = ".".join(self.column)
         field = next((f for f in fields if f.name == name), None)
@@ -104,7 +104,7 @@ class DescribePartition:
     spec: Mapping[str, str | None]
     extended: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         partition = partition_of(session, table, self.path, self.spec)
         rows = column_rows(table.schema.fields, table.schema.partition_keys)
@@ -128,7 +128,7 @@ class ShowTableExtended:
     pattern: str
     spec: Mapping[str, str | None] | None
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         here = (session.current_catalog, session.current_database)
         catalog, database = session.database_name(self.path) if self.path else here
         names = session.catalog_of(catalog).list_tables(database)
@@ -144,7 +144,7 @@ class ShowTableExtended:
             pa.table({head: arrays[head] for head in ("namespace", "tableName", "isTemporary", "information")})
         )
 
-    def _text(self, session: "Session", path: tuple[str, str, str]) -> str:
+    def _text(self, session: "SessionState", path: tuple[str, str, str]) -> str:
         table = session.view(path)
         assert isinstance(table, Detailed)
         if self.spec is not None:
@@ -159,7 +159,7 @@ class ShowTableExtended:
 
 
 def partition_of(
-    session: "Session", table: Table, path: tuple[str, ...], written: Mapping[str, str | None]
+    session: "SessionState", table: Table, path: tuple[str, ...], written: Mapping[str, str | None]
 ) -> Partition:
     """The partition that a statement names. Raises: SqlError: not by all columns; NotFoundError."""
     keys = table.schema.partition_keys

@@ -8,20 +8,20 @@ from maintenance.sql.result import Result
 
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 class Statement(Protocol):
     """A parsed statement."""
 
-    def run(self, session: "Session", /) -> Result: ...
+    def run(self, session: "SessionState", /) -> Result: ...
 
 
 @runtime_checkable
 class Planned(Protocol):
     """A statement that can say what it would do, as a plan to be kept."""
 
-    def plan(self, session: "Session", /) -> "StoredPlan": ...
+    def plan(self, session: "SessionState", /) -> "StoredPlan": ...
 
 
 Parse = Callable[[Cursor], Statement]

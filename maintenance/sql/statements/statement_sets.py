@@ -14,14 +14,14 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse, Statement
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
 class StatementSet:
     statements: Sequence[Statement]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         for statement in self.statements:
             statement.run(session)
         return Result()
@@ -31,7 +31,7 @@ class StatementSet:
 class Exit:
     """Ends a script."""
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         return Result()
 
 

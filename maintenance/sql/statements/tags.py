@@ -12,7 +12,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse, Statement
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 _UNITS = {"DAYS": "days", "HOURS": "hours", "MINUTES": "minutes", "SECONDS": "seconds"}
 
@@ -21,7 +21,7 @@ _UNITS = {"DAYS": "days", "HOURS": "hours", "MINUTES": "minutes", "SECONDS": "se
 class ShowTags:
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         return Result.of_texts(("tag",), [(name,) for name in sorted(session.table(self.path).tags.names())])
 
 
@@ -37,7 +37,7 @@ class WriteTag:
     replaces: bool = False
     must_exist: bool = False
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         if not self.must_exist:
             try:
@@ -62,7 +62,7 @@ class RenameTag:
     name: str
     new: str
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         rename_tag(session.table(self.path), self.name, self.new)
         return Result()
 
@@ -73,7 +73,7 @@ class DeleteTag:
     names: tuple[str, ...]
     if_exists: bool
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
         existing = table.tags.names()
         going = [name for name in self.names if name in existing or not self.if_exists]

@@ -20,7 +20,7 @@ from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.sql.session import Session
+    from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CreateView:
     span: tuple[int, int]
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         fields = self._fields(session)  # names that do not exist are refused here
         text = self._text(session)
@@ -56,14 +56,14 @@ class CreateView:
         session.views[name] = view
         return Result()
 
-    def _text(self, session: "Session") -> str:
+    def _text(self, session: "SessionState") -> str:
         """What is stored: in Spark the text as it was written, else with the whole name of every table."""
         source = self.cursor.source
         if self.cursor.is_spark and not self.temporary:
             return source.text[self.span[0] : self.span[1] + 1]
         return qualified_text(session, self.query, source, self.span)
 
-    def _fields(self, session: "Session") -> list[DataField]:
+    def _fields(self, session: "SessionState") -> list[DataField]:
         empty = exp.select("*").from_(exp.Subquery(this=self.query.copy(), alias=exp.TableAlias(
             this=exp.to_identifier("view_query")))).limit(0)  # fmt: skip
         schema = run_query(session, empty, self.cursor).schema
@@ -88,7 +88,7 @@ class CreateView:
         ]
 
 
-def origins_of(session: "Session", query: exp.Expr) -> list[DataField | None]:
+def origins_of(session: "SessionState", query: exp.Expr) -> list[DataField | None]:
     """The columns that those of a query are, unchanged, so that they keep type and comment; None for those it computes.
 
     Of a query over one table or view alone: a join may bring nulls.
@@ -120,7 +120,7 @@ class DropView:
     temporary: bool
     cursor: Cursor
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         if session.views.pop(name, None) is not None:
             return Result()
@@ -142,7 +142,7 @@ class RenameView:
     path: tuple[str, ...]
     new: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         old = session.table_name(self.path)
         new = session.table_name(self.new if len(self.new) > 1 else (old.catalog, old.database, *self.new))
         session.catalog_of(old.catalog).rename_view(old.identifier, new.identifier)
@@ -153,7 +153,7 @@ class RenameView:
 class ShowCreateView:
     path: tuple[str, ...]
 
-    def run(self, session: "Session") -> Result:
+    def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         view = session.sql_view(self.path)
         if view is None:

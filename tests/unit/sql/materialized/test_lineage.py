@@ -7,7 +7,7 @@ import pytest
 
 from maintenance.sql import Session
 from maintenance.sql.materialized.lineage import lineage_of, lineage_or_none
-from maintenance.sql.session import DEFAULT_CATALOG
+from maintenance.sql.session_state import DEFAULT_CATALOG
 
 
 @pytest.fixture

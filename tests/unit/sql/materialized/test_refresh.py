@@ -15,7 +15,7 @@ from maintenance.sql.materialized.plan import RefreshKind, RefreshRequest, plan_
 from maintenance.sql.materialized.record import REFRESH_PROPERTY, last_refresh
 from maintenance.sql.materialized.refresh import RefreshReport, carry_out, refresh_materialized_table
 from maintenance.sql.materialized.stored import apply_refresh, stored
-from maintenance.sql.session import DEFAULT_CATALOG
+from maintenance.sql.session_state import DEFAULT_CATALOG
 from maintenance.table.table import Table
 
 TOTALS = "SELECT ds, count(*) AS c, sum(n) AS t FROM a GROUP BY ds"
