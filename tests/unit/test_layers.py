@@ -4,6 +4,7 @@ import ast
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,23 @@ def test_a_climb_in_a_function_is_seen(tmp_path: Path) -> None:
     (layers,) = layers_of(next(contract for contract in LAYERS if contract.get("containers") == ["maintenance"]))
     found = climbs(layers, {"maintenance.format.low": imports_of(path)})
     assert found == ["maintenance.format.low:2 imports maintenance.table.table"]
+
+
+# What calls itself: an expression in a query is a query, and a statement may hold statements.
+RECURSIONS = {
+    ("maintenance.sql.query.resolve", "maintenance.sql.query.run"),
+    ("maintenance.sql.statements.statement_sets", "maintenance.sql.statements.grammar"),
+    ("maintenance.sql.planned_rows", "maintenance.sql.statements.grammar"),
+}
+
+
+def test_no_modules_import_each_other() -> None:
+    """Nor in a circle of several."""
+    graph = {
+        module: {name for _, name in lines if name in MODULES and (module, name) not in RECURSIONS}
+        for module, lines in imports().items()
+    }
+    TopologicalSorter(graph).prepare()
 
 
 def test_no_contract_has_an_exemption() -> None:
