@@ -136,13 +136,13 @@ def merge(gib: float, cap_mib: int) -> bool:
     seconds = time.perf_counter() - started
     (group,) = report.groups
     peak = int(note.read_text())
-    told = (
+    reported = (
         f"{size / 2**30:5.2f} GiB of parquet, {group.input_rows:,} records -> {group.output_rows:,} rows",
         f"as Arrow {in_memory / (cap_mib << 20):.1f} x the cap",
         f"peak of the Python worker {peak / 2**20:.0f} MiB",
         f"{seconds:.0f} s, {size / 2**20 / seconds:.0f} MiB/s on one core",
     )
-    print(f"  {'; '.join(told)}; {group.outcome} {group.message}", flush=True)
+    print(f"  {'; '.join(reported)}; {group.outcome} {group.message}", flush=True)
     if group.outcome == "committed" and runs_of(table) != expected:
         raise SystemExit(f"the merged bucket is not that of the newest records: {runs_of(table)}, not {expected}")
     shutil.rmtree(warehouse)

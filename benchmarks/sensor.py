@@ -84,8 +84,8 @@ def tick(definitions: dg.Definitions, instance: dg.DagsterInstance, name: str, p
         started, used = time.perf_counter(), time.process_time()
         data = sensor.evaluate_tick(context)
         wall, cpu = time.perf_counter() - started, time.process_time() - used
-    told = f"{len(data.asset_events):>5} events reported, cursor {len(data.cursor or '') / 1000:.0f} kB"
-    print(f"{wall:8.2f} s wall {cpu:8.2f} s CPU {told}{place.counted()}", flush=True)
+    reported = f"{len(data.asset_events):>5} events reported, cursor {len(data.cursor or '') / 1000:.0f} kB"
+    print(f"{wall:8.2f} s wall {cpu:8.2f} s CPU {reported}{place.counted()}", flush=True)
     return str(data.cursor)
 
 

@@ -116,8 +116,8 @@ class Fleet:
 
     def _describe(self, name: str) -> None:
         others = "".join(f", {target}" for target in self.others)
-        told = TABLES.format(folder=self.folder, webhook=self.webhook, others=others, misspelt=name)
-        self.yaml.write_text(told)
+        reported = TABLES.format(folder=self.folder, webhook=self.webhook, others=others, misspelt=name)
+        self.yaml.write_text(reported)
 
 
 _OPTIONS = {"fleet.invisible_rows": {"deletion-vectors.enabled": "true"}}

@@ -185,7 +185,7 @@ def test_two_compactors_turn_a_check_red_and_the_webhook_hears_of_it(world: Worl
     page.shoot("conflict")
 
     def named() -> list[dict[str, Any]]:
-        return [told for told in world.alerts if "compactor-a" in told["summary"] and "compactor-b" in told["summary"]]
+        return [said for said in world.alerts if "compactor-a" in said["summary"] and "compactor-b" in said["summary"]]
 
     wait_for("the alert", named)
     (alert,) = named()

@@ -111,11 +111,11 @@ def refreshed(shop: Shop, page: Ui) -> None:
 def failed(shop: Shop, page: Ui) -> None:
     """A visit of no seconds divides by zero: the run fails, people are told, and the table is as it was."""
 
-    def told() -> list[dict[str, Any]]:
+    def reported() -> list[dict[str, Any]]:
         return [alert for alert in shop.alerts if alert["tables"] == ["shop.pages_a_minute"]]
 
-    wait_for("the alert", told)
-    alert = told()[0]
+    wait_for("the alert", reported)
+    alert = reported()[0]
     assert (alert["state"], alert["fault"]) == ("failed", "run:refresh_shop_pages_a_minute")
     assert "DIVIDE_BY_ZERO" in alert["summary"]
     page.open(alert["link"].removeprefix("http://dagster.example"))

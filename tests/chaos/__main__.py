@@ -34,7 +34,7 @@ def held(name: str, seed: int, arguments: argparse.Namespace) -> bool:
     again = f"python -m tests.chaos --minutes {arguments.minutes:g} --scenario {name} --seed {seed}"
     print(f"{again}\nin {folder}", flush=True)
     outcome = campaign(folder, name, seed, 60 * arguments.minutes, say=say, mischief=arguments.mischief)
-    print(told(outcome), flush=True)
+    print(reported(outcome), flush=True)
     if outcome.faults:
         print(f"The warehouse and the journals are kept in {folder}. Again: {again}", flush=True)
     elif arguments.folder is None:
@@ -46,7 +46,7 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def told(outcome: Outcome) -> str:
+def reported(outcome: Outcome) -> str:
     """The figures and the verdict."""
     lines = [f"{name:<40} {value:>8}" for name, value in outcome.figures.items()]
     lines += [f"  {count:>5} times {error}" for error, count in sorted(outcome.errors.items())]

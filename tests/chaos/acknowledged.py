@@ -31,8 +31,8 @@ def _check_told(judge: Judge, name: str, attempts: list[Entry]) -> None:
     """A commit that was there already was killed before; one that failed was not published."""
     outcomes = [entry["what"] for entry in attempts]
     killed = outcomes.count("begin") - outcomes.count("done") - outcomes.count("failed")
-    told = any(entry["result"] for entry in attempts if entry["what"] == "done")
-    if name != JAVA and not told and not killed:
+    reported = any(entry["result"] for entry in attempts if entry["what"] == "done")
+    if name != JAVA and not reported and not killed:
         failed = [f"{entry['error']}: {entry['text']}" for entry in attempts if entry["what"] == "failed"]
         number = attempts[0]["number"]
         judge.faults.add("acknowledgements", f"commit {number} of {name} is published, and its attempts said: {failed}")

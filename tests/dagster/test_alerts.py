@@ -55,12 +55,12 @@ def test_a_table_has_targets_of_its_own(tmp_path: Path, receiver: Sink, second: 
     )
     routes = Routes.of(project.with_patterns([]))
     faults = {**fault("orders", "sales.orders"), **fault("pay", "sales.secret_pay"), **fault("hr", "hr.people")}
-    told, _, troubles = tell(routes, {}, {**faults, **fault("sensor")}, "")
+    reported, _, troubles = tell(routes, {}, {**faults, **fault("sensor")}, "")
     assert not troubles
     assert [subject for subject, _ in subjects(receiver)] == ["orders", "hr", "sensor"]
     assert [subject for subject, _ in subjects(second)] == ["orders", "pay"]
-    assert parse_reported(reported_text(told)) == told
-    assert tell(routes, told, {}, "")[0] == {}
+    assert parse_reported(reported_text(reported)) == reported
+    assert tell(routes, reported, {}, "")[0] == {}
     assert subjects(second)[2:] == [("orders", "recovered"), ("pay", "recovered")]
     assert len(subjects(receiver)) == 6
 
@@ -69,16 +69,16 @@ def test_a_target_that_is_down_makes_no_other_hear_twice(tmp_path: Path, receive
     targets = [hook(receiver), hook(second)]
     routes = Routes.of(written(tmp_path, alerts={"targets": targets}, tables=[{"identifier": "a.b"}]))
     second[1].down = True
-    told, _, troubles = tell(routes, {}, fault("x"), "")
+    reported, _, troubles = tell(routes, {}, fault("x"), "")
     assert len(troubles) == 1
     second[1].down = False
-    told, _, _ = tell(routes, told, fault("x"), "")
+    reported, _, _ = tell(routes, reported, fault("x"), "")
     assert subjects(receiver) == subjects(second) == [("x", "failed")]
     receiver[1].down = True
-    told, _, _ = tell(routes, told, {}, "")
-    assert told["x"].heard
+    reported, _, _ = tell(routes, reported, {}, "")
+    assert reported["x"].heard
     receiver[1].down = False
-    assert tell(routes, told, {}, "")[0] == {}
+    assert tell(routes, reported, {}, "")[0] == {}
     assert subjects(receiver) == subjects(second) == [("x", "failed"), ("x", "recovered")]
 
 

@@ -72,10 +72,10 @@ def test_a_table_of_others_shows_its_schema(lake: Project) -> None:
 
 def test_its_comment_and_shape_are_told_in_words(lake: Project) -> None:
     spec = spec_of(lake, "lake", "sales")
-    told = spec.description or ""
-    assert told.startswith("Receipts of the tills.\n\nWritten by others; primary key day, id;")
-    assert "merge engine first-row; partitioned by day; 2 buckets" in told
-    assert "](" not in told, "lists show it as plain text"
+    reported = spec.description or ""
+    assert reported.startswith("Receipts of the tills.\n\nWritten by others; primary key day, id;")
+    assert "merge engine first-row; partitioned by day; 2 buckets" in reported
+    assert "](" not in reported, "lists show it as plain text"
     jobs = ("maintain_lake_sales", "compact_lake_sales", "expire_lake_sales", "fsck_lake_sales")
     assert spec.metadata["jobs"].value == ", ".join(f"[{job}](/guess/{job})" for job in jobs)
 

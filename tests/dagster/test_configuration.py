@@ -52,14 +52,14 @@ def test_what_means_nothing_is_a_warning_and_a_red_check(
     assert said in str(event.description)
     again = evaluate(project, instance, "check_radar", data.cursor)
     assert not [event for event in checks_of(again) if event.asset_key == keys.FLEET], "it was said a moment ago"
-    told = evaluate(project, instance, "alerts").cursor
+    reported = evaluate(project, instance, "alerts").cursor
     (alert,) = receiver[1].received
     assert (alert["subject"], alert["state"]) == ("Check configuration of tables.yaml", "failed")
     assert said in alert["summary"]
     assert alert["fix"].startswith("Correct ")
     repaired = lake(tmp_path, "warehouse: lake\npatterns: [{pattern: shop.*}]").model_copy(update={"alerts": alerts})
     evaluate(repaired, instance, "check_radar", data.cursor)
-    evaluate(repaired, instance, "alerts", told)
+    evaluate(repaired, instance, "alerts", reported)
     assert [alert["state"] for alert in receiver[1].received] == ["failed", "recovered"]
 
 

@@ -42,9 +42,9 @@ def test_a_table_over_its_trigger_is_not_healthy_while_the_sensor_is_off(
 ) -> None:
     found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
     assert {name for name, event in found.items() if not event.passed} == {NOTHING_DUE}
-    told = str(found[NOTHING_DUE].description)
-    assert "a bucket has 5 files, the trigger is 5, and the sensor latest_snapshots is off" in told
-    assert "compact_shop_visits" in told
+    shown = str(found[NOTHING_DUE].description)
+    assert "a bucket has 5 files, the trigger is 5, and the sensor latest_snapshots is off" in shown
+    assert "compact_shop_visits" in shown
     check, rows = fleet(visits, instance)
     assert not check.passed
     assert rows[0] == ("shop.visits", "unhealthy")

@@ -112,7 +112,7 @@ def launch(project: Project, instance: dg.DagsterInstance, job: str, config: dic
     return definition.execute_in_process(run_config=config or {}, instance=instance, raise_on_error=False)
 
 
-def told(result: Any, step: str) -> tuple[str, dict[str, Any]]:
+def reported(result: Any, step: str) -> tuple[str, dict[str, Any]]:
     """The headline of a step that failed, which is its first line in Dagster's UI, and its metadata."""
     failure = result.failure_data_for_node(step)
     assert failure.error is not None
@@ -133,7 +133,7 @@ def test_a_mistake_of_the_user_fails_at_once(project: Project, instance: dg.Dags
     table = written(project)
     config = {"ops": {"compact": {"config": {"where": "statuss = 'new'"}}}}
     result = launch(project, instance, "compact_shop_orders", config)
-    headline, metadata = told(result, "compact")
+    headline, metadata = reported(result, "compact")
     assert retries(result, "compact") == 0
     assert "'statuss'" in headline
     assert metadata["class of error"] == "user"
@@ -148,7 +148,7 @@ def test_a_plan_that_is_out_of_date_fails_at_once(project: Project, instance: dg
     plan_id = event.event_specific_data.metadata["plan id"].value
     compact(None, table, full=True)
     result = launch(project, instance, "compact_shop_orders", {"ops": {"compact": {"config": {"plan_id": plan_id}}}})
-    headline, metadata = told(result, "compact")
+    headline, metadata = reported(result, "compact")
     assert retries(result, "compact") == 0
     assert "Launch a dry run for a new plan" in headline
     assert metadata["class of error"] == "user"
@@ -160,7 +160,7 @@ def test_damage_fails_at_once_and_says_where_to_go_back_to(project: Project, ins
     path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
     path.write_bytes(path.read_bytes()[:-4] + b"XXXX")
     result = launch(project, instance, "compact_shop_orders", {"ops": {"compact": {"config": {"full": True}}}})
-    headline, metadata = told(result, "compact")
+    headline, metadata = reported(result, "compact")
     assert retries(result, "compact") == 0
     assert path.name in headline
     assert "Snapshot 3 (" in headline
@@ -176,7 +176,7 @@ def test_a_table_that_cannot_be_opened_says_where_to_go_back_to(project: Project
     list_ = Path(table.paths.manifest(table.snapshots.get(4).delta_manifest_list))
     list_.write_bytes(list_.read_bytes()[:30])
     result = launch(project, instance, "expire")
-    headline, metadata = told(result, "expire_shop_orders.expire_snapshots")
+    headline, metadata = reported(result, "expire_shop_orders.expire_snapshots")
     assert list_.name in headline
     assert metadata["snapshot to go back to"] == 3
     assert metadata["class of error"] == "damage"
@@ -213,7 +213,7 @@ def test_a_storage_that_goes_on_failing_is_the_headline(project: Project, instan
     remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
     with failing(r"/manifest/", lambda: ConnectionResetError(errno.ECONNRESET, "reset by peer"), times=1000):
         result = launch(remote, instance, "expire")
-    headline, metadata = told(result, "expire_shop_orders.expire_snapshots")
+    headline, metadata = reported(result, "expire_shop_orders.expire_snapshots")
     assert retries(result, "expire_shop_orders.expire_snapshots") == AGAIN[ErrorClass.INFRASTRUCTURE].times
     assert "reset by peer" in headline
     assert metadata["class of error"] == "infrastructure"
@@ -228,11 +228,11 @@ def test_a_lost_spark_is_started_again(project: Project, tmp_path: Path) -> None
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=540, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    killed, told = (line for line in done.stdout.splitlines() if line.startswith(("killed", "told")))
+    killed, reported = (line for line in done.stdout.splitlines() if line.startswith(("killed", "told")))
     assert killed
     # Snapshot 5 is the compaction; the changelog and the file index come after it.
-    assert told.startswith("told True 1 [1, 2, 3, 4, 5")
-    assert "Next step: Check the storage, network or Spark" in told
+    assert reported.startswith("told True 1 [1, 2, 3, 4, 5")
+    assert "Next step: Check the storage, network or Spark" in reported
 
 
 def table_ids(project: Project) -> list[int]:

@@ -102,13 +102,13 @@ def test_java_and_pypaimon_fight_over_a_table_and_both_are_named_within_a_tick(
     finally:
         python.close()
     ticks.one()
-    told = {alert["subject"]: alert for alert in handler.received}
+    reported = {alert["subject"]: alert for alert in handler.received}
     # pypaimon does not compact, and nobody else is going to.
-    due = told.pop("Check nothing_due of db.t")
+    due = reported.pop("Check nothing_due of db.t")
     assert due["state"] == "failed"
-    assert set(told) == {"Check no_bucket_overlap of db.t", "Check writers_are_write_only of db.t"}
+    assert set(reported) == {"Check no_bucket_overlap of db.t", "Check writers_are_write_only of db.t"}
     assert python.user.startswith("etl_")
-    for alert in told.values():
+    for alert in reported.values():
         assert alert["state"] == "failed"
         assert "'flink-orders'" in alert["summary"]
         assert f"'{python.user}'" in alert["summary"]

@@ -259,9 +259,9 @@ def test_a_dry_runs_plan_is_carried_out_or_refused(landed: Project, instance: dg
 
     visit(5)
     dry = compaction(dry_run=True)
-    told = outputs(dry)["compact"]
-    plan_id = told["plan id"].value
-    (row,) = told["plan"].records
+    reported = outputs(dry)["compact"]
+    plan_id = reported["plan id"].value
+    (row,) = reported["plan"].records
     assert (row.data["files"], row.data["expected files"]) == (5, 1)
     run = instance.get_run_by_id(dry.run_id)
     assert run is not None

@@ -247,14 +247,14 @@ def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(
     table = commit_orders(PaimonCatalog(warehouse=project.warehouse), 1)
     (request,) = tick(project, instance).run_requests
     assert request.run_config == {}, "by the table's own rules, which lift level 0"
-    told = "2 committed rows in 1 files are invisible to batch reads until a compaction"
-    assert request.tags["paimon/reason"] == told
+    reported = "2 committed rows in 1 files are invisible to batch reads until a compaction"
+    assert request.tags["paimon/reason"] == reported
     radar = evaluate(project, instance, "check_radar")
     event, of_fleet = [event for event in checks_of(radar) if not event.passed]
     assert of_fleet.asset_key == keys.FLEET
     assert event.check_name == "rows_visible"
     assert event.severity == dg.AssetCheckSeverity.ERROR
-    assert f"{told}, since snapshot 1 by '" in (event.description or "")
+    assert f"{reported}, since snapshot 1 by '" in (event.description or "")
     compact(None, table)
     assert not tick(project, instance).run_requests
     radar = evaluate(project, instance, "check_radar", radar.cursor)

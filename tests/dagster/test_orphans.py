@@ -55,7 +55,7 @@ def expire(project: Project, instance: dg.DagsterInstance, **config: Any) -> dg.
     return run(project, instance, "expire_shop_visits", {STEP: config})
 
 
-def told(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
+def reported(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
     assert result.success
     (event,) = [e for e in result.get_step_success_events() if str(e.step_key).endswith(op)]
     outputs = [e for e in result.all_node_events if e.is_successful_output and e.step_key == event.step_key]
@@ -74,7 +74,7 @@ def test_the_step_stands_behind_the_expiry_of_tables_with_the_policy(project: Pr
 def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_back(
     kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
-    shown = told(expire(kept, instance, dry_run=True), STEP)
+    shown = reported(expire(kept, instance, dry_run=True), STEP)
     assert shown["planned files"] == 1
     assert shown["plan"].records[0].data["group"] == str(stray)
     assert stray.exists()
@@ -92,7 +92,7 @@ def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_bac
 def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
     kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
-    assert told(expire(kept, instance), STEP)["deleted files"] == 1
+    assert reported(expire(kept, instance), STEP)["deleted files"] == 1
     assert not stray.exists()
     assert run(kept, instance, "empty_bin", {"bin": {}}).success
     assert len(list_runs(table.file_io, kept.warehouse)) == 1
@@ -198,7 +198,7 @@ def test_the_page_and_the_expiry_say_who_holds_the_bytes(
     compact(None, table, full=True)
     reset_consumer(table, "reader", 1)
     counted(kept, instance)
-    shown = told(run(kept, instance, "expire_shop_visits", {"expire_snapshots": {}}), "expire_snapshots")
+    shown = reported(run(kept, instance, "expire_shop_visits", {"expire_snapshots": {}}), "expire_snapshots")
     assert list(held_rows(shown))[:2] == ["live data", "older snapshots"]
     event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
     assert event is not None

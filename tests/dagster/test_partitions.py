@@ -188,8 +188,12 @@ def test_a_backfill_makes_the_changelog_of_partitions_that_lack_it(
     produce_changelog(None, table)
     put(table, "b")
     tick(project, instance, cursor)
-    told = statuses(project, instance, changelog)
-    assert (told["day=a"], told["day=b"], told["day=c"]) == (StaleStatus.FRESH, StaleStatus.STALE, StaleStatus.FRESH)
+    said = statuses(project, instance, changelog)
+    assert (said["day=a"], said["day=b"], said["day=c"]) == (
+        StaleStatus.FRESH,
+        StaleStatus.STALE,
+        StaleStatus.FRESH,
+    )
 
 
 def test_what_others_compact_is_seen_and_later_data_still_reopens_it(

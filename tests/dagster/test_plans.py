@@ -28,7 +28,7 @@ def launch(
     return definition.execute_in_process(run_config=given, instance=instance, op_selection=[step], raise_on_error=False)
 
 
-def told(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
+def reported(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
     assert result.success
     (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
     return {label: found.value for label, found in event.event_specific_data.metadata.items()}  # type: ignore[union-attr]
@@ -76,7 +76,7 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
         launch(project, instance, "expire", f"{EXPIRY}.tag", name="old")
     before = table.snapshots.latest_id(), table.tags.names()
     dry = launch(project, instance, job, op, dry_run=True, **config)
-    shown = told(dry)
+    shown = reported(dry)
     assert (table.snapshots.latest_id(), table.tags.names()) == before, "a dry run changes nothing"
     assert {"plan id", "plan", "planned files", "planned size"} <= shown.keys()
     assert len(shown["plan"].records) >= 1
@@ -92,7 +92,7 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
     run = instance.get_run_by_id(dry.run_id)
     assert run is not None
     assert run.tags["paimon/plan_id"] == shown["plan id"]
-    done = told(launch(project, instance, job, op, plan_id=shown["plan id"]))
+    done = reported(launch(project, instance, job, op, plan_id=shown["plan id"]))
     assert done["plan id"] == shown["plan id"]
     assert (table.snapshots.latest_id(), table.tags.names()) != before
     again = refused(launch(project, instance, job, op, plan_id=shown["plan id"]))
@@ -110,9 +110,9 @@ def test_a_plan_is_carried_out_by_its_id_alone(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     job, op, config = STEPS["tag"]
-    plan_id = told(launch(project, instance, job, op, dry_run=True, **config))["plan id"]
+    plan_id = reported(launch(project, instance, job, op, dry_run=True, **config))["plan id"]
     done = apply(project, instance, plan_id)
-    assert told(done)["plan id"] == plan_id
+    assert reported(done)["plan id"] == plan_id
     assert table.tags.names() == ["once"]
     run = instance.get_run_by_id(done.run_id)
     assert run is not None
@@ -132,19 +132,19 @@ def test_the_plan_of_an_ingestion_names_files_and_rows(project: Project, instanc
 
     land(project, 1, 1, [(1, "new", "+I"), (2, "new", "+I")])
     land(project, 2, 2, [(3, "new", "+I")])
-    shown = told(ingest(dry_run=True))
+    shown = reported(ingest(dry_run=True))
     assert [(row.data["group"], row.data["reason"]) for row in shown["plan"].records] == [
         ("batch 1 of delivery 1", "2 rows"),
         ("batch 2 of delivery 2", "1 rows"),
     ]
     assert not (Path(project.warehouse) / "shop.db" / "orders").exists(), "a dry run creates no table"
     land(project, 3, 3, [(4, "new", "+I")])
-    done = told(ingest(plan_id=shown["plan id"]))
+    done = reported(ingest(plan_id=shown["plan id"]))
     assert (done["committed batches"], done["row count"]) == (2, 3)
     assert "batch 1 of delivery 1: batch 3 of delivery 3 comes in its place" in refused(
         ingest(plan_id=shown["plan id"])
     )
-    rest = told(ingest(dry_run=True))
+    rest = reported(ingest(dry_run=True))
     land(project, 3, 3, [(4, "new", "+I"), (5, "new", "+I")])
     assert "is " in refused(ingest(plan_id=rest["plan id"]))
     assert orders(project).to_arrow().num_rows == 3
@@ -159,11 +159,11 @@ def test_a_plan_is_estimated_from_past_runs(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     job, op, config = STEPS["tag"]
-    assert "estimated time" not in told(launch(project, instance, job, op, dry_run=True, **config))
+    assert "estimated time" not in reported(launch(project, instance, job, op, dry_run=True, **config))
     definition = build_definitions(project).resolve_job_def("expire")
     run = definition.execute_in_process(instance=instance, op_selection=[f"{EXPIRY}*"], raise_on_error=False)
     assert f"{EXPIRY}.record" in {event.step_key for event in run.get_step_success_events()}
-    assert told(launch(project, instance, job, op, dry_run=True, **config))["estimated time"].endswith(" s")
+    assert reported(launch(project, instance, job, op, dry_run=True, **config))["estimated time"].endswith(" s")
 
 
 def test_many_tables_are_compacted_in_one_run(
@@ -180,12 +180,12 @@ def test_many_tables_are_compacted_in_one_run(
         return definition.execute_in_process(run_config=given, instance=instance, raise_on_error=False)
 
     assert "no table matches hr.*" in refused(compact(tables=["hr.*"]))
-    shown = told(compact(full=True, dry_run=True))
+    shown = reported(compact(full=True, dry_run=True))
     assert {row.data["group"].split(" ")[0] for row in shown["plan"].records} == {"shop.orders", "shop.visits"}
-    only = told(compact(full=True, dry_run=True, without=["*.visits"]))
+    only = reported(compact(full=True, dry_run=True, without=["*.visits"]))
     assert len(only["plan"].records) == 1
     assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (2, 2)
-    done = told(apply(project, instance, shown["plan id"]))
+    done = reported(apply(project, instance, shown["plan id"]))
     assert done["tables that were changed"] == 2
     assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (3, 3)
     event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))

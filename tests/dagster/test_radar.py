@@ -81,10 +81,10 @@ def test_fighting_writers_are_named_within_a_tick(
     found = reported(data, "shop.orders")
     failed = {name for name, event in found.items() if not event.passed}
     assert failed == {"no_bucket_overlap", "nothing_due"}
-    told = found["no_bucket_overlap"].description or ""
-    assert "'flink-job' (snapshots 1 and 3)" in told
-    assert "'spark-job' (snapshot 2)" in told
-    assert "sequence.field" in told
+    shown = found["no_bucket_overlap"].description or ""
+    assert "'flink-job' (snapshots 1 and 3)" in shown
+    assert "'spark-job' (snapshot 2)" in shown
+    assert "sequence.field" in shown
     assert "no_bucket_overlap" in (data.skip_message or "")
     again = evaluate(project, instance, "check_radar", data.cursor)
     assert not again.asset_events, "nothing new was committed"
@@ -270,14 +270,14 @@ def test_people_are_told_once_and_when_it_is_over(
     unheard = evaluate(project, instance, "alerts")
     assert handler.received == []
     handler.down = False
-    told = evaluate(project, instance, "alerts", unheard.cursor)
+    shown = evaluate(project, instance, "alerts", unheard.cursor)
     assert [alert["subject"] for alert in handler.received] == ["Check no_bucket_overlap of shop.orders"]
     (alert,) = handler.received
     assert alert["state"] == "failed"
     assert alert["subject"] == "Check no_bucket_overlap of shop.orders"
     assert "'b' (snapshot 2)" in alert["summary"]
     assert alert["link"].startswith("http://dagster:3000/assets/shop/orders")
-    silent = evaluate(project, instance, "alerts", told.cursor)
+    silent = evaluate(project, instance, "alerts", shown.cursor)
     assert len(handler.received) == 1, "once"
     for number in range(3, 110):
         write(orders, "a", number)

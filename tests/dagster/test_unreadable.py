@@ -53,7 +53,7 @@ def test_one_alert_and_one_recovery_however_long_it_takes(
 ) -> None:
     targets = (Webhook(kind="webhook", url=receiver[0]),)
     project = project.model_copy(update={"alerts": Alerts(url="http://dagster", targets=targets)})
-    cursor, told = evaluate(project, instance, "check_radar").cursor, None
+    cursor, shown = evaluate(project, instance, "check_radar").cursor, None
     path = Path(orders.paths.snapshot(2))
     whole = path.read_bytes()
     cut(path)
@@ -64,7 +64,7 @@ def test_one_alert_and_one_recovery_however_long_it_takes(
         assert "shop.orders: readable" in data.skip_message
         for sensor in ("latest_snapshots", "partition_mirror"):
             evaluate(project, instance, sensor)
-        told = evaluate(project, instance, "alerts", told).cursor
+        shown = evaluate(project, instance, "alerts", shown).cursor
         assert [alert["state"] for alert in receiver[1].received] == ["failed"]
     assert cursor_of(cursor).troubles["shop.orders"].times > 1
     (alert,) = receiver[1].received
@@ -74,9 +74,9 @@ def test_one_alert_and_one_recovery_however_long_it_takes(
     assert alert["fix"] not in alert["summary"]
     path.write_bytes(whole)
     cursor = evaluate(project, instance, "check_radar", cursor).cursor
-    told = evaluate(project, instance, "alerts", told).cursor
+    shown = evaluate(project, instance, "alerts", shown).cursor
     evaluate(project, instance, "check_radar", later(cursor))
-    evaluate(project, instance, "alerts", told)
+    evaluate(project, instance, "alerts", shown)
     states = [alert["state"] for alert in receiver[1].received if "readable" in alert["fault"]]
     assert states == ["failed", "recovered"]
 
@@ -89,9 +89,9 @@ def test_a_recovery_says_what_is_still_open(
     key = keys.asset_key("shop.orders")
     for check in ("freshness", READABLE):
         instance.report_runless_asset_event(dg.AssetCheckEvaluation(asset_key=key, check_name=check, passed=False))
-    told = evaluate(project, instance, "alerts").cursor
+    shown = evaluate(project, instance, "alerts").cursor
     instance.report_runless_asset_event(dg.AssetCheckEvaluation(asset_key=key, check_name="freshness", passed=True))
-    evaluate(project, instance, "alerts", told)
+    evaluate(project, instance, "alerts", shown)
     over = receiver[1].received[-1]
     assert (over["subject"], over["state"]) == ("Check freshness of shop.orders", "recovered")
     assert over["summary"] == "This problem is over. Still open: Check readable of shop.orders."
@@ -104,7 +104,7 @@ def test_a_check_that_is_running_is_no_recovery(
     project = project.model_copy(update={"alerts": Alerts(targets=targets)})
     cut(Path(orders.paths.snapshot(2)))
     evaluate(project, instance, "check_radar")
-    told = evaluate(project, instance, "alerts").cursor
+    shown = evaluate(project, instance, "alerts").cursor
     job = build_definitions(project).resolve_implicit_global_asset_job_def()
     run = instance.create_run_for_job(job)
     planned = AssetCheckEvaluationPlanned(
@@ -115,7 +115,7 @@ def test_a_check_that_is_running_is_no_recovery(
     instance.report_dagster_event(event, run.run_id)
     latest = instance.event_log_storage.get_latest_asset_check_execution_by_key([planned.asset_check_key])
     assert [record.status for record in latest.values()] == [AssetCheckExecutionRecordStatus.PLANNED]
-    evaluate(project, instance, "alerts", told)
+    evaluate(project, instance, "alerts", shown)
     assert [alert["state"] for alert in receiver[1].received] == ["failed"]
 
 
@@ -129,10 +129,10 @@ def test_checks_run_from_the_page_say_why_they_cannot_be_judged(
     (evaluated,) = result.get_asset_check_evaluations()
     assert (evaluated.check_name, evaluated.passed) == (READABLE, False)
     (failure,) = [event for event in result.all_events if event.is_step_failure]
-    told = failure.step_failure_data.user_failure_data
-    assert told is not None
-    assert str(told.description).startswith("freshness cannot be judged: ")
-    assert str(path) in str(told.description)
+    shown = failure.step_failure_data.user_failure_data
+    assert shown is not None
+    assert str(shown.description).startswith("freshness cannot be judged: ")
+    assert str(path) in str(shown.description)
 
 
 @pytest.mark.parametrize("sensor", ["latest_snapshots", "partition_mirror"])

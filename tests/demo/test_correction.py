@@ -32,8 +32,8 @@ def test_the_correction_is_that_of_pandas(spark: SparkSession, tmp_path: Path) -
     assert after.vectors == report.touched_files > 0
     assert routes.same(correction.found(table.to_arrow()), correction.expected())
     assert not routes.same(correction.found(rows), correction.expected())
-    told = Corrected(report.updated_rows, report.touched_files, report.method, 15, (("after", after),))
-    assert "2,205 rows of" in correction_report("the wind", told)[1]
+    reported = Corrected(report.updated_rows, report.touched_files, report.method, 15, (("after", after),))
+    assert "2,205 rows of" in correction_report("the wind", reported)[1]
     # Indexes asked for later know the rows that are not deleted.
     indexed = table.copy({"file-index.bitmap.columns": "wind_dir,visib", "file-index.bsi.columns": "precip"})
     rewrite_file_index(None, indexed)

@@ -79,6 +79,6 @@ def test_the_final_rows_are_the_flights_of_the_source() -> None:
 def test_the_events_of_a_flight_tell_its_final_row(stream: pa.Table) -> None:
     """Each column has one event that tells it, but for the time and the status, of which the newest count."""
     frame = stream.drop_columns([ROW_KIND]).to_pandas()
-    told = frame.groupby(list(KEY), sort=True).last().reset_index()
+    reported = frame.groupby(list(KEY), sort=True).last().reset_index()
     final = final_rows().to_pandas()
-    assert same(told[list(final.columns)], final)
+    assert same(reported[list(final.columns)], final)

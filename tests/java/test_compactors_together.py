@@ -28,30 +28,30 @@ TABLES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 @contextmanager
 def java_compacting(java: JavaProcess, warehouse: str) -> Iterator[list[str]]:
     """The Java core compacts again and again meanwhile. Yields of each run ``done``, ``idle`` or its error."""
-    stop, told = Event(), list[str]()
+    stop, reported = Event(), list[str]()
 
     def run() -> None:
         while not stop.is_set():
             try:
                 java.compact(warehouse, "db.t")
-                told.append("done")
+                reported.append("done")
             except JavaError as error:
                 idle = "EndOfScanException" in str(error)  # how append tables say that there is nothing to do
-                told.append("idle" if idle else str(error))
+                reported.append("idle" if idle else str(error))
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(run)
         try:
-            yield told
+            yield reported
         finally:
             stop.set()
             running.result(120)
 
 
-def wait_for_one_more(told: list[str]) -> None:
+def wait_for_one_more(reported: list[str]) -> None:
     """Let the Java core end a run that nobody disturbs."""
-    before, deadline = len(told), monotonic() + 120
-    while len(told) < before + 2 and monotonic() < deadline:
+    before, deadline = len(reported), monotonic() + 120
+    while len(reported) < before + 2 and monotonic() < deadline:
         sleep(0.05)
 
 
@@ -70,23 +70,23 @@ def test_ours_beside_javas(java: JavaProcess, tmp_path: Path, name: str) -> None
     reports: list[CompactReport] = []
     turn = 0
     java.rows(warehouse, "db.t")  # so that Java is awake
-    with java_compacting(java, warehouse) as told:
+    with java_compacting(java, warehouse) as reported:
         # Until both have compacted a few times.
-        while turn < 60 and (turn < 8 or "done" not in told or not any(r.snapshot_ids for r in reports)):
+        while turn < 60 and (turn < 8 or "done" not in reported or not any(r.snapshot_ids for r in reports)):
             rows = batch(turn)
             columns = zip(*rows, strict=True)
             table.write_arrow(pa.table([pa.array(column, pa.int32()) for column in columns], ["part", "id", "v"]))
             wanted |= {row[1:2] if keys else (turn, row[1]): row for row in rows}
-            if turn < 8 or "done" in told or not any(r.snapshot_ids for r in reports):
+            if turn < 8 or "done" in reported or not any(r.snapshot_ids for r in reports):
                 reports.append(compact(None, get_table(warehouse), full=turn % 2 == 0, max_retries=30))
             else:
-                wait_for_one_more(told)  # a slow machine: Java has lost every race so far
+                wait_for_one_more(reported)  # a slow machine: Java has lost every race so far
             turn += 1
     expected = sorted(wanted.values())
     assert sorted(tuple(row.values()) for row in table_of(warehouse).to_arrow().to_pylist()) == expected
     assert sorted(java.rows(warehouse, "db.t")) == expected
-    assert "done" in told
-    assert {line for line in told if line not in ("done", "idle") and "onflict" not in line} == set(), (
+    assert "done" in reported
+    assert {line for line in reported if line not in ("done", "idle") and "onflict" not in line} == set(), (
         "Java lost by conflicts alone"
     )
     assert [group for report in reports for group in report.failed] == []

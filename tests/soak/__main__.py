@@ -7,7 +7,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from tests.soak.soak import Limits, soak, told
+from tests.soak.soak import Limits, soak, summary_text
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         say = partial(print, flush=True)
         outcome = soak(folder, round(60 * arguments.minutes), limits=Limits(arguments.lag), say=say)
-    print(told(outcome))
+    print(summary_text(outcome))
     return 1 if outcome.faults else 0
 
 

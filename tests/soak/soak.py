@@ -106,13 +106,13 @@ def soak(folder: Path, seconds: int, *, limits: Limits, say: Callable[[str], Non
             while writer.poll() is None:
                 _sample(project, outcome, started, say)
                 time.sleep(SAMPLE_SECONDS)
-            told, _ = writer.communicate()
+            summary_text, _ = writer.communicate()
         finally:
             writer.kill()
             writer.wait()
         say("the writer is done; maintenance catches up")
         _wait_for_maintenance(instance, project, outcome, started, say)
-        _judge_writer(outcome, told, seconds)
+        _judge_writer(outcome, summary_text, seconds)
         _judge_runs(instance, outcome)
     _judge_bounds(outcome, limits)
     _judge_table(catalog, outcome, seconds)
@@ -152,11 +152,11 @@ def _unfinished(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
     return list(instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)))
 
 
-def _judge_writer(outcome: Outcome, told: str, seconds: int) -> None:
-    outcome.check(bool(told), "the writer died")
-    if not told:
+def _judge_writer(outcome: Outcome, summary_text: str, seconds: int) -> None:
+    outcome.check(bool(summary_text), "the writer died")
+    if not summary_text:
         return
-    found = json.loads(told)
+    found = json.loads(summary_text)
     outcome.numbers |= {"writer's commits": found["commits"], "writer's failed commits": len(found["failures"]),
                         "writer's slowest commit (s)": round(found["slowest"], 2),
                         "writer's seconds": round(found["seconds"], 1)}  # fmt: skip
@@ -209,7 +209,7 @@ def _judge_table(catalog: PaimonCatalog, outcome: Outcome, seconds: int) -> None
     outcome.check(not stray, f"files that nothing names: {sorted(stray)[:3]}")
 
 
-def told(outcome: Outcome) -> str:
+def summary_text(outcome: Outcome) -> str:
     """The figures and the verdict."""
     lines = [f"{name:<34} {value:>10}" for name, value in outcome.numbers.items()]
     lines += [f"{'runs of ' + name:<44} {count}" for name, count in sorted(outcome.runs.items())]

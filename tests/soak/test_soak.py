@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.soak import Limits, soak, told
+from tests.soak.soak import Limits, soak, summary_text
 
 
 @pytest.mark.slow
 def test_a_short_soak(tmp_path: Path) -> None:
     outcome = soak(tmp_path, 45, limits=Limits(), say=print)
-    assert not outcome.faults, told(outcome)
+    assert not outcome.faults, summary_text(outcome)
     assert outcome.numbers["wrong rows"] == 0

@@ -28,8 +28,8 @@ def main(warehouse: str, seconds: int) -> None:
             except Exception as error:  # noqa: BLE001 - every failure is what the soak looks for
                 failures.append(f"batch {number}: {type(error).__name__}: {error}")
         slowest = max(slowest, time.monotonic() - begun)
-    told = {"commits": seconds, "failures": failures, "slowest": slowest, "seconds": time.monotonic() - started}
-    print(json.dumps(told), flush=True)
+    reported = {"commits": seconds, "failures": failures, "slowest": slowest, "seconds": time.monotonic() - started}
+    print(json.dumps(reported), flush=True)
 
 
 if __name__ == "__main__":

@@ -94,9 +94,9 @@ def test_no_work(session: SparkSession | None) -> None:
 
 
 def test_progress_in_waves() -> None:
-    told: list[int] = []
-    assert len(run_tasks(None, work, [1] * 1100, on_done=told.append)) == 1100
-    assert told == [512, 512, 76]
+    reported: list[int] = []
+    assert len(run_tasks(None, work, [1] * 1100, on_done=reported.append)) == 1100
+    assert reported == [512, 512, 76]
 
 
 def test_errors_that_travel_stay_themselves() -> None:

@@ -82,9 +82,9 @@ class World:
         """Launch a job as a person does at a command line; returns the run's id."""
         run_id = str(uuid.uuid4())
         command = [sys.executable, "-m", "dagster", "job", "launch", "-w", "workspace.yaml", "-j", job]
-        told = json.dumps({"ops": {"compact": {"config": config}}})
+        reported = json.dumps({"ops": {"compact": {"config": config}}})
         done = subprocess.run(
-            [*command, "--run-id", run_id, "--config-json", told],
+            [*command, "--run-id", run_id, "--config-json", reported],
             cwd=FOLDER, env=self.variables, text=True, capture_output=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
@@ -162,7 +162,7 @@ def answer_of(address: str, run_id: str) -> Mapping[str, Any]:
     return ask(address, {"do": "state", "run": run_id})
 
 
-def told(instance: dg.DagsterInstance, run_id: str) -> str:
+def reported(instance: dg.DagsterInstance, run_id: str) -> str:
     return "\n".join(str(entry.user_message or entry.message) for entry in instance.all_logs(run_id))
 
 
@@ -194,8 +194,8 @@ def test_a_run_is_forked_and_reads_the_tables_of_now(world: World) -> None:
         run = eventually("it has started", lambda: instance.get_run_by_id(run_id))
         pid = answer_of(run.tags[SOCKET_TAG], run_id)["pid"]
         assert pid in children(parent)
-        assert ended(instance, run_id) == SUCCESS, told(instance, run_id)
-        assert f"(pid: {pid})" in told(instance, run_id)
+        assert ended(instance, run_id) == SUCCESS, reported(instance, run_id)
+        assert f"(pid: {pid})" in reported(instance, run_id)
         assert instance.all_logs(run_id, of_type=dg.DagsterEventType.LOGS_CAPTURED)
         assert len(table.snapshots.list_ids()) == 3
         assert is_free(instance, TABLE)
@@ -210,7 +210,7 @@ def test_a_run_is_cancelled_by_another_process(world: World) -> None:
     with world.workers(), world.instance() as instance, world.terminator() as terminate:
         run_id = compacting(world, table)
         assert terminate(run_id) == "True"
-        assert ended(instance, run_id) == CANCELED, told(instance, run_id)
+        assert ended(instance, run_id) == CANCELED, reported(instance, run_id)
         assert is_free(instance, TABLE)
         assert not instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_UP_FOR_RETRY)
         assert terminate(run_id) == "False", "there is nothing to end any more"
@@ -232,7 +232,7 @@ def test_a_run_whose_process_is_killed_has_failed(world: World) -> None:
         assert launcher.check_run_worker_health(run).status == WorkerStatus.RUNNING
         os.kill(answer_of(run.tags[SOCKET_TAG], run_id)["pid"], signal.SIGKILL)
         assert ended(instance, run_id) == FAILURE
-        assert "was terminated by signal 9 (SIGKILL)" in told(instance, run_id)
+        assert "was terminated by signal 9 (SIGKILL)" in reported(instance, run_id)
         assert launcher.check_run_worker_health(run).status == WorkerStatus.FAILED
         eventually("no process is left, and no zombie", lambda: not children(parent))
     assert launcher.check_run_worker_health(run).status == WorkerStatus.NOT_FOUND
@@ -267,8 +267,8 @@ def test_without_the_parent_runs_start_as_dagster_starts_them(world: World, tmp_
         run_id = world.launch("compact_db_t", full=True)
         eventually("the run is over", lambda: status(instance, run_id) in (SUCCESS, FAILURE, CANCELED))
         assert status(instance, run_id) == SUCCESS
-        assert "This run starts in a process of its own, which takes longer" in told(instance, run_id)
-        assert gone in told(instance, run_id)
+        assert "This run starts in a process of its own, which takes longer" in reported(instance, run_id)
+        assert gone in reported(instance, run_id)
 
 
 def reachable(address: str) -> bool:

@@ -51,7 +51,7 @@ def test_files_on_standard_output(lake: Path, capfdbinary: pytest.CaptureFixture
 def test_values_that_are_not_of_their_type_are_refused(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, content, told in (
+    for name, content, reported in (
         ("date.csv", "a,d\n1,yesterday\n", "yesterday"),
         ("twice.csv", "a,a\n1,2\n", "two columns 'a'"),
         ("number.json", '{"a": "x"}\n', "number.json"),
@@ -60,7 +60,7 @@ def test_values_that_are_not_of_their_type_are_refused(
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         assert run(["--warehouse", str(lake), "write", "default.u", str(path)]) == REFUSED, name
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     assert Session({"warehouse": str(lake)}).sql("SELECT * FROM u").to_arrow().num_rows == 0
 
 
@@ -79,7 +79,7 @@ def test_the_catalog_of_tables_yaml(
     assert run(["--tables", str(path), "--profile", "x", "tables"]) == REFUSED
     monkeypatch.delenv("SENSITIVE")
     capsys.readouterr()
-    for content, told in (
+    for content, reported in (
         (path.read_text(), "${SENSITIVE} is not set"),
         ("tables: []", "no 'warehouse'"),
         ("warehouse: [", "line 1"),
@@ -88,7 +88,7 @@ def test_the_catalog_of_tables_yaml(
     ):
         path.write_text(content)
         assert run(["tables"]) == REFUSED, content
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     assert run(["--tables", str(tmp_path / "none.yaml"), "tables"]) == REFUSED
 
 

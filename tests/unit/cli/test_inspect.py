@@ -87,7 +87,7 @@ def test_data_files(inspect: Any) -> None:
 
 
 def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, content, code, told in (
+    for name, content, code, reported in (
         ("notes.txt", b"hello", REFUSED, "no kind"),
         ("manifest-1-0", b"hello", FAILED, "manifest-1-0"),
         ("x.parquet", b"hello", FAILED, "x.parquet"),
@@ -95,7 +95,7 @@ def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ):
         (tmp_path / name).write_bytes(content)
         assert run(["inspect", str(tmp_path / name)]) == code, name
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     assert run(["inspect", str(tmp_path / "snapshot-9")]) != 0
     assert "does not exist" in capsys.readouterr().err
 

@@ -78,7 +78,7 @@ def test_files_are_written_and_read_again(
         found = {row["a"]: row["b"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
         assert found == {1: "p", 9: None}, path
     before = list(tmp_path.glob("default.db/t/snapshot/snapshot-*"))
-    for name, content, told in (
+    for name, content, reported in (
         ("odd.csv", "a,c\n1,x\n", "'c'"),
         ("odd.json", '{"a": "text"}\n', "a"),
         ("odd.txt", "a\n", "csv, json, parquet or arrow"),
@@ -86,7 +86,7 @@ def test_files_are_written_and_read_again(
     ):
         (tmp_path / name).write_text(content)
         assert run(["--warehouse", warehouse, "write", "default.t", str(tmp_path / name)]) == REFUSED, name
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     assert list(tmp_path.glob("default.db/t/snapshot/snapshot-*")) == before
 
 

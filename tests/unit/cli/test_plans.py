@@ -254,7 +254,7 @@ def test_what_a_plan_refuses(warehouse: str, capsys: pytest.CaptureFixture[str])
     plan = capsys.readouterr().out.strip()
     stored = json.loads((Path(warehouse) / f"_maintenance/plans/{plan}.json").read_text())
     assert stored["table_options"] == {"target-file-size": "64 mb"}
-    for arguments, told in (
+    for arguments, reported in (
         (["compact", "--apply", "0" * 16], "there is no plan"),
         (["compact", "--apply", "nonsense"], "is not a plan id"),
         (["compact", "default.u", "--apply", plan], "this plan is about compact of default.t"),
@@ -263,7 +263,7 @@ def test_what_a_plan_refuses(warehouse: str, capsys: pytest.CaptureFixture[str])
         (["compact"], "Missing argument"),
     ):
         assert run(["--warehouse", warehouse, *arguments]) == REFUSED, arguments
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     Session({"warehouse": warehouse}).sql("CALL sys.compact('default.t')")
     capsys.readouterr()
     assert run([*start, "--apply", plan]) == REFUSED

@@ -52,7 +52,7 @@ def test_a_profile_names_a_catalog(
 
 
 def test_profiles_that_are_wrong(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for content, told in (
+    for content, reported in (
         ("", "Write [profiles.lake]"),
         ("[profiles.lakes]\nwarehouse = '/x'", "Did you mean 'lakes'"),
         ("[profiles.lake", "cannot be read"),
@@ -62,7 +62,7 @@ def test_profiles_that_are_wrong(config: Path, capsys: pytest.CaptureFixture[str
     ):
         config.write_text(content)
         assert run(["--profile", "lake", "tables"]) == REFUSED, content
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
 
 
 def test_diff(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,7 +145,7 @@ TOLD: list[tuple[Any, ...]] = []
 
 
 def recorder(param: str | None) -> Any:
-    return lambda *told: TOLD.append((param, *told))
+    return lambda *reported: TOLD.append((param, *reported))
 
 
 def breaker(_param: str | None) -> Any:

@@ -55,9 +55,9 @@ def untouched(table: CatalogTable, folder: Path, before: pa.Table, snapshot: int
     """Check that the table is as it was, and that what was written is in quarantine. Returns what is told of it."""
     assert table.snapshots.latest_id() == snapshot
     assert table.to_arrow().sort_by("id") == before.sort_by("id")
-    (told,) = Path(table.location).glob("_quarantine/*/proof.json")
-    report: dict[str, Any] = json.loads(told.read_text())
-    moved = {str(path.relative_to(told.parent)) for path in told.parent.rglob("*") if path.is_file()} - {"proof.json"}
+    (said,) = Path(table.location).glob("_quarantine/*/proof.json")
+    report: dict[str, Any] = json.loads(said.read_text())
+    moved = {str(path.relative_to(said.parent)) for path in said.parent.rglob("*") if path.is_file()} - {"proof.json"}
     assert moved == set(report["files"])
     assert files_on_disk(table) - moved_paths(table) == data_files(table)
     assert fsck(table.file_io, table.location, deep=True).healthy
@@ -73,11 +73,11 @@ def refused(table: CatalogTable, folder: Path, **how: Any) -> dict[str, Any]:
     before, snapshot = table.to_arrow(), table.snapshots.latest_id()
     report = compact(None, table, full=True, **how)
     (group,) = report.failed
-    told = untouched(table, folder, before, snapshot)
-    assert told["expected"]["digest"] in group.message
-    assert told["given"]["digest"] in group.message
+    said = untouched(table, folder, before, snapshot)
+    assert said["expected"]["digest"] in group.message
+    assert said["given"]["digest"] in group.message
     assert "_quarantine" in group.message
-    return told
+    return said
 
 
 def merged_as(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +173,8 @@ def test_the_older_record_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return replace(found, results=window.rows.select(found.results.column_names).take(pa.array(oldest)))
 
     monkeypatch.setattr(Merging, "merged", wrong)
-    told = refused(keyed(tmp_path), tmp_path)
-    assert told["expected"]["rows"] == told["given"]["rows"] == 260
+    said = refused(keyed(tmp_path), tmp_path)
+    assert said["expected"]["rows"] == said["given"]["rows"] == 260
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -199,8 +199,8 @@ def test_a_wrong_level_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     table = keyed(tmp_path)
     right = RollingFileWriter.close
     monkeypatch.setattr(RollingFileWriter, "close", lambda self: tuple(replace(file, level=3) for file in right(self)))
-    told = refused(table, tmp_path)
-    assert any("on level 3, and 5 was planned" in wrong for wrong in told["wrong"])
+    said = refused(table, tmp_path)
+    assert any("on level 3, and 5 was planned" in wrong for wrong in said["wrong"])
 
 
 def test_wrong_key_bounds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +209,8 @@ def test_wrong_key_bounds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         RollingFileWriter, "close", lambda self: tuple(replace(file, max_key=file.min_key) for file in right(self))
     )
-    told = refused(table, tmp_path)
-    assert any("largest key" in wrong for wrong in told["wrong"])
+    said = refused(table, tmp_path)
+    assert any("largest key" in wrong for wrong in said["wrong"])
 
 
 @pytest.mark.parametrize("producer", ["full-compaction", "lookup"])
@@ -233,8 +233,8 @@ def test_a_wrong_changelog_is_found(producer: str, lost: str, tmp_path: Path, mo
             return replace(found, changelog=found.changelog.filter(pa.array((kinds != kind) & (lost != "all"))))
 
         monkeypatch.setattr(Merging, method, wrong)
-    told = refused(table, tmp_path)
-    assert any("changelog" in wrong for wrong in told["wrong"])
+    said = refused(table, tmp_path)
+    assert any("changelog" in wrong for wrong in said["wrong"])
 
 
 def appended(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:

@@ -243,8 +243,8 @@ def test_a_wrong_value_is_found(fault: str, column: str, tmp_path: Path, monkeyp
     (group,) = compact(None, table, full=True).failed
     assert f"column {column}" in group.message
     assert ([entry.file.file_name for entry in live(table)], table.snapshots.latest_id()) == (before, snapshot)
-    (told,) = Path(table.location).glob("_quarantine/*/proof.json")
-    report = json.loads(told.read_text())
+    (reported,) = Path(table.location).glob("_quarantine/*/proof.json")
+    report = json.loads(reported.read_text())
     assert report["expected"]["digest"] != report["given"]["digest"]
     assert report["expected"]["digest"] in group.message
     assert report["given"]["digest"] in group.message

@@ -76,13 +76,13 @@ def refused(table: CatalogTable, **how: Any) -> dict[str, Any]:
     assert group.bucket == -2
     assert table.snapshots.latest_id() == snapshot
     assert everything(table) == before
-    (told,) = Path(table.location).glob("_quarantine/*/proof.json")
-    found: dict[str, Any] = json.loads(told.read_text())
+    (reported,) = Path(table.location).glob("_quarantine/*/proof.json")
+    found: dict[str, Any] = json.loads(reported.read_text())
     for side in ("expected", "given"):
         assert found[side]["digest"] in group.message
     assert found["expected"] != found["given"] or found["wrong"]
     assert found["bucket"] == -2
-    moved = {str(path.relative_to(told.parent)) for path in told.parent.rglob("*") if path.is_file()}
+    moved = {str(path.relative_to(reported.parent)) for path in reported.parent.rglob("*") if path.is_file()}
     assert moved - {"proof.json"} == set(found["files"])
     assert {path for path in files_on_disk(table) if "_quarantine" not in path} == data_files(table)
     assert fsck(table.file_io, table.location, deep=True).healthy
@@ -160,8 +160,8 @@ def test_a_wrong_kind_is_found(engine: str, kind: str, tmp_path: Path, monkeypat
 def test_a_wrong_bucket_is_found(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = waiting(tmp_path)
     monkeypatch.setattr(postpone, "buckets_of", lambda *given: (buckets_of(*given) + 1) % 3)
-    told = refused(table, proof=mode)
-    assert any("rows of other buckets" in wrong for wrong in told["wrong"])
+    reported = refused(table, proof=mode)
+    assert any("rows of other buckets" in wrong for wrong in reported["wrong"])
 
 
 def test_a_single_row_in_a_wrong_bucket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,8 +231,8 @@ def test_a_bucket_that_others_have_is_found(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(
         postpone, "_as_compaction", lambda message: replace(right(message), bucket=max(1, message.bucket))
     )
-    told = refused(table)
-    assert any("bucket 1 is committed twice" in wrong for wrong in told["wrong"])
+    reported = refused(table)
+    assert any("bucket 1 is committed twice" in wrong for wrong in reported["wrong"])
 
 
 @pytest.mark.parametrize("how", ["lost", "another"])
@@ -266,8 +266,8 @@ def in_shares(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_units_that_share_a_partition_take_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = waiting(tmp_path)
     in_shares(1, monkeypatch)
-    told = refused(table)
-    assert (told["expected"]["rows"], told["wrong"][0].endswith("rows were given a bucket, and 180 wait")) == (
+    reported = refused(table)
+    assert (reported["expected"]["rows"], reported["wrong"][0].endswith("rows were given a bucket, and 180 wait")) == (
         180,
         True,
     )
@@ -286,8 +286,8 @@ def test_what_a_sound_unit_wrote_goes_with_the_wrong_one(tmp_path: Path, monkeyp
         right(writer, given[20 * plan.share :], buckets[20 * plan.share :], plan)
 
     monkeypatch.setattr(postpone, "_write", wrong)
-    told = refused(table)
-    assert {path.split("/")[0] for path in told["files"]} == {"bucket-1"}
+    reported = refused(table)
+    assert {path.split("/")[0] for path in reported["files"]} == {"bucket-1"}
 
 
 def test_off_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,8 +467,8 @@ def test_a_file_that_is_not_the_same_with_higher_numbers_is_found(
     right = renumbering.shifted
     monkeypatch.setattr(renumbering, "shifted", lambda given, shift: RENUMBERED[wrong](right(given, shift)))
     monkeypatch.setitem(RENUMBERED, "has other numbers", lambda given: right(given, 1))
-    told = refused(table)
-    assert any("not the same with higher sequence numbers" in each for each in told["wrong"])
+    reported = refused(table)
+    assert any("not the same with higher sequence numbers" in each for each in reported["wrong"])
 
 
 def test_a_file_that_is_not_read_whole_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

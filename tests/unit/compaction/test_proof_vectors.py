@@ -75,11 +75,11 @@ def refused(table: CatalogTable, said: str, bucket: int = 0, **how: Any) -> dict
         n: v for n, v in vectors.items() if n in names
     }
     assert table.to_arrow().sort_by("id").select(["id"]) == content.select(["id"])
-    (told,) = Path(table.location).glob("_quarantine/*/proof.json")
-    found: dict[str, Any] = json.loads(told.read_text())
+    (reported,) = Path(table.location).glob("_quarantine/*/proof.json")
+    found: dict[str, Any] = json.loads(reported.read_text())
     for side in ("expected", "given"):
         assert found[side]["digest"] in group.message
-    moved = {str(path.relative_to(told.parent)) for path in told.parent.rglob("*") if path.is_file()}
+    moved = {str(path.relative_to(reported.parent)) for path in reported.parent.rglob("*") if path.is_file()}
     assert moved - {"proof.json"} == set(found["files"])
     assert any(path.startswith("index/") for path in found["files"])
     assert {path for path in files_on_disk(table) if "_quarantine" not in path} == data_files(table)
@@ -129,8 +129,8 @@ def test_wrong_vectors_are_found(wrong: str, mode: str, tmp_path: Path, monkeypa
     table = marking(tmp_path)
     change, said = WRONG[wrong]
     vectors_changed(change, monkeypatch)
-    told = refused(table, said, proof=mode)
-    assert told["expected"]["digest"] != told["given"]["digest"]
+    reported = refused(table, said, proof=mode)
+    assert reported["expected"]["digest"] != reported["given"]["digest"]
     monkeypatch.undo()
     assert not compact(None, table).failed
 

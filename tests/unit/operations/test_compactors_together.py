@@ -36,10 +36,10 @@ class Told:
 
 def compactor(warehouse: str, start: Barrier, stop: Event, results: Any) -> None:
     """Compact until told to stop. Runs in a process of its own; the first plans of all are of one snapshot."""
-    told, waits = Told(), [start]
+    shown, waits = Told(), [start]
 
     def listen(line: str) -> None:
-        told.retries += "planned again" in line
+        shown.retries += "planned again" in line
         if waits and "groups to compact" in line:
             waits.pop().wait(120)
 
@@ -48,8 +48,8 @@ def compactor(warehouse: str, start: Barrier, stop: Event, results: Any) -> None
         done = stop.is_set()
         table = get_table(warehouse)
         report = compact(None, table, full=bool(waits), groups_per_commit=5, max_retries=50, progress=listen)
-        told.reports.append(report)
-    results.put(told)
+        shown.reports.append(report)
+    results.put(shown)
 
 
 def batch(turn: int) -> pa.Table:
@@ -90,14 +90,14 @@ def test_two_compactors_beside_a_writer(tmp_path: Path, name: str) -> None:
         for turn in range(3, TURNS):
             table.write_arrow(batch(turn))
         stop.set()
-        told = [results.get(timeout=120) for _ in processes]
+        shown = [results.get(timeout=120) for _ in processes]
         for process in processes:
             process.join(60)
     finally:
         for process in processes:
             process.kill()
     assert rows_of(table) == sorted(expected(name))
-    check_reports(table, told)
+    check_reports(table, shown)
     compact(None, table, full=True)
     assert rows_of(table) == sorted(expected(name))
     assert compact(None, table, full=True).snapshot_ids == ()
@@ -105,18 +105,18 @@ def test_two_compactors_beside_a_writer(tmp_path: Path, name: str) -> None:
     assert files_on_disk(table) == data_files(table), "what lost was removed again"
 
 
-def check_reports(table: CatalogTable, told: list[Told]) -> None:
+def check_reports(table: CatalogTable, shown: list[Told]) -> None:
     """Reported commits are those of the table, each of one compactor; what was planned was committed or told of."""
     snapshots = {i: table.snapshots.get(i) for i in table.snapshots.list_ids()}
     compactions = [i for i, snapshot in snapshots.items() if snapshot.commit_kind == CommitKind.COMPACT]
-    reported = [i for each in told for report in each.reports for i in report.snapshot_ids]
+    reported = [i for each in shown for report in each.reports for i in report.snapshot_ids]
     assert sorted(reported) == compactions
-    assert sum(each.retries for each in told) > 0, "both began with the same plan: one of them lost"
-    for report in (report for each in told for report in each.reports):
+    assert sum(each.retries for each in shown) > 0, "both began with the same plan: one of them lost"
+    for report in (report for each in shown for report in each.reports):
         assert report.failed == ()
         done = report.count("committed") + report.count("conflict_retried")
         assert (done > 0) == bool(report.snapshot_ids)
-    assert replaced_files(table, snapshots) == merged_files(told)
+    assert replaced_files(table, snapshots) == merged_files(shown)
 
 
 def replaced_files(table: CatalogTable, snapshots: Mapping[int, Any]) -> int:
@@ -129,7 +129,7 @@ def replaced_files(table: CatalogTable, snapshots: Mapping[int, Any]) -> int:
     )
 
 
-def merged_files(told: list[Told]) -> int:
+def merged_files(shown: list[Told]) -> int:
     """How many files the reports say were merged."""
-    groups = [group for each in told for report in each.reports for group in report.groups]
+    groups = [group for each in shown for report in each.reports for group in report.groups]
     return sum(group.input_files for group in groups if group.outcome in ("committed", "conflict_retried"))

@@ -105,19 +105,19 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("good", "bad", "line", "told"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_told_with_its_line(good: str, bad: str, line: int, told: str, tmp_path: Path) -> None:
+def test_a_mistake_is_told_with_its_line(good: str, bad: str, line: int, reported: str, tmp_path: Path) -> None:
     path = written(GOOD.replace(good, bad), tmp_path)
     with pytest.raises(OptionError) as caught:
         load_project(path, tmp_path)
-    assert told in caught.value.found
+    assert reported in caught.value.found
     assert caught.value.where == f"{path}, line {line}"
 
 
 @pytest.mark.parametrize(("text", "told"), [(None, "does not exist"), ("", "empty"), ("- a\n", "expected a mapping")])
-def test_a_file_that_is_none(text: str | None, told: str, tmp_path: Path) -> None:
+def test_a_file_that_is_none(text: str | None, reported: str, tmp_path: Path) -> None:
     if text is not None:
         written(text, tmp_path)
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(OptionError, match=reported):
         load_project(tmp_path / "tables.yaml", tmp_path)
 
 
@@ -138,10 +138,10 @@ def test_a_file_that_is_none(text: str | None, told: str, tmp_path: Path) -> Non
     ],
     ids=["python-tag", "own-tag", "nul", "latin-1", "list-as-key", "itself", "deep"],
 )
-def test_files_that_are_not_plain_yaml(data: bytes, line: str, told: str, tmp_path: Path) -> None:
+def test_files_that_are_not_plain_yaml(data: bytes, line: str, reported: str, tmp_path: Path) -> None:
     path = tmp_path / "tables.yaml"
     path.write_bytes(data)
-    with pytest.raises(OptionError, match=told) as caught:
+    with pytest.raises(OptionError, match=reported) as caught:
         load_project(path, tmp_path)
     assert caught.value.where == f"{path}{line}"
 

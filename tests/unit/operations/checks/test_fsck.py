@@ -54,14 +54,14 @@ def folder(table: CatalogTable, name: str) -> Path:
 
 def test_a_whole_table(table: CatalogTable) -> None:
     before = files_on_disk(table)
-    told: list[str] = []
-    report = fsck(table.file_io, table.location + "/", deep=True, progress=told.append)
+    reported: list[str] = []
+    report = fsck(table.file_io, table.location + "/", deep=True, progress=reported.append)
     assert report.healthy
     assert (report.states, report.data_files, report.read_files) == (4, 3, 3)
     assert report.manifests == 3
     assert report.to_arrow().num_rows == 0
-    assert told[0].startswith("snapshot 3")
-    assert told[-1] == "reading 3 data files"
+    assert reported[0].startswith("snapshot 3")
+    assert reported[-1] == "reading 3 data files"
     assert files_on_disk(table) == before
 
 

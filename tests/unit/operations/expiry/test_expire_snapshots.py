@@ -117,9 +117,9 @@ def test_age_is_that_of_the_successor(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", ["1", "4", "100"])
 def test_drains_the_backlog_in_batches(tmp_path: Path, limit: str) -> None:
     table = filled(tmp_path, {"snapshot.expire.limit": limit})
-    told: list[str] = []
-    assert drop_all_but(table, 2, progress=told.append) == tuple(range(1, 11))
-    assert len(told) == -(-10 // int(limit))
+    reported: list[str] = []
+    assert drop_all_but(table, 2, progress=reported.append) == tuple(range(1, 11))
+    assert len(reported) == -(-10 // int(limit))
     assert unreachable_files(table) == set()
 
 
@@ -333,12 +333,12 @@ def test_a_damaged_manifest_of_an_expired_snapshot_is_noted(tmp_path: Path) -> N
 def test_a_tag_created_meanwhile_is_seen(tmp_path: Path) -> None:
     table = filled(tmp_path, {"snapshot.expire.limit": "3"})
     expected = rows_at(table, 7)
-    told: list[str] = []
+    reported: list[str] = []
 
     def tag_once(line: str) -> None:
-        if not told:
+        if not reported:
             create_tag(table, "late", snapshot_id=7)
-        told.append(line)
+        reported.append(line)
 
     assert drop_all_but(table, 1, progress=tag_once) == tuple(range(1, 12))
     assert rows_of_tag(table, "late") == expected

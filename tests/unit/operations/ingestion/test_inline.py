@@ -216,14 +216,14 @@ def test_too_many_runs_are_compacted_before_more_is_committed(tmp_path: Path) ->
     )
     for i in range(6):
         write(table, i, 100)
-    told: list[str] = []
+    said: list[str] = []
     open_table = table.copy(INLINE)
-    report = ingest(None, open_table, keyed({9: "v9"}), commit_user="feed", commit_identifier=1, progress=told.append)
+    report = ingest(None, open_table, keyed({9: "v9"}), commit_user="feed", commit_identifier=1, progress=said.append)
     assert kinds(table) == "AAAAAACA"
     assert report.snapshot_ids == (7, 8)
     assert (report.compaction.before_commit, report.compaction.buckets) == (1, 1)
     assert (report.compaction.input_files, report.compaction.input_rows) == (6, 12)
-    assert any("num-sorted-run.stop-trigger" in line for line in told)
+    assert any("num-sorted-run.stop-trigger" in line for line in said)
     assert levels(table) == [0, 3]
     compaction = table.snapshots.get(7)
     assert (compaction.commit_user, compaction.commit_identifier) == ("feed", 0), "or a replay would leave the rows out"
