@@ -94,6 +94,20 @@ class Flink:
         found.close()
         return sorted(rows, key=repr)
 
+    def materialized(self, database: str, table: str) -> dict[str, str]:
+        """What Flink's catalog says of a materialized table. Fails if it is a table of another kind."""
+        import jpype
+
+        path = jpype.JPackage("org").apache.flink.table.catalog.ObjectPath(database, table)
+        known = self._batch.getCatalog("lake").get().getTable(path)
+        return {
+            "kind": str(known.getTableKind()),
+            "query": str(known.getDefinitionQuery()),
+            "freshness": f"{known.getDefinitionFreshness().getInterval()} {known.getDefinitionFreshness().getTimeUnit()}",
+            "mode": str(known.getRefreshMode()),
+            "status": str(known.getRefreshStatus()),
+        }
+
     def submit(self, job: str, inserts: list[str], *, resume: bool = False) -> None:
         """Start a streaming job of some INSERTs. `resume`: from the newest checkpoint of the job of that name."""
         checkpoints = self._folder / "checkpoints" / job
