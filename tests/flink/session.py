@@ -100,10 +100,11 @@ class Flink:
 
         path = jpype.JPackage("org").apache.flink.table.catalog.ObjectPath(database, table)
         known = self._batch.getCatalog("lake").get().getTable(path)
+        freshness = known.getDefinitionFreshness()
         return {
             "kind": str(known.getTableKind()),
             "query": str(known.getDefinitionQuery()),
-            "freshness": f"{known.getDefinitionFreshness().getInterval()} {known.getDefinitionFreshness().getTimeUnit()}",
+            "freshness": f"{freshness.getInterval()} {freshness.getTimeUnit()}",
             "mode": str(known.getRefreshMode()),
             "status": str(known.getRefreshStatus()),
         }
