@@ -43,6 +43,8 @@ class Session:
         spark: runs queries, and the operations that use it; None = this process does.
         dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
         makes_default: whether the database `default` is made; a session that only looks makes nothing.
+
+    `run`: what is committed to tables names it in its snapshots; None: nothing.
     """
 
     catalog: Mapping[str, str] | Catalog
@@ -56,6 +58,7 @@ class Session:
     _parsed: dict[tuple[str, str], Select] = field(init=False, default_factory=dict, repr=False)
     current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
     current_database: str = field(init=False, default=DEFAULT_DATABASE)
+    run: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.dialect not in _DIALECTS:
@@ -66,7 +69,7 @@ class Session:
     def beside(self, dialect: Literal["flink", "spark"]) -> "Session":
         """A session over the same catalogs, in which nothing is set. What it gets to know this one does not."""
         other = Session(self.current(), self.spark, dialect, makes_default=False)
-        other.catalogs = dict(self.catalogs)
+        other.catalogs, other.run = dict(self.catalogs), self.run
         return other
 
     # Running
@@ -253,4 +256,4 @@ class Session:
         table = self.view(path)
         if not isinstance(table, Table):
             raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
-        return table
+        return table if self.run is None else table.of_run(self.run)
