@@ -5,7 +5,6 @@ from typing import Any
 
 import dagster as dg
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from assets import keys
@@ -17,6 +16,7 @@ from maintenance.operations import create_tag, reset_consumer
 from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan
 from maintenance.table.table import Table
+from tests.plain_tables import PlainCatalog, plain_table
 
 
 @pytest.fixture
@@ -148,19 +148,19 @@ def test_a_table_is_cloned(project: Project, instance: dg.DagsterInstance, launc
     assert "is a secret" in launch("clone", "copy_to", database="shop", target_catalog=secret)["failure"]
 
 
-def test_plain_files_become_tables(project: Project, instance: dg.DagsterInstance, launch: Any) -> None:
-    session = Session({"warehouse": project.warehouse, "format-table.enabled": "true"})
-    session.sql("CREATE DATABASE plain")
+def test_plain_files_become_tables(
+    project: Project, instance: dg.DagsterInstance, launch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(project.warehouse).mkdir(exist_ok=True)
+    catalog = PlainCatalog.of(Path(project.warehouse))
+    monkeypatch.setattr(PaimonCatalog, "open", lambda _: catalog)
     for name in ("a", "b"):
-        session.sql(
-            f"CREATE TABLE plain.{name} (k INT) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'parquet')"
-        )
-        source = session.view(("plain", name))
-        pq.write_table(pa.table({"k": pa.array([1, 2], pa.int32())}), f"{source.location}/part-0.parquet")  # type: ignore[union-attr]
+        rows = pa.table({"k": pa.array([1, 2], pa.int64()), "v": ["x", "x"]})
+        plain_table(catalog, f"plain.{name}").write_arrow(rows)
     one = {"source_table": "plain.a", "target_table": "plain.new"}
     dry = launch("migrate_table", "plain_table", **one, dry_run=True)
     assert dry["planned files"] == 1
-    assert session.catalogs["paimon"].list_tables("plain") == ["a", "b"]
+    assert catalog.list_tables("plain") == ["a", "b"]
     done = launch("apply_plan", "plan", plan_id=dry["plan id"])
     assert [row.data["target"] for row in done["what was done"].records] == ["plain.new"]
     event = instance.get_latest_materialization_event(keys.asset_key("plain.new"))
@@ -171,6 +171,7 @@ def test_plain_files_become_tables(project: Project, instance: dg.DagsterInstanc
     dry = launch("migrate_database", "plain_tables", **both, dry_run=True)
     assert dry["planned files"] == 4, "two that become data files, and go then"
     assert launch("migrate_database", "plain_tables", **both)["tables"] == 2
-    new = session.table(("plain", "b"))
+    new = catalog.get_table("plain.b")
+    assert isinstance(new, Table)
     assert new.to_arrow().num_rows == 2
     assert (Path(project.warehouse) / "_maintenance/bin").is_dir()
