@@ -25,6 +25,7 @@ from jobs.jobs import (
     audit_job,
     change_rows_job,
     compact_job,
+    copy_jobs,
     empty_bin_job,
     expire_job,
     expire_table_job,
@@ -36,6 +37,7 @@ from jobs.jobs import (
     ref_jobs,
     refresh_job,
     restore_job,
+    statement_job,
 )
 from jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
 from sensors.alerts import alert_sensor
@@ -97,6 +99,8 @@ def build_definitions(project: Project) -> dg.Definitions:
             *([apply_plan_job(project.tables, zone, LOGGERS)] if project.tables else []),
             *(ref_jobs(project.tables, zone, LOGGERS) if project.tables else []),
             *([restore_job(project.tables, LOGGERS)] if project.tables else []),
+            *([statement_job(project.tables, zone, LOGGERS)] if project.tables else []),
+            *copy_jobs(LOGGERS),
         ],
         schedules=[
             daily_expiry(expire, project.expiry),

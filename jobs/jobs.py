@@ -16,18 +16,25 @@ from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.project.config import TableConfig
 from assets.steps.bin import EMPTY_BIN, RESTORE_FROM_BIN, empty_bin_op, restore_from_bin_op
 from assets.steps.branches import DELETE, TAKE, branch_op
+from assets.steps.copies import clone_op, migrate_database_op, migrate_table_op
 from assets.steps.questions import EXPLAIN, WHAT_IF, explain_op, what_if_op
 from assets.steps.refs import (
     CREATE_TAG,
+    RESET_CONSUMER,
     ROLLBACK,
     ROLLBACK_AS_LATEST,
     create_tag_op,
+    reset_consumer_op,
     rollback_as_latest_op,
     rollback_op,
 )
 from assets.steps.restore import RESTORE, restore_op
 from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
+from assets.steps.statements import STATEMENT, statement_op
 from assets.tables import TableSteps, chain
+from maintenance.operations.databases.clone_plan import CLONE
+from maintenance.operations.databases.migrate_database import MIGRATE_DATABASE
+from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 
 EXPIRE = "expire"
 
@@ -151,6 +158,11 @@ def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str
             rollback_as_latest_op(tables),
             "Commit an earlier state of a table again; dry_run: only say what would change.",
         ),
+        (
+            RESET_CONSUMER,
+            reset_consumer_op(tables),
+            "Move a consumer to another snapshot, or end it; dry_run: only say where it stands.",
+        ),
         (EXPLAIN, explain_op(tables), "Say why a file, snapshot, tag or partition is still there."),
         (WHAT_IF, what_if_op(tables), "Say what other retention would delete, at once and later."),
         (
@@ -193,6 +205,32 @@ def restore_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDe
     """Bring partitions of a table back from a tag or snapshot, as the run's config says."""
     text = "Bring partitions back from a tag or an earlier snapshot; dry_run: only say which rows."
     return _job_of_op(RESTORE, restore_op(tables), text, loggers)
+
+
+def statement_job(
+    tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
+) -> dg.JobDefinition:
+    """Carry out a statement about tables of the project, as the run's config says."""
+    text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
+    return _job_of_op(STATEMENT, statement_op(tables, zone), text, loggers)
+
+
+def copy_jobs(loggers: Mapping[str, dg.LoggerDefinition]) -> list[dg.JobDefinition]:
+    """Copy tables to another warehouse, and make tables of Paimon of plain files."""
+    jobs = (
+        (CLONE, clone_op(), "Copy a table, or a database, to another warehouse; dry_run: only say which files."),
+        (
+            MIGRATE_TABLE,
+            migrate_table_op(),
+            "Make a table of Paimon of the files of a format table; dry_run: only say which files.",
+        ),
+        (
+            MIGRATE_DATABASE,
+            migrate_database_op(),
+            "Make tables of Paimon of the format tables of a database; dry_run: only say which files.",
+        ),
+    )
+    return [_job_of_op(name, op, description, loggers) for name, op, description in jobs]
 
 
 def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:

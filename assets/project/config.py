@@ -45,7 +45,18 @@ from maintenance.types.data_type import DataField
 FOLDER = Path(__file__).resolve().parents[2]
 LOCAL_MASTER = "local[*]"
 # The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
-SPARK_ACTIONS = ("maintain", "ingest", "refresh", "compact", "change_rows", "restore_partitions", "audit", "fsck")
+SPARK_ACTIONS = (
+    "maintain",
+    "ingest",
+    "refresh",
+    "compact",
+    "change_rows",
+    "restore_partitions",
+    "statement",
+    "clone",
+    "audit",
+    "fsck",
+)
 
 
 class Landing(Entry):

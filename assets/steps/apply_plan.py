@@ -16,7 +16,9 @@ from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
 from assets.steps.branches import DELETE, TAKE
+from assets.steps.by_session import apply_by_session
 from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
+from assets.steps.copies import COPIES, apply_copy
 from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from assets.steps.ingestion import INGEST
 from assets.steps.many_tables import apply_many
@@ -25,7 +27,8 @@ from assets.steps.orphans import ORPHANS
 from assets.steps.plans import found_plan
 from assets.steps.refresh import REFRESH
 from assets.steps.step import Work, run_step
-from maintenance.errors import NotFoundError, OptionError
+from maintenance.errors import NotFoundError
+from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 
 STEPS = {
@@ -45,12 +48,23 @@ STEPS = {
         TAKE,
     )
 }
+# The job whose Spark settings a plan is carried out with; "compact" if it is not here.
+_ACTIONS = {
+    INGEST.name: "ingest",
+    REFRESH.name: "refresh",
+    "restore_partitions": "restore_partitions",
+    **dict.fromkeys(("delete", "update", "change_rows"), "change_rows"),
+}
 
 
 class ApplyPlanConfig(dg.Config):
     """Which plan."""
 
     plan_id: str = Field(description="The id that a dry run has shown. Exactly what its plan says is done, or nothing.")
+    into_bin: bool = Field(
+        default=False,
+        description="Move what is deleted into the bin, where the operation can do that; the policy bin says so, too.",
+    )
 
 
 def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
@@ -65,28 +79,47 @@ def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
     def apply(context: dg.OpExecutionContext, config: ApplyPlanConfig, catalog: PaimonCatalog, spark: Spark) -> None:
         with as_dagster_failure(context):
             plan = found_plan(catalog, catalog.file_io(), config.plan_id)
-            table = None if plan.table == MANY else _table_of(plan, described)
-            tags = {"paimon/plan_id": plan.id, **({"paimon/table": plan.table} if table else {})}
+            tags = {"paimon/plan_id": plan.id, **({} if plan.table == MANY else {"paimon/table": plan.table})}
             context.instance.add_run_tags(context.run_id, tags)
-        action = {INGEST.name: "ingest", REFRESH.name: "refresh"}.get(plan.operation, "compact")
-        spark.serve(action, table.identifier if table else None)
-        if table is None:
-            apply_many(context, catalog, spark, described, plan)
-            return
-        if plan.operation not in STEPS:
-            raise OptionError(
-                f"plans of {plan.operation} are not carried out here", f"plan {plan.id}", "Use paimonctl … --apply."
-            )
+        apply_any(context, catalog, spark, described, zone, plan, into_bin=config.into_bin)
+
+    return apply
+
+
+def apply_any(
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    spark: Spark,
+    described: Mapping[str, TableConfig],
+    zone: ZoneInfo,
+    plan: StoredPlan,
+    *,
+    into_bin: bool = False,
+) -> None:
+    """Carry out a plan, whatever its operation, and report what it is about to its asset.
+
+    Args: `described`: the tables of tables.yaml; `zone`: as of the steps; `into_bin`: what is deleted goes into the
+        bin, where the operation can do that.
+    """
+    if plan.operation in COPIES:
+        apply_copy(context, catalog, spark, plan, into_bin=into_bin)
+        return
+    with as_dagster_failure(context):
+        table = None if plan.table == MANY else table_of(plan, described)
+    spark.serve(_ACTIONS.get(plan.operation, "compact"), table.identifier if table else None)
+    if plan.operation == COMPACT_DATABASE:
+        apply_many(context, catalog, spark, described, plan)
+    elif table is None or plan.operation not in STEPS:
+        apply_by_session(context, catalog, spark, table, plan, into_bin=into_bin)
+    else:
         step = STEPS[plan.operation]
         chosen = step.config(plan_id=plan.id)
         work = Work(context, table, chosen, catalog, zone, spark if step.uses_spark else None, step.opened)
         with failing(context, catalog, table, step.name):
             record_state(context, catalog, table, run_step(step, work, {}))
 
-    return apply
 
-
-def _table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:
+def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:
     """The table of a plan. Raises: NotFoundError: this project does not maintain it."""
     if plan.table not in described:
         problem = f"the plan is of {plan.table}, which is not in tables.yaml"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -11,9 +12,11 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.failures import as_dagster_failure
 from assets.steps.ops import failing
+from assets.steps.plans import kept_plan
 from assets.steps.refs import known_table
 from maintenance.operations.bin.empty_bin import WINDOW, empty_bin
 from maintenance.operations.bin.restore import restore
+from maintenance.operations.plans.bin_plans import RESTORE, plan_empty_bin
 from maintenance.options.option import duration
 
 RESTORE_FROM_BIN, EMPTY_BIN = "restore_from_bin", "empty_bin"  # the jobs
@@ -27,7 +30,7 @@ class RestoreConfig(dg.Config):
     files: list[str] = Field(default=[], description="Paths, whole or below the table.")
     snapshots: list[int] = Field(default=[], description="Ids; they come back with all that they need.")
     tags: list[str] = Field(default=[], description="Names; they come back with all that they need.")
-    dry_run: bool = Field(default=False, description="Only list what would come back.")
+    dry_run: bool = Field(default=False, description="Only list what would come back, and keep it as a plan.")
 
 
 class EmptyBinConfig(dg.Config):
@@ -35,7 +38,7 @@ class EmptyBinConfig(dg.Config):
 
     window: str | None = Field(default=None, description="Runs older than this go, e.g. 7 d.")
     max_bytes: int | None = Field(default=None, ge=0, description="The oldest runs go until no more is left.")
-    dry_run: bool = Field(default=False, description="Only list what would be destroyed.")
+    dry_run: bool = Field(default=False, description="Only list what would be destroyed, and keep it as a plan.")
 
 
 def restore_from_bin_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
@@ -46,16 +49,17 @@ def restore_from_bin_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         with as_dagster_failure(context):
             table = known_table(tables, config.table, RESTORE_FROM_BIN)
         with failing(context, catalog, table, RESTORE_FROM_BIN):
-            report = restore(
-                catalog.get_table(config.table),
-                catalog.root(),
-                config.run,
-                files=config.files,
-                snapshots=config.snapshots,
-                tags=config.tags,
-                dry_run=config.dry_run,
-                progress=context.log.info,
-            )
+            opened, root = catalog.get_table(config.table), catalog.root()
+            chosen: dict[str, Any] = {
+                "run": config.run,
+                "files": config.files,
+                "snapshots": config.snapshots,
+                "tags": config.tags,
+            }
+            if config.dry_run:
+                plan = RESTORE.plan(opened, warehouse=root, **chosen)
+                context.add_output_metadata(kept_plan(context, catalog, opened.file_io, plan))
+            report = restore(opened, root, **chosen, dry_run=config.dry_run, progress=context.log.info)
             for why in report.incomplete:
                 context.log.warning(f"It stays in the bin: {why}")
             context.add_output_metadata(report_metadata(report, plotted=False))
@@ -72,14 +76,13 @@ def empty_bin_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     @dg.op(name="bin", description="Destroys what is past the window of the bin.", out=dg.Out(dg.Nothing))
     def empty(context: dg.OpExecutionContext, config: EmptyBinConfig, catalog: PaimonCatalog) -> None:
         with as_dagster_failure(context):
-            report = empty_bin(
-                catalog.file_io(),
-                catalog.root(),
-                window=_window(config.window, window),
-                max_bytes=max(limits, default=None) if config.max_bytes is None else config.max_bytes,
-                dry_run=config.dry_run,
-                progress=context.log.info,
-            )
+            file_io, root = catalog.file_io(), catalog.root()
+            limit = max(limits, default=None) if config.max_bytes is None else config.max_bytes
+            chosen: dict[str, Any] = {"window": _window(config.window, window), "max_bytes": limit}
+            if config.dry_run:
+                plan = plan_empty_bin(file_io, root, **chosen)
+                context.add_output_metadata(kept_plan(context, catalog, file_io, plan))
+            report = empty_bin(file_io, root, **chosen, dry_run=config.dry_run, progress=context.log.info)
             context.add_output_metadata(report_metadata(report, plotted=False))
 
     return empty

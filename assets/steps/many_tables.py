@@ -61,7 +61,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             if config.dry_run:
                 request = CompactRequest(full=config.full, partition_idle_time=idle_time, proof=config.proof)
                 plan = plan_compact_database(catalog.open(), choice, request, opened=opened)
-                _tell_plan(context, plan, kept_plan(context, catalog, catalog.file_io(), plan))
+                tell_plan(context, plan, kept_plan(context, catalog, catalog.file_io(), plan))
                 return
             report = compact_database(
                 spark.session(),
@@ -124,10 +124,10 @@ def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> 
     return TableChoice(tables="|".join(re.escape(name) for name in names))
 
 
-def _tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[str, Any]) -> None:
+def tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[str, Any]) -> None:
     """Show a plan; fails if some tables could not be planned: they are missing in it."""
     context.add_output_metadata(dict(kept))
-    unplanned = plan.arguments[UNPLANNED]
+    unplanned = plan.arguments.get(UNPLANNED)
     if unplanned:
         first, fix = (
             next(iter(unplanned.values())),

@@ -1,10 +1,11 @@
-"""A tag created and a table rolled back from the Launchpad: one job each, for all tables.
+"""A tag created, a table rolled back and a consumer moved from the Launchpad: one job each, for all tables.
 
 They need no pool: a tag disturbs nobody, and a rollback that meets another commit refuses.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -17,12 +18,22 @@ from assets.resources.catalog import PaimonCatalog
 from assets.runs.failures import as_dagster_failure
 from assets.steps.expiry import TAG, instant
 from assets.steps.ops import failing, record_state
+from assets.steps.plans import kept_plan
 from assets.steps.step import Work, run_step
 from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.operations.plans import dry_run_plans as plans
+from maintenance.operations.plans.tag_plans import RESET_CONSUMER as CONSUMER_PLANS
+from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
 
-CREATE_TAG, ROLLBACK, ROLLBACK_AS_LATEST = "create_tag", "rollback", "rollback_to_as_latest"  # the jobs
+# The jobs.
+CREATE_TAG, ROLLBACK, ROLLBACK_AS_LATEST, RESET_CONSUMER = (
+    "create_tag",
+    "rollback",
+    "rollback_to_as_latest",
+    "reset_consumer",
+)
 
 
 class CreateTagConfig(dg.Config):
@@ -42,7 +53,7 @@ class RollbackConfig(dg.Config):
     snapshot_id: int | None = Field(default=None, description="The snapshot that is the newest afterwards.")
     tag: str | None = Field(default=None, description="Go back to what this tag holds.")
     time: str | None = Field(default=None, description="To the last snapshot until then: ISO 8601 with an offset.")
-    dry_run: bool = Field(default=False, description="Only check that it can be done, and list what would go.")
+    dry_run: bool = Field(default=False, description="Only list what would go, and keep it as a plan.")
 
 
 class RollbackAsLatestConfig(dg.Config):
@@ -51,7 +62,18 @@ class RollbackAsLatestConfig(dg.Config):
     table: str = Field(description="database.table, one of those that Dagster has.")
     snapshot_id: int | None = Field(default=None, description="The snapshot whose state is the newest afterwards.")
     tag: str | None = Field(default=None, description="Bring back what this tag holds.")
-    dry_run: bool = Field(default=False, description="Only check that it can be done, and say what would change.")
+    dry_run: bool = Field(default=False, description="Only say what would change, and keep it as a plan.")
+
+
+class ResetConsumerConfig(dg.Config):
+    """Which consumer, and where it goes on."""
+
+    table: str = Field(description="database.table, one of those that Dagster has.")
+    consumer: str = Field(description="Its id.")
+    next_snapshot_id: int | None = Field(
+        default=None, description="The snapshot that it reads next; empty: it ends, and holds no snapshot back."
+    )
+    dry_run: bool = Field(default=False, description="Only say where it stands, and keep a plan.")
 
 
 def create_tag_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
@@ -90,9 +112,11 @@ def rollback_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             moment = instant(config.time)
             millis = _millis(moment)
             opened = catalog.get_table(config.table)
-            report = rollback_to(
-                opened, snapshot_id=config.snapshot_id, tag=config.tag, timestamp_millis=millis, dry_run=config.dry_run
-            )
+            goal: dict[str, Any] = {"snapshot_id": config.snapshot_id, "tag": config.tag, "timestamp_millis": millis}
+            if config.dry_run:
+                plan = plans.ROLLBACK.plan(opened, **goal)
+                context.add_output_metadata(kept_plan(context, catalog, opened.file_io, plan))
+            report = rollback_to(opened, **goal, dry_run=config.dry_run)
             verb = "would go" if report.dry_run else "are gone"
             lost = f"{len(report.snapshots)} snapshots and {len(report.tags)} tags {verb}"
             context.log.info(f"{config.table}: from snapshot {report.previous} to {report.current}; {lost}.")
@@ -117,9 +141,11 @@ def rollback_as_latest_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             table = known_table(tables, config.table, ROLLBACK_AS_LATEST)
         with failing(context, catalog, table, ROLLBACK_AS_LATEST):
             opened = catalog.get_table(config.table).of_run(context.run_id)
-            report = rollback_to_as_latest(
-                opened, snapshot_id=config.snapshot_id, tag=config.tag, dry_run=config.dry_run
-            )
+            goal: dict[str, Any] = {"snapshot_id": config.snapshot_id, "tag": config.tag}
+            if config.dry_run:
+                plan = plans.ROLLBACK_AS_LATEST.plan(opened, **goal)
+                context.add_output_metadata(kept_plan(context, catalog, opened.file_io, plan))
+            report = rollback_to_as_latest(opened, **goal, dry_run=config.dry_run)
             verb = "would come back" if report.dry_run else "come back"
             context.log.info(
                 f"{config.table}: {report.returning_files} files with {report.returning_rows:,} rows {verb} from "
@@ -130,6 +156,33 @@ def rollback_as_latest_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 record_state(context, catalog, table, {ROLLBACK_AS_LATEST: report_numbers(report)})
 
     return rollback
+
+
+def reset_consumer_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """Move or end a consumer."""
+
+    @dg.op(
+        name="consumer_to_move",
+        description="Sets the snapshot that a consumer reads next, or deletes the consumer.",
+        out=dg.Out(dg.Nothing),
+    )
+    def reset(context: dg.OpExecutionContext, config: ResetConsumerConfig, catalog: PaimonCatalog) -> None:
+        with as_dagster_failure(context):
+            table = known_table(tables, config.table, RESET_CONSUMER)
+        with failing(context, catalog, table, RESET_CONSUMER):
+            opened = catalog.get_table(config.table)
+            goal: dict[str, Any] = {"consumer": config.consumer, "next_snapshot": config.next_snapshot_id}
+            if config.dry_run:
+                plan = CONSUMER_PLANS.plan(opened, **goal)
+                context.add_output_metadata(kept_plan(context, catalog, opened.file_io, plan))
+                return
+            before = reset_consumer(opened, config.consumer, config.next_snapshot_id)
+            then = "is deleted" if config.next_snapshot_id is None else f"reads {config.next_snapshot_id} next"
+            context.log.info(f"{config.table}: consumer '{config.consumer}' stood at {before}; it {then}.")
+            context.add_output_metadata({"stood at": before or "nothing", "reads next": config.next_snapshot_id or "-"})
+            record_state(context, catalog, table, {RESET_CONSUMER: {}})
+
+    return reset
 
 
 def _millis(moment: datetime | None) -> int | None:

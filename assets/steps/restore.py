@@ -4,6 +4,7 @@ It needs no pool: the partitions are replaced in one commit, whatever others com
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -14,8 +15,10 @@ from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
 from assets.steps.ops import failing, record_state
+from assets.steps.plans import kept_plan
 from assets.steps.refs import known_table
 from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.plans.dry_run_plans import RESTORE_PARTITIONS
 from maintenance.operations.rows.restore_partitions import restore_partitions
 
 RESTORE = "restore_partitions"  # the job
@@ -29,7 +32,7 @@ class RestoreConfig(dg.Config):
     partitions: list[dict[str, str]] = Field(description="Which ones, e.g. [{month: '7'}].")
     tag: str | None = Field(default=None, description="Bring back what this tag holds.")
     snapshot_id: int | None = Field(default=None, description="Bring back what this snapshot holds.")
-    dry_run: bool = Field(default=False, description="Only say what would be brought back, and what it would replace.")
+    dry_run: bool = Field(default=False, description="Only say what would come back in place of what; keep a plan.")
 
 
 def restore_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
@@ -45,13 +48,16 @@ def restore_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             table = known_table(tables, config.table, RESTORE)
         with failing(context, catalog, table, RESTORE):
             opened = catalog.get_table(config.table).of_run(context.run_id)
+            goal: dict[str, Any] = {
+                "partitions": config.partitions,
+                "tag": config.tag,
+                "snapshot_id": config.snapshot_id,
+            }
+            if config.dry_run:
+                plan = RESTORE_PARTITIONS.plan(opened, **goal)
+                context.add_output_metadata(kept_plan(context, catalog, opened.file_io, plan))
             report = restore_partitions(
-                None if config.dry_run else spark.session(),
-                opened,
-                config.partitions,
-                tag=config.tag,
-                snapshot_id=config.snapshot_id,
-                dry_run=config.dry_run,
+                None if config.dry_run else spark.session(), opened, **goal, dry_run=config.dry_run
             )
             names = ", ".join(partition_text_of(spec) for spec in report.restored)
             verb = "would come back" if report.dry_run else "are back"

@@ -23,7 +23,10 @@ from assets.resources.spark import Spark
 from assets.runs.account import BEFORE
 from assets.runs.failures import as_dagster_failure
 from assets.runs.history import keep_account
+from assets.steps.plans import kept_plan
 from maintenance.errors import NotFoundError, OptionError
+from maintenance.operations.plans.row_change_plans import DELETE, UPDATE
+from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.row_changes import RowChangeReport, count_rows
 from maintenance.operations.rows.update import update
@@ -43,7 +46,7 @@ class RowChangeConfig(dg.Config):
         default={}, description="Column -> new value in Spark SQL, of the row as it was. Empty: only with delete."
     )
     delete: bool = Field(default=False, description="Delete the rows.")
-    dry_run: bool = Field(default=False, description="Only count the rows that would be changed.")
+    dry_run: bool = Field(default=False, description="Only count the rows that would be changed, and keep a plan.")
 
 
 def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
@@ -70,7 +73,8 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 rows = count_rows(spark.session(), table, config.where)
                 verb = "deleted" if config.delete else "updated"
                 context.log.info(f"{rows:,} rows of {config.table} would be {verb}.")
-                context.add_output_metadata({"rows that would change": rows, **spark.metadata()})
+                kept = kept_plan(context, catalog, table.file_io, _planned(spark, table, config))
+                context.add_output_metadata({"rows that would change": rows, **kept, **spark.metadata()})
                 return {"rows": rows}
             before = shape_numbers(table_shape(table))
             report = _changed(spark, table, config)
@@ -102,6 +106,12 @@ def _check(table: Table, config: RowChangeConfig) -> None:
             f"job {CHANGE_ROWS} of {table.identifier}",
             "Set 'delete' to true, or give 'assignments'.",
         )
+
+
+def _planned(spark: Spark, table: Table, config: RowChangeConfig) -> StoredPlan:
+    if config.delete:
+        return DELETE.plan(table, where=config.where, spark=spark.session())
+    return UPDATE.plan(table, assignments=config.assignments, where=config.where, spark=spark.session())
 
 
 def _changed(spark: Spark, table: Table, config: RowChangeConfig) -> RowChangeReport:

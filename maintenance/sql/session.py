@@ -29,6 +29,8 @@ class Session(SessionState):
         spark: runs queries, and the operations that use it; None = this process does.
         dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
         makes_default: whether the database `default` is made; a session that only looks makes nothing.
+
+    `run`: what is committed to tables names it in its snapshots; None: nothing.
     """
 
     _parsed: dict[tuple[str, str], Select] = field(init=False, default_factory=dict, repr=False)

@@ -35,6 +35,8 @@ class SessionState:
         spark: runs queries, and the operations that use it; None = this process does.
         dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
         makes_default: whether the database `default` is made; a session that only looks makes nothing.
+
+    `run`: what is committed to tables names it in its snapshots; None: nothing.
     """
 
     catalog: Mapping[str, str] | Catalog
@@ -47,6 +49,7 @@ class SessionState:
     views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
     current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
     current_database: str = field(init=False, default=DEFAULT_DATABASE)
+    run: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.dialect not in _DIALECTS:
@@ -57,7 +60,7 @@ class SessionState:
     def beside(self, dialect: Literal["flink", "spark"]) -> Self:
         """A session over the same catalogs, in which nothing is set. What it gets to know this one does not."""
         other = type(self)(self.current(), self.spark, dialect, makes_default=False)
-        other.catalogs = dict(self.catalogs)
+        other.catalogs, other.run = dict(self.catalogs), self.run
         return other
 
     @property
@@ -163,4 +166,4 @@ class SessionState:
         table = self.view(path)
         if not isinstance(table, Table):
             raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
-        return table
+        return table if self.run is None else table.of_run(self.run)

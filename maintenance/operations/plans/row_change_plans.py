@@ -22,14 +22,18 @@ from maintenance.operations.rows.evolved import is_evolved
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import (
+    Positions,
     RowChangeReport,
     TargetState,
     check_target,
     count_rows,
     filter_of,
     find_positions,
+    positions_of_frame,
+    whole_rows,
 )
 from maintenance.operations.rows.update import update
+from maintenance.predicate.tree import Predicate
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -43,19 +47,30 @@ def _matching(spark: "SparkSession | None", table: Table, where: str | None) -> 
     """The rows that a condition selects now."""
     check_target(table)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
-    if table.is_primary_key_table or is_evolved(table) or (where is not None and predicate is None):
+    if table.is_primary_key_table or is_evolved(table):
         latest = table.snapshots.latest_id()
         count = 0 if latest is None else count_rows(spark, table, where or _ALL)
         if count:
             yield PlannedGroup(f"rows of snapshot {latest}", (), 0, 0, f"{count} rows match")
         return
-    state = TargetState.of(table, predicate, ())
-    for name, rows in sorted(find_positions(spark, state).items()):
+    state, found = _found(spark, table, where, predicate)
+    for name, rows in sorted(found.items()):
         entry = state.entries[name]
         where_it_is = partition_text_of(table.paths.spec_of(entry.partition))
         numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
         reason = f"{len(rows)} of {entry.file.row_count} rows match, by their numbers {numbers}"
         yield PlannedGroup(f"{where_it_is} {name}".strip(), (name,), entry.file.file_size, 1, reason)
+
+
+def _found(
+    spark: "SparkSession | None", table: Table, where: str | None, predicate: Predicate | None
+) -> tuple[TargetState, Positions]:
+    """The rows by their files. A condition that only Spark understands is evaluated by it."""
+    if spark is None or where is None or predicate is not None:
+        state = TargetState.of(table, predicate, ())
+        return state, find_positions(spark, state)
+    state = TargetState.of(table, None, whole_rows(table))
+    return state, positions_of_frame(state.frame(spark).where(where))
 
 
 def _delete(table: Table, *, where: str | None = None, spark: Any = None, dry_run: bool = False) -> Any:

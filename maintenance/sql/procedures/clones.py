@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -40,6 +40,9 @@ from maintenance.sql.procedures.procedure import (
 from maintenance.sql.result import Result
 from maintenance.table.table import Table
 
+if TYPE_CHECKING:
+    from maintenance.sql.session_state import SessionState
+
 _CONFS = ("catalog_conf", "target_catalog_conf")
 _SECRET = re.compile(r"secret|password|token|credential|access.?key|\bkey$|account\.key")
 _VARIABLE = re.compile(r"(\$\{\w+\})+")
@@ -49,7 +52,7 @@ def _clone(call: Call) -> Result:
     _check(call)
     given = call.passed("parallelism", "dry_run", "meta_only", "clone_if_exists")
     arguments = {**given, "spark": call.session.spark, "progress": call.progress}
-    source, target = _catalogs(call.values, call)
+    source, target = catalogs_of(call.values, call.session)
     if call.get("table") is None:
         return _of_tables(clone_database(source, call.get("database"), target, **_choice(call), **arguments))
     table, goal = _named(call, source)
@@ -90,7 +93,7 @@ def _plan(call: Call) -> StoredPlan:
     _check(call)
     confs = {name: call.get(name) or {} for name in _CONFS}
     _check_secrets(confs)
-    source, target = _catalogs(confs, call)
+    source, target = catalogs_of(confs, call.session)
     shape = call.passed("meta_only", "clone_if_exists")
     if call.get("table") is None:
         plan = plan_clone_database(source, call.get("database"), target, **_choice(call), **shape)
@@ -103,13 +106,13 @@ def _plan(call: Call) -> StoredPlan:
 
 
 def _apply(call: Call, plan: StoredPlan) -> Result:
-    source, target = _catalogs(plan.arguments, call)
+    source, target = catalogs_of(plan.arguments, call.session)
     table = _table(source, plan.table)
     return _shown([apply_clone(table, target, plan, spark=call.session.spark, progress=call.progress)])
 
 
 def _apply_database(call: Call, plan: StoredPlan) -> Result:
-    source, target = _catalogs(plan.arguments, call)
+    source, target = catalogs_of(plan.arguments, call.session)
     return _of_tables(apply_clone_database(source, target, plan, spark=call.session.spark, progress=call.progress))
 
 
@@ -138,18 +141,18 @@ def _check(call: Call) -> None:
             )
 
 
-def _catalogs(arguments: Mapping[str, Any], call: Call) -> tuple[Catalog, Catalog]:
+def catalogs_of(arguments: Mapping[str, Any], session: "SessionState") -> tuple[Catalog, Catalog]:
     """The catalogs of the source and of the target, by their configurations."""
-    source, target = (_catalog(call, name, arguments.get(name) or {}) for name in _CONFS)
+    source, target = (_catalog(session, name, arguments.get(name) or {}) for name in _CONFS)
     return source, target
 
 
-def _catalog(call: Call, name: str, given: Mapping[str, str]) -> Catalog:
+def _catalog(session: "SessionState", name: str, given: Mapping[str, str]) -> Catalog:
     """The catalog of a configuration; the session's without one. Settings of stores are the session's, if not given.
 
     ${NAME} in a value is an environment variable.
     """
-    current = call.session.current()
+    current = session.current()
     if not given:
         return current
     shared = {key: text for key, text in current.options.items() if settings_of({key: text})}

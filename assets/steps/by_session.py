@@ -1,0 +1,78 @@
+"""Plans and statements that no step of a table's chain is about: made and carried out by a session of SQL."""
+
+import time
+from typing import Any
+
+import dagster as dg
+
+from assets.project.config import TableConfig
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
+from assets.runs.failures import as_dagster_failure
+from assets.steps.ops import failing, record_state
+from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.sql import Session
+from maintenance.sql.planned_rows import CHANGE_ROWS
+from maintenance.sql.result import Result
+
+# Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
+_ON_SPARK = ("delete", "update", "rescale", "restore_partitions")
+_ROWS_SHOWN = 1000
+
+
+def session_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, spark: Any = None) -> Session:
+    """A session whose commits name the run. `spark`: a Spark session; None: this process does the work."""
+    session = Session(catalog.open(), spark, makes_default=False)
+    session.run = context.run_id
+    return session
+
+
+def needs_spark(plan: StoredPlan) -> bool:
+    """Whether a plan is carried out on Spark."""
+    return plan.operation in _ON_SPARK or (plan.operation == CHANGE_ROWS and bool(plan.arguments["on_spark"]))
+
+
+def apply_by_session(
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    spark: Spark,
+    table: TableConfig | None,
+    plan: StoredPlan,
+    *,
+    into_bin: bool = False,
+) -> None:
+    """Carry out a plan, and report its table to its asset. `table`: None where the plan is of none.
+
+    `into_bin`: what is deleted goes into the bin, where the operation can do that; it does so in any case if the
+    table's policy says it.
+    """
+    if table is None:
+        with as_dagster_failure(context):
+            _carry_out(context, catalog, spark, plan, into_bin)
+        return
+    into_bin = into_bin or table.bin is not None
+    with failing(context, catalog, table, plan.operation):
+        seconds = _carry_out(context, catalog, spark, plan, into_bin)
+        account = {plan.operation: {"seconds": seconds, "files": plan.files, "bytes": plan.bytes}}
+        record_state(context, catalog, table, account)
+
+
+def _carry_out(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, spark: Spark, plan: StoredPlan, into_bin: bool
+) -> float:
+    started = time.monotonic()
+    session = session_of(context, catalog, spark.session() if needs_spark(plan) else None)
+    result = session.apply(plan, into_bin=into_bin, progress=context.log.info)
+    seconds = time.monotonic() - started
+    context.add_output_metadata({"plan id": plan.id, **result_metadata(result), **spark.metadata()})
+    return seconds
+
+
+def result_metadata(result: Result) -> dict[str, Any]:
+    """The rows of a result, as a table; a single row as its numbers and texts."""
+    rows = result.to_arrow().slice(0, _ROWS_SHOWN).to_pylist()
+    if len(rows) == 1:
+        return {name.replace("_", " "): value for name, value in rows[0].items() if value is not None}
+    texts = [{name: value if isinstance(value, int | float | str) else str(value) for name, value in row.items()}
+             for row in rows]  # fmt: skip
+    return {"result": dg.MetadataValue.table([dg.TableRecord(row) for row in texts])} if rows else {}
