@@ -216,6 +216,15 @@ class Session:
         name = self.table_name(path)
         return self.catalog_of(name.catalog).get_table(name.identifier)
 
+    def existing(self, path: tuple[str, ...]) -> Readable | None:
+        """What is read under a name that is none of a view; None if there is nothing, or it cannot be read."""
+        if self.is_temporary_view(path):
+            return None
+        try:
+            return self.view(path)
+        except PaimonError:
+            return None
+
     def is_table(self, path: tuple[str, ...]) -> bool:
         """Whether a name is a table rather than a view of the session."""
         return self.table_name(path) not in self.views and self.table_exists(path)
