@@ -1,4 +1,4 @@
-"""A query that comes again sees all that has changed meanwhile, and is prepared again only if it means something else."""
+"""A query that comes again sees what has changed meanwhile, and is prepared anew only if it means something else."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,7 +81,7 @@ def test_what_changes_meanwhile_is_seen(session: Session, statements: list[str],
 def test_a_dropped_table_is_missed(session: Session) -> None:
     assert rows(session, STAR) == [(1, "x")]
     session.sql("DROP TABLE t")
-    with pytest.raises(Exception, match="'default.t' does not exist"):
+    with pytest.raises(Exception, match=r"'default\.t' does not exist"):
         session.sql(STAR)
 
 
