@@ -6,7 +6,7 @@ from getpass import getuser
 from typing import TYPE_CHECKING, Literal, Self
 
 from maintenance.catalog import Catalog, open_catalog
-from maintenance.errors import NotFoundError, OptionError, SchemaError, SqlError
+from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
@@ -151,6 +151,15 @@ class SessionState:
         """What is read under a name: a table or a system table. Raises: NotFoundError, SqlError."""
         name = self.table_name(path)
         return self.catalog_of(name.catalog).get_table(name.identifier)
+
+    def existing(self, path: tuple[str, ...]) -> Readable | None:
+        """What is read under a name that is not a view's; None if there is nothing, or it cannot be read."""
+        if self.is_temporary_view(path):
+            return None
+        try:
+            return self.view(path)
+        except PaimonError:
+            return None
 
     def is_table(self, path: tuple[str, ...]) -> bool:
         """Whether a name is a table rather than a view of the session."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import duckdb
@@ -27,16 +27,35 @@ from maintenance.types.data_type import DataField
 _WIDE = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT", "UINTEGER"})
 
 
-def run_embedded(resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
-    """The rows of a query. `fields`: see `run_query`."""
+@dataclass(slots=True)
+class BoundQuery:
+    """What DuckDB has bound of a query over files: it can run again for as long as its text names the same files."""
+
+    text: str = ""
+    process: int = 0
+    relation: duckdb.DuckDBPyRelation | None = None
+
+    def run(self, text: str) -> pa.Table:
+        """The rows. Raises: duckdb.Error."""
+        if self.relation is None or (text, os.getpid()) != (self.text, self.process):
+            # It keeps its connection, which no other thread uses.
+            self.relation = _root(os.getpid()).cursor().sql(text)
+            self.text, self.process = text, os.getpid()
+        return _rows_of(self.relation)
+
+
+def run_embedded(
+    resolved: Resolved, fields: Sequence[DataField] | None = None, bound: BoundQuery | None = None
+) -> pa.Table:
+    """The rows of a query. `fields`: see `run_query`; `bound`: of its earlier runs."""
     plainly = True
     while True:
         try:
-            return _run(resolved, fields, plainly=plainly)
+            return _run(resolved, fields, bound, plainly=plainly)
         except _PlainFilesError:
             plainly = False
         except _OverflowError:
-            resolved = replace(resolved, tree=widened(resolved.tree), is_wide=True)
+            resolved = replace(resolved, tree=widened(resolved.tree), is_wide=True, text=None)
 
 
 class _PlainFilesError(Exception):
@@ -58,7 +77,9 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: bool) -> pa.Table:
+def _run(
+    resolved: Resolved, fields: Sequence[DataField] | None, bound: BoundQuery | None, *, plainly: bool
+) -> pa.Table:
     """The rows of a query. `plainly`: DuckDB reads by itself what it can."""
     # A cursor is a connection of its own, with views and settings that no other one sees.
     connection = _root(os.getpid()).cursor()
@@ -76,7 +97,10 @@ def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: boo
             connection.register(relation.name, rows)
         for name, bound_rows in resolved.bound.items():
             connection.register(name, as_stored(bound_rows))
-        return with_variants(_fetched(connection, _over_files(translated(resolved), plain), fields))
+        query = _over_files(translated(resolved), plain)
+        if bound is not None and len(plain) == len(resolved.relations):
+            return with_variants(bound.run(query))
+        return with_variants(_fetched(connection, query, fields))
     except duckdb.Error as error:
         if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):
             raise _OverflowError from error
@@ -98,6 +122,8 @@ def function_names() -> list[str]:
 
 def translated(resolved: Resolved) -> str:
     """The query in DuckDB's dialect. Raises: SqlError: sqlglot cannot say it."""
+    if resolved.text is not None:
+        return resolved.text
     try:
         return resolved.tree.sql("duckdb", comments=False)
     except SqlglotError as error:
@@ -124,11 +150,9 @@ def _over_files(query: str, plain: Mapping[str, str]) -> str:
 
 def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None) -> pa.Table:
     relation = connection.sql(query)
-    if relation is None:
-        return pa.table({})
+    if relation is None or fields is None:
+        return _rows_of(relation)
     types = [str(kind) for kind in relation.types]
-    if fields is None:
-        return _narrowed(relation.to_arrow_table().rename_columns(relation.columns), types)
     check_assignable(types, fields)
     target_types = [like_given(field.type, kind) for field, kind in zip(fields, relation.types, strict=True)]
     if target_types != types:
@@ -136,6 +160,12 @@ def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence
         listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
         relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
     return _named(relation.to_arrow_table().rename_columns([field.name for field in fields]), fields)
+
+
+def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
+    if relation is None:
+        return pa.table({})
+    return _narrowed(relation.to_arrow_table().rename_columns(relation.columns), list(map(str, relation.types)))
 
 
 def _narrowed(rows: pa.Table, types: Sequence[str]) -> pa.Table:

@@ -6,16 +6,19 @@ reader; and so are these, if anything goes wrong with them, so that errors say t
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import duckdb
 
 from maintenance.errors import PaimonError
 from maintenance.fs.location import is_local, local_path
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
+from maintenance.options.table import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH
 from maintenance.read.defaults import read_defaults
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import AnySplit, Split
+from maintenance.scan.target import FullState
 from maintenance.sql.query.duck_types import duck_type
 from maintenance.sql.query.relations import Relation, predicate_of
 from maintenance.table.table import Table
@@ -31,9 +34,17 @@ _TYPES = frozenset(
 _MOST_FILES = 1000
 # Data files never change, and their names are never used again.
 _KNOWN_TYPES: dict[str, Mapping[str, str]] = {}
-_MOST_KNOWN = 1000
+_KNOWN_FILES: dict[Hashable, "Sequence[_File] | None"] = {}
+_MOST_KNOWN = 200
 # What DuckDB takes for a pattern in a path.
 _PATTERN = frozenset("*?[{")
+
+
+class _File(NamedTuple):
+    """Attributes: `size`: in bytes, as the manifest has it."""
+
+    path: str
+    size: int
 
 
 def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str | None:
@@ -45,14 +56,14 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
     if not _are_plain(columns):
         return None
     try:
-        plan, read = view.plan([column.name for column in columns], predicate_of(view, relation.condition))
+        files = _files_of(view, [column.name for column in columns], relation.condition)
     except PaimonError:  # it comes again, when our own reader asks
         return None
-    files = _files(plan.splits, read) if isinstance(read, SplitRead) else None
-    if not files:
+    if not files or not all(_has_size(file) for file in files):
         return None
+    paths = [file.path for file in files]
     names = [_name(column.name) for column in columns]
-    types = _types(connection, files[0])
+    types = _types(connection, paths[0])
     outputs = []
     for name, column in zip(names, columns, strict=True):
         type_there = types.get(column.name, "")
@@ -60,7 +71,7 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
         if type_there != wanted and not (type_there.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP")):
             return None
         outputs.append(name if type_there == wanted else f"CAST({name} AS {wanted}) AS {name}")
-    return f"SELECT {', '.join(outputs)} FROM {_source(files)}"
+    return f"SELECT {', '.join(outputs)} FROM {_source(paths)}"
 
 
 def _name(name: str) -> str:
@@ -98,8 +109,40 @@ def _are_plain(columns: Sequence[DataField]) -> bool:
     )
 
 
-def _files(splits: Sequence[AnySplit], read: SplitRead) -> list[str] | None:
-    """The paths of the files; None if they are more than their rows, or less."""
+def _files_of(table: Table, columns: Sequence[str], condition: str | None) -> Sequence[_File] | None:
+    """The files that hold the rows of a read; None if they are more than the rows, or less.
+
+    They stay the same as long as the snapshot does. Raises: PaimonError.
+    """
+    key = _key(table, columns, condition)
+    if key is not None and key in _KNOWN_FILES:
+        return _KNOWN_FILES[key]
+    plan, read = table.plan(columns, predicate_of(table, condition))
+    files = _files(plan.splits, read) if isinstance(read, SplitRead) else None
+    # Another snapshot may have come between.
+    if key is not None and key == _key(table, columns, condition):
+        if len(_KNOWN_FILES) >= _MOST_KNOWN:
+            _KNOWN_FILES.clear()
+        _KNOWN_FILES[key] = files
+    return files
+
+
+def _key(table: Table, columns: Sequence[str], condition: str | None) -> Hashable | None:
+    """What the files of a read depend on; None if that is more than a snapshot. Raises: PaimonError."""
+    seen, target = table.target()
+    if not isinstance(target, FullState) or target.snapshot is None or target.files_since is not None:
+        return None
+    options = seen.options
+    if SCAN_FALLBACK_BRANCH.of(options) or SCAN_PRIMARY_BRANCH.of(options):
+        return None
+    # The names of manifest lists are never used again, even where a table is made anew.
+    lists = target.snapshot.base_manifest_list, target.snapshot.delta_manifest_list
+    place = seen.location, seen.branch, seen.read_optimized
+    return *place, *lists, seen.schema.id, frozenset(options.items()), tuple(columns), condition
+
+
+def _files(splits: Sequence[AnySplit], read: SplitRead) -> list[_File] | None:
+    """The files of the splits; None if they are more than their rows, or less."""
     if read.keep_retractions or read_defaults(read.schema, read.options):
         return None
     if len({field.name.lower() for field in read.schema.fields}) < len(read.schema.fields):
@@ -108,7 +151,7 @@ def _files(splits: Sequence[AnySplit], read: SplitRead) -> list[str] | None:
     if {column.name for column in read.columns} & set(read.schema.partition_keys):
         return None
     indexed = read.predicate is not None and FILE_INDEX_READ_ENABLED.of(read.options)
-    paths: list[str] = []
+    files: list[_File] = []
     for split in splits:
         if not isinstance(split, Split) or not split.raw or split.changes or split.fallback or split.deletions:
             return None
@@ -118,16 +161,16 @@ def _files(splits: Sequence[AnySplit], read: SplitRead) -> list[str] | None:
                 return None
             if indexed and (file.embedded_index is not None or file.extra_files):
                 return None
-            if not is_local(path) or _PATTERN & set(path) or not _has_size(local_path(path), file.file_size):
+            if not is_local(path) or _PATTERN & set(path):
                 return None
-            paths.append(local_path(path))
-        if len(paths) > _MOST_FILES:
+            files.append(_File(local_path(path), file.file_size))
+        if len(files) > _MOST_FILES:
             return None
-    return paths
+    return files
 
 
-def _has_size(path: str, size: int) -> bool:
+def _has_size(file: _File) -> bool:
     try:
-        return os.stat(path).st_size == size
+        return os.stat(file.path).st_size == file.size
     except OSError:
         return False

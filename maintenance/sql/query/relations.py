@@ -1,7 +1,7 @@
 """The tables that a query reads: each is given a name of its own in the engine that runs the query."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -9,6 +9,7 @@ from maintenance.errors import PaimonError
 from maintenance.metastore.global_tables import GlobalView
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
+from maintenance.scan.startup import Latest, startup_of
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.planning import tracked_fields
@@ -55,6 +56,15 @@ class Relation:
     def show(self, view: Readable) -> None:
         """Read another view of the same table."""
         self.view, self._opened, self._fields = view, None, None
+
+    def over(self, table: Table) -> "Relation":
+        """The same relation of the same table, which may have other rows by now."""
+        return replace(self, view=table, _opened=None)
+
+    @property
+    def sees_newest(self) -> bool:
+        """Whether it is a table as it is when it is read: no option says which rows or which schema."""
+        return isinstance(self.view, Table) and not self.options and isinstance(startup_of(self.view.options), Latest)
 
     def fields(self) -> Sequence[DataField]:
         """The columns that a read sees."""

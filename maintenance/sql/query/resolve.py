@@ -14,7 +14,7 @@ from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.computed import compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
-from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.sql.query.relations import Readable, Relation, own_alias
 from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
 _DEEPEST = 20
+MAX_PT = "max_pt"
 _CASTABLE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "BOOLEAN")
 
 
@@ -32,6 +33,7 @@ class Resolved:
     Attributes:
         bound: rows that are here already, by the name that the query reads them under.
         is_wide: decimals have all the bits that there are.
+        text: the query in DuckDB's dialect, if it is known.
     """
 
     tree: exp.Expr
@@ -39,6 +41,7 @@ class Resolved:
     source: Source
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
     is_wide: bool = False
+    text: str | None = None
 
 
 def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
@@ -70,13 +73,13 @@ def _tables(
         if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
             continue
         path = tuple(part.name for part in node.parts)
-        same = next((relation for relation in relations.values() if relation.path == path), None)
-        is_known = same is not None or "$" in node.name or session.is_table(path)
-        view = None if is_known else session.sql_view(path)
+        same = next((relation.view for relation in relations.values() if relation.path == path), None)
+        known = session.existing(path) if same is None else same
+        view = None if known is not None or "$" in node.name else session.sql_view(path)
         if view is not None:
             _expand(session, node, view, (source, relations, depth))
             continue
-        relation = _relation(session, node, path, source, f"paimon_{len(relations)}", same)
+        relation = _relation(session, node, path, source, f"paimon_{len(relations)}", known)
         if options:
             relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
         relations[relation.name] = relation
@@ -101,7 +104,7 @@ def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
     Source: Java `MaxPtFunction`. Raises: SqlError: the table has no partitions, or there are no rows.
     """
     for node in list(tree.find_all(exp.Anonymous)):
-        if str(node.this).lower() != "max_pt" or not isinstance(node.parent, exp.Dot):
+        if str(node.this).lower() != MAX_PT or not isinstance(node.parent, exp.Dot):
             continue
         if len(node.expressions) != 1 or not node.expressions[0].is_string:
             raise SqlError("max_pt takes the name of a table in quotes", "query", "Write sys.max_pt('db.t').")
@@ -116,14 +119,14 @@ def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
 
 
 def _relation(
-    session: "SessionState", node: exp.Table, path: tuple[str, ...], source: Source, name: str, same: Relation | None
+    session: "SessionState", node: exp.Table, path: tuple[str, ...], source: Source, name: str, known: Readable | None
 ) -> Relation:
-    """The relation of a node. `same`: one of the same table, which is not opened again."""
+    """The relation of a node. `known`: the table, if it was opened already."""
     options = {**session.read_options(path), **options_of(node, source, lambda time: _value(session, time, source))}
     first, last = node.parts[0], node.parts[-1]
     start = first.meta.get("start")
     try:
-        relation = Relation(name, path, session.view(path) if same is None else same.view, options)
+        relation = Relation(name, path, session.view(path) if known is None else known, options)
         relation.opened()
     except NotFoundError as error:
         if start is None or "$" in node.name or options:

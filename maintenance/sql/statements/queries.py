@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.query.run import prepared, run_query
+from maintenance.sql.query.repeated import RepeatedQuery
+from maintenance.sql.query.run import prepared
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    tree: exp.Expr
-    cursor: Cursor
+    query: RepeatedQuery
+
+    @classmethod
+    def of(cls, tree: exp.Expr, cursor: Cursor) -> "Select":
+        return cls(RepeatedQuery(tree, cursor.source))
 
     def run(self, session: "SessionState") -> Result:
-        return Result(run_query(session, self.tree, self.cursor))
+        return Result(self.query.run(session))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Explain:
 
 def _select(cursor: Cursor) -> Select:
     cursor.index = 0
-    return Select(cursor.query(), cursor)
+    return Select.of(cursor.query(), cursor)
 
 
 def _table(cursor: Cursor) -> Select:
@@ -60,7 +64,7 @@ def _table(cursor: Cursor) -> Select:
         raise cursor.error(f"'{'.'.join(names)}' is not the name of a table", "Write catalog.database.table.")
     parts = [exp.to_identifier(name, quoted=True) for name in names]
     table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
-    return Select(exp.select("*").from_(table), cursor)
+    return Select.of(exp.select("*").from_(table), cursor)
 
 
 def _explain(cursor: Cursor) -> Explain:
