@@ -78,7 +78,15 @@ def test_what_a_process_that_died_has_left(branches: Branches, tmp_path: Path) -
     root = f"{tmp_path}/branch"
     branches.hide("b")
     marker = f"{root}/.hidden-b"
-    folders = {".hidden-b": 5000, ".c.tmp": 5000, ".d.deleted": 9000, "branch-a": 1, "other": 1, ".other": 1, "x.tmp": 1}
+    folders = {
+        ".hidden-b": 5000,
+        ".c.tmp": 5000,
+        ".d.deleted": 9000,
+        "branch-a": 1,
+        "other": 1,
+        ".other": 1,
+        "x.tmp": 1,
+    }
     assert branches.unfinished(5000, folders) == {}
     assert branches.unfinished(5001, folders) == {f"{root}/branch-b": marker, f"{root}/.c.tmp": ""}
     assert branches.unfinished(7000, {".hidden-b": 0}) == {}, "a store tells no time of a folder without files"

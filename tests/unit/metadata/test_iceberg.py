@@ -29,7 +29,7 @@ def test_where_the_metadata_is(options: Mapping[str, str], folder: str) -> None:
 
 
 def test_a_table_in_no_database_has_no_catalog_beside_it() -> None:
-    with pytest.raises(UnsupportedError, match="the folder 'db' of the database does not end with '.db'"):
+    with pytest.raises(UnsupportedError, match=r"the folder 'db' of the database does not end with '\.db'"):
         iceberg_folder("/w/db/t", {STORAGE: "hadoop-catalog"})
     assert iceberg_folder("/w/db/t", {STORAGE: "table-location"}) == "/w/db/t/metadata"
 

@@ -26,8 +26,6 @@ def sums(values: list[Value], text: str, ops: list[Op] | None = None, starts: tu
     return sum_values(inputs, AggregatedColumn(DataField(1, "a", data_type), {}))
 
 
-
-
 @pytest.mark.parametrize(
     ("values", "text", "made"),
     [
