@@ -119,7 +119,7 @@ def test_moments_beyond_all_calendars(levels: Table, millis: int, made_since: bo
 def test_rows_that_wait_for_a_bucket_are_not_planned(tmp_path: Path) -> None:
     options = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}
     table = create_table(tmp_path, options=options)
-    table.write_arrow(keyed({key: "a" for key in range(9)}))
+    table.write_arrow(keyed(dict.fromkeys(range(9), "a")))
     assert live_files(table)
     assert planned(table) == []
     compact(None, table, full=True)
