@@ -64,8 +64,6 @@ def publish(
     """
     published = _published(target, changes, identity, check, prepare)
     if published[0] is not None:
-        forgets = not callable(changes) and changes.kept is not None
-        follow(target.name, target.file_io, target.paths, target.options, afresh=forgets or callable(changes))
         call_back(COMMIT_GROUP, target.options, target.name, published[0])
     return published
 
@@ -99,6 +97,8 @@ def _published(
                 snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
                 if written.publish(snapshot, latest):
                     remember(target, snapshot)
+                    forgets = planned.kept is not None
+                    follow(target.name, target.file_io, target.paths, target.options, afresh=forgets)
                     return snapshot, None, attempt
             except ExpiredError:
                 # The newest snapshot expired while it was read, so there is a newer one.

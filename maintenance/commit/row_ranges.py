@@ -6,8 +6,10 @@ first.
 Source: Java `DataEvolutionConflictDetection`, `RowIdColumnConflictChecker`.
 """
 
-import bisect
-from collections.abc import Collection, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import itemgetter
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows
@@ -17,7 +19,6 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.scan.split import by_bucket
 
 _Rows = tuple[int, int]
-MAX_ROWS = 1 << 62
 
 
 def torn_rows(
@@ -33,11 +34,9 @@ def torn_rows(
     partitions = {entry.partition for entry in added}
     base = [] if latest is None else manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     gone = {entry.identity for entry in entries if entry.kind == FileKind.DELETE}
-    there = [entry for entry in base if entry.identity not in gone]
+    there = [entry for entry in base if entry.identity not in gone and entry.file.first_row_id is not None]
     torn = {
-        (partition, bucket)
-        for (partition, bucket), group in by_bucket([*there, *added]).items()
-        if _are_torn([entry.file for entry in group if entry.file.first_row_id is not None])
+        group for group, entries in by_bucket([*there, *added]).items() if _are_torn([entry.file for entry in entries])
     }
     if torn:
         return Conflict("another writer put other files in the place of the same rows meanwhile", frozenset(torn))
@@ -67,31 +66,20 @@ def _fits(added: ManifestEntry, there: Sequence[ManifestEntry], seen: int) -> bo
 
 def _are_torn(files: Sequence[DataFileMeta]) -> bool:
     """Whether files have some of the rows of another; those beside the rows may have some of one file's alone."""
-    rows = {_rows(file) for file in files if not is_beside_rows(file)}
-    if _overlaps_in_part(rows):
+    rows = sorted({_rows(file) for file in files if not is_beside_rows(file)})
+    if any(first + count > following for (first, count), (following, _) in pairwise(rows)):
         return True
-    beside = {_rows(file) for file in files if is_beside_rows(file)}
-    starts = sorted(rows)
-    for first, count in beside:
-        at = bisect.bisect_right(starts, (first, MAX_ROWS)) - 1
-        if at < 0 or first + count > sum(starts[at]):
+    for first, count in {_rows(file) for file in files if is_beside_rows(file)}:
+        at = bisect_right(rows, first, key=itemgetter(0))
+        if not at or first + count > sum(rows[at - 1]):
             return True
     return False
 
 
 def _rows(file: DataFileMeta) -> _Rows:
     """First row id and number of rows."""
-    return (-1 if file.first_row_id is None else file.first_row_id), file.row_count
-
-
-def _overlaps_in_part(ranges: Collection[_Rows]) -> bool:
-    """Whether two of these different ranges have a row in common."""
-    end = 0
-    for first, count in sorted(ranges):
-        if first < end:
-            return True
-        end = first + count
-    return False
+    assert file.first_row_id is not None
+    return file.first_row_id, file.row_count
 
 
 def _share_columns(one: DataFileMeta, other: DataFileMeta) -> bool:

@@ -305,7 +305,7 @@ class ManifestWriter:
                 step = max(1, len(chunk) // 2)
                 continue
             if len(data) < self.target_size // 2 and start + step < len(entries):
-                step = max(2 * step, step * self.target_size // len(data))
+                step = step * self.target_size // len(data)
                 continue
             metas.append(self._write_one(chunk, data, schema_id))
             start += len(chunk)

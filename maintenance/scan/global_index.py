@@ -175,7 +175,7 @@ def keep_wanted(entries: Sequence[ManifestEntry], wanted: BitMap64) -> list[Mani
 
 
 def with_wanted(split: Split, wanted: BitMap64) -> dict[str, BitMap]:
-    """For each file that stands alone and has some wanted rows: their numbers in it."""
+    """The numbers of the wanted rows in each file that stands alone, unless all its rows are wanted."""
     chosen = {}
     for files in row_groups(split.files):
         rows = _wanted_of(files[0], wanted) if len(files) == 1 else None

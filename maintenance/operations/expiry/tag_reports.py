@@ -22,10 +22,11 @@ def report_created(table: Table, name: str) -> None:
 
 
 def report_deleted(table: Table, name: str) -> None:
-    """Report a tag that is going. Raises: as `report_created`."""
+    """Report a tag that is gone. Raises: as `report_created`."""
     if table_options.TAG_CREATE_SUCCESS_FILE.of(table.options):
         table.file_io.delete_quietly([_success_file(table, name)])
     table.record.tag_deleted(name)
+    follow(table.identifier, table.file_io, table.paths, table.options)
     call_back(TAG_GROUP, table.options, table.identifier, "deleted", name)
 
 

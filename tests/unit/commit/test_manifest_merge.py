@@ -179,3 +179,7 @@ def test_the_manifests_of_a_table_stay_few(tmp_path: Path, threshold: str) -> No
     for snapshot_id in table.snapshots.list_ids():
         travelled = state(table, options={"scan.snapshot-id": str(snapshot_id)})
         assert travelled == {i: str(i) for i in range(snapshot_id)}
+
+
+def test_what_is_not_set_is_as_in_paimon() -> None:
+    assert ManifestMergeOptions() == ManifestMergeOptions.of({}, ()) == ManifestMergeOptions(8 << 20, 30, 16 << 20)

@@ -52,3 +52,8 @@ def test_files_beside_the_rows_have_their_ids() -> None:
 def test_a_file_that_ends_later_decides_what_follows() -> None:
     made, following = with_row_ids([file("a", 3, first_row_id=200), file("b", 1)], 7, 100)
     assert (ids(made), following) == ([200, 203], 204)
+
+
+def test_a_file_without_its_last_sequence_number_keeps_the_first() -> None:
+    made, _ = with_row_ids([file("a", 1, min_sequence_number=2), file("b", 1, max_sequence_number=5)], 7, 0)
+    assert [(e.file.min_sequence_number, e.file.max_sequence_number) for e in made] == [(2, 7), (7, 7)]

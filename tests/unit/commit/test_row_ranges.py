@@ -89,3 +89,30 @@ def test_only_the_same_columns_collide(table: CatalogTable) -> None:
     assert conflict(table, columns(table, 0, 3, "new.parquet", "b"), seen=2) is None
     assert conflict(table, columns(table, 0, 3, "new.parquet", "a"), seen=2) is not None
     assert conflict(table, columns(table, 0, 3, "new.parquet", "a"), seen=3) is None
+
+
+def test_files_without_row_ids_hold_no_rows_of_others(tmp_path: Path) -> None:
+    """As in a table whose rows had no ids at first."""
+    table = create_table(tmp_path, FIELDS, (), {})
+    table.write_arrow(pa.table({"id": pa.array([0, 1, 2], pa.int32()), "a": ["x"] * 3, "b": ["x"] * 3}))
+    assert live(table)[0].file.first_row_id is None
+    assert conflict(table, columns(table, 0, 3)) is None
+    late = conflict(table, columns(table, 0, 2), seen=1)
+    assert late is not None
+    assert "same columns" in late.reason
+
+
+def test_the_last_rows_of_a_file_meet_the_first_of_the_next(table: CatalogTable) -> None:
+    """Files that only touch each other are not of the same rows."""
+    (gone,) = (replace(entry, kind=FileKind.DELETE) for entry in live(table) if entry.file.first_row_id == 0)
+    assert conflict(table, gone, columns(table, 0, 3), columns(table, 0, 3, "b.parquet"), seen=9) is not None
+    assert conflict(table, gone, columns(table, 0, 3), columns(table, 6, 1, "b.parquet")) is None
+    assert conflict(table, gone, columns(table, 0, 4), columns(table, 6, 1, "b.parquet")) is not None
+
+
+def test_who_changes_rows_of_two_files_must_have_seen_both(table: CatalogTable) -> None:
+    """A change of rows that only reaches into the next file counts as one of these, too."""
+    gone = [replace(entry, kind=FileKind.DELETE) for entry in live(table)]
+    assert conflict(table, *gone, columns(table, 0, 6), seen=2) is not None, "none of its rows is there"
+    assert conflict(table, columns(table, 3, 3), seen=2) is None
+    assert conflict(table, columns(table, 3, 3, "x.blob"), seen=1) is not None

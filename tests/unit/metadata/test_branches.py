@@ -71,3 +71,36 @@ def test_a_branch_that_is_deleted_meanwhile_has_no_options(tmp_path: Path, branc
     assert vanishing.options("gone") == {}
     with pytest.raises(MissingFileError, match="schema 0 does not exist"):
         vanishing.options("a")
+
+
+def test_what_a_process_that_died_has_left(branches: Branches, tmp_path: Path) -> None:
+    """Only what is older than the given moment: later ones may still be worked on."""
+    root = f"{tmp_path}/branch"
+    branches.hide("b")
+    marker = f"{root}/.hidden-b"
+    folders = {
+        ".hidden-b": 5000,
+        ".c.tmp": 5000,
+        ".d.deleted": 9000,
+        "branch-a": 1,
+        "other": 1,
+        ".other": 1,
+        "x.tmp": 1,
+    }
+    assert branches.unfinished(5000, folders) == {}
+    assert branches.unfinished(5001, folders) == {f"{root}/branch-b": marker, f"{root}/.c.tmp": ""}
+    assert branches.unfinished(7000, {".hidden-b": 0}) == {}, "a store tells no time of a folder without files"
+    file = Path(marker) / "file"
+    file.write_text("")
+    os.utime(file, (7, 7))
+    assert branches.unfinished(7000, {".hidden-b": 0}) == {}
+    assert branches.unfinished(7001, {".hidden-b": 0}) == {f"{root}/branch-b": marker}
+
+
+def test_a_renaming_is_on_record_until_it_is_done(branches: Branches) -> None:
+    assert branches.renamed_to("a") is None
+    branches.note_renaming("a", "c")
+    assert branches.renamed_to("a") == "c"
+    assert branches.names() == ["main", "a", "b"]
+    branches.forget_renaming("a")
+    assert branches.renamed_to("a") is None

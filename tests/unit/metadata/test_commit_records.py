@@ -205,3 +205,12 @@ def test_a_writer_deletes_its_older_records_beyond_eight(tmp_path: Path) -> None
     assert len(records.file_io.list_names(records.paths.commit_record_folder())) == 8
     records.add(record("a", 9))
     assert len(records.file_io.list_names(records.paths.commit_record_folder())) == 4
+
+
+def test_a_record_that_is_missing_is_written_whether_it_must_be_flushed_or_not(tmp_path: Path) -> None:
+    records = records_in(tmp_path)
+    records.add(record("a", 1))
+    records.add(record("b", 2), flushed=True)
+    assert set(records.file_io.list_names(records.paths.commit_record_folder())) == {
+        record("a", 1).name, record("b", 2).name,
+    }  # fmt: skip

@@ -119,6 +119,7 @@ def test_a_small_manifest_is_one(table: HandMade) -> None:
 
 
 def test_manifests_are_rolled_at_the_size(table: HandMade) -> None:
+    assert rolled(table, 2, 1) == [1, 1]
     assert rolled(table, 3, 1) == [1, 1, 1]
     (whole,) = table.writer().write([add(f"data-{number:05}") for number in range(512)], 0)
     assert rolled(table, 1024, whole.file_size) == [512, 512], "as large as wanted"

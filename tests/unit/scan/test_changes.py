@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, SetOption
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError, NotFoundError, UnsupportedError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.rescale import rescale
 from maintenance.predicate.tree import Predicate
-from maintenance.scan.changes import plan_changes, plan_difference
+from maintenance.scan.changes import plan_appended, plan_changes, plan_difference, plan_overwritten
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import DiffSplit
 from maintenance.scan.target import Difference, RecordChanges
@@ -131,3 +131,42 @@ def test_tables_whose_states_are_not_compared(changed: CatalogTable, option: str
     other = replace(source, options={**source.options, option: "true"})
     with pytest.raises(UnsupportedError, match=f"with '{option}' is not supported yet"):
         plan_difference(other, Difference(*snapshots(changed, 1, 3)), None)
+
+
+def taken_and_brought(plan: ScanPlan) -> list[tuple[int, int, bool, bool]]:
+    """Bucket, snapshot, whether its rows are taken back, whether they are brought."""
+    return [(s.bucket, s.snapshot_id, s.taken_back, s.changes) for s in splits_of(plan)]
+
+
+def test_an_overwrite_takes_back_rows_and_brings_others(tmp_path: Path) -> None:
+    """Bucket by bucket; a bucket without files on one side has a split for the other alone."""
+    table = create_table(tmp_path, options={"bucket": "2"})
+    table.write_arrow(keyed(dict.fromkeys(range(20), "old")))
+    table.overwrite_arrow(keyed({7: "new"}))
+    (before, after) = snapshots(table, 1, 2)
+    (where,) = {entry.bucket for entry in table.manifests.live_entries(after)}
+    plan = plan_overwritten(table.scan_source(), before, after)
+    assert sorted(taken_and_brought(plan)) == sorted(
+        [(0, 1, True, False), (1, 1, True, False), (where, 2, False, True)]
+    )
+    of_bucket = [split for split in splits_of(plan) if split.bucket == where]
+    assert [split.taken_back for split in of_bucket] == [True, False]
+    assert plan.live_files == 3
+    with pytest.raises(NotFoundError, match="snapshot 1 expired, and with it the rows that snapshot 2 has overwritten"):
+        plan_overwritten(table.scan_source(), None, after)
+
+
+def test_an_overwrite_of_nothing_needs_no_snapshot_before(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    table.overwrite_arrow(keyed({7: "new"}))
+    plan = plan_overwritten(table.scan_source(), None, table.snapshots.get(1))
+    assert taken_and_brought(plan) == [(0, 1, False, True)]
+
+
+def test_what_an_overwrite_of_an_append_table_adds(tmp_path: Path) -> None:
+    table = create_table(tmp_path, [("a", "INT")], ())
+    table.write_arrow(pa.table({"a": pa.array([1], pa.int32())}))
+    table.overwrite_arrow(pa.table({"a": pa.array([2], pa.int32())}))
+    plan = plan_appended(table.scan_source(), table.snapshots.get(2))
+    assert [(s.snapshot_id, s.file_count, s.changes) for s in splits_of(plan)] == [(2, 1, True)]
+    assert plan.live_files == 1

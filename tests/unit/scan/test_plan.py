@@ -12,7 +12,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare
 from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
-from tests.tables import create_table, get_table, keyed, live_files, open_warehouse, splits_of
+from tests.tables import create_table, get_table, keyed, live, live_files, open_warehouse, splits_of
 
 
 def planned(table: CatalogTable, source: ScanSource | None = None, files_since: int | None = None) -> list[str]:
@@ -105,3 +105,22 @@ def test_no_bucket_is_ruled_out_where_the_bucket_key_had_another_type(tmp_path: 
     assert buckets(get_table(tmp_path)) == 1
     catalog.alter_table("db.t", [UpdateColumnType(("k",), "BIGINT")])
     assert buckets(get_table(tmp_path)) == 8
+
+
+@pytest.mark.parametrize(("millis", "made_since"), [(10**18, False), (-(10**18), True), (0, True)])
+def test_moments_beyond_all_calendars(levels: CatalogTable, millis: int, made_since: bool) -> None:
+    assert len(planned(levels, files_since=millis)) == (2 if made_since else 0)
+
+
+def test_rows_that_wait_for_a_bucket_are_not_planned(tmp_path: Path) -> None:
+    options = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}
+    table = create_table(tmp_path, options=options)
+    table.write_arrow(keyed(dict.fromkeys(range(9), "a")))
+    assert live_files(table)
+    assert planned(table) == []
+    compact(None, table, full=True)
+    table = get_table(tmp_path)
+    table.write_arrow(keyed({1: "b"}))
+    real = [entry.file.file_name for entry in live(table) if entry.bucket >= 0]
+    assert len(real) < len(live_files(table))
+    assert planned(table) == sorted(real)

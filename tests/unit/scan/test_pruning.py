@@ -1,5 +1,6 @@
 """Pruning never loses a row: any table, any filter, against filtering every row by hand; and it does prune."""
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.metastore.schema_change import AddColumn
 from maintenance.operations.compaction.compact import compact
-from maintenance.predicate.tree import Compare, In, Predicate, columns_of
+from maintenance.predicate.tree import And, Compare, In, Predicate, columns_of
 from maintenance.scan.plan import ScanPlan
+from maintenance.scan.pruning import Pruning
 from maintenance.table.rows import read_splits
+from maintenance.types.data_type import DataField, parse_type
 from maintenance.types.values import arrow_of_values, values_of_arrow
 from tests.examples import examples
 from tests.models.order import ordered_key
 from tests.models.predicates import truth
-from tests.tables import create_table, keyed, splits_of, state
+from tests.tables import create_table, get_table, keyed, live_files, open_warehouse, splits_of, state
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, predicates, rows
 
 Row = dict[str, Any]
@@ -213,3 +218,48 @@ def test_splits_by_size(tmp_path: Path, target: str) -> None:
         table.write_arrow(pa.table({"a": pa.array([i], pa.int32())}))
     assert len(planned(table, "a is not null").splits) == (3 if target == "1 b" else 1)
     assert table.to_arrow().column("a").to_pylist() == [0, 1, 2]
+
+
+def test_only_the_buckets_of_the_values_are_read() -> None:
+    """Of a zero those of both zeros; of NaN, which has many forms, any."""
+    field = DataField(0, "d", parse_type("DOUBLE"))
+    schema = TableSchema(0, (field,), 0, (), (), {"bucket": "1000", "bucket-key": "d"})
+
+    def buckets(predicate: Predicate | None, total: int = 1000) -> frozenset[int] | None:
+        return Pruning(schema, {}, predicate).buckets(total, "default")
+
+    one, both = buckets(Compare("=", "d", 1.0)), buckets(Compare("=", "d", 0.0))
+    assert one is not None
+    assert both is not None
+    assert (len(one), len(both)) == (1, 2)
+    assert buckets(Compare("=", "d", -0.0)) == both
+    assert buckets(In("d", (1.0, -0.0))) == one | both
+    assert buckets(And((Compare("=", "d", 1.0), Compare(">", "d", 0.0)))) == one
+    for everything in (None, Compare(">", "d", 1.0), Compare("=", "d", math.nan), In("d", (1.0, math.nan))):
+        assert buckets(everything) is None
+    assert buckets(Compare("=", "d", 1.0), -1) is None
+    assert buckets(Compare("=", "d", 1.0), 0) is None
+    many = tuple(map(float, range(1, 1001)))
+    assert buckets(In("d", many)) is not None
+    assert buckets(In("d", (*many, 1001.0))) is None
+    assert buckets(In("d", (*many[1:], 0.0))) is None, "both zeros are one too many"
+
+
+def test_a_column_that_a_file_has_not_is_null_in_it(tmp_path: Path) -> None:
+    table = create_table(tmp_path, [("a", "INT")], ())
+    table.write_arrow(pa.table({"a": pa.array([1], pa.int32())}))
+    open_warehouse(tmp_path).alter_table("db.t", [AddColumn("n", "INT")])
+    table = get_table(tmp_path)
+    assert files_of(planned(table, "n = 1")) == 0
+    assert files_of(planned(table, "n is null")) == 1
+
+
+def test_the_least_value_of_a_file(tmp_path: Path) -> None:
+    table = create_table(tmp_path, [("a", "INT"), ("b", "STRING")], (), {"metadata.stats-mode": "none"})
+    table = table.copy({"fields.a.stats-mode": "full"})
+    table.write_arrow(pa.table({"a": pa.array([3, 1, 2], pa.int32()), "b": ["x", "y", "z"]}))
+    (file,) = live_files(table)
+    pruning = Pruning(table.schema, {table.schema.id: table.schema}, None)
+    assert pruning.least(file, "a") == 1
+    assert pruning.least(file, "b") is None
+    assert pruning.least(file, "c") is None

@@ -237,6 +237,8 @@ def test_the_least_number_is_no_watermark() -> None:
 def test_versions_that_are_not_numbers_of_snapshots() -> None:
     with pytest.raises(NotFoundError, match="is not a tag, a watermark-<number> or the id of a snapshot"):
         target(AtVersion("9" * 20), [snapshot(1)])
+    with pytest.raises(NotFoundError, match=f"snapshot {'9' * 19} does not exist"):
+        target(AtVersion("9" * 19), [snapshot(1)])
     with pytest.raises(NotFoundError, match="Use one of 1 to 1"):
         target(AtVersion(" "), [snapshot(1)])
 

@@ -82,3 +82,8 @@ def test_batches_that_wait_for_more_rows() -> None:
     admission.admit(split())
     assert not admission.too_little
     assert not Admission(Limits()).too_little
+
+
+def test_what_follows_are_the_changes_of_the_next_snapshot() -> None:
+    assert StreamPosition(3, 2, True).following == StreamPosition(4, 0, False)
+    assert StreamPosition(3) == StreamPosition(3, 0, False)

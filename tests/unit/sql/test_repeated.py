@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.sql import Session
 from maintenance.sql.query import repeated
-from maintenance.table.table import Table
 
 STAR = "SELECT * FROM t ORDER BY 1"
 
@@ -44,7 +44,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, holder: object, name: str) -> Itera
 def test_it_is_prepared_once_and_planned_once_for_each_snapshot(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with counted(monkeypatch, repeated, "prepared") as prepared, counted(monkeypatch, Table, "plan") as planned:
+    with counted(monkeypatch, repeated, "prepared") as prepared, counted(monkeypatch, CatalogTable, "plan") as planned:
         for _ in range(3):
             assert rows(session, STAR) == [(1, "x")]
         assert (len(prepared), len(planned)) == (1, 1)

@@ -89,7 +89,7 @@ def test_a_view_that_is_not_there(session: Session) -> None:
 
 
 def test_what_is_created_belongs_to_the_user(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maintenance.sql.session.getuser", lambda: "ann")
+    monkeypatch.setattr("maintenance.sql.session_state.getuser", lambda: "ann")
     session.sql("create table d.owned (a int)")
     session.sql("create database e")
     assert session.table(("d", "owned")).schema.options["owner"] == "ann"

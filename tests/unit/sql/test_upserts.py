@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from maintenance.catalog import Schema
+from maintenance.catalog import CatalogTable, Schema
 from maintenance.connector.data_writer import PaimonWriter
 from maintenance.errors import DataError, OptionError, UnsupportedError
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.tables import open_warehouse
 
 COLUMNS = [("k", "INT"), ("v", "INT"), ("s", "STRING")]
@@ -64,7 +63,7 @@ def test_flink_and_overwrites_do_not_merge(tmp_path: Path) -> None:
 def test_dataframes_cannot(tmp_path: Path) -> None:
     session_of(tmp_path)
     table = open_warehouse(tmp_path).get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     with pytest.raises(UnsupportedError, match=r"merge_into"):
         PaimonWriter(table, {}, {}, overwrite=False)
     PaimonWriter(table, {}, {}, overwrite=True)
