@@ -1,12 +1,15 @@
 """The schema versions of a table. There is no hint: the latest is the highest number. Source: Java `SchemaManager`."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from maintenance.errors import MissingFileError
 from maintenance.format.metadata.schema import TableSchema, parse_schema, serialize_schema
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_number
-from maintenance.metadata.paths import TablePaths
+
+if TYPE_CHECKING:  # a catalog reads schemas without what knows of data files
+    from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "schema-"
 
@@ -25,7 +28,7 @@ class Schemas:
     behind: str | None = None
 
     @classmethod
-    def of(cls, file_io: FileIO, paths: TablePaths) -> "Schemas":
+    def of(cls, file_io: FileIO, paths: "TablePaths") -> "Schemas":
         """The schemas that the files of a table are written under."""
         return cls(file_io, paths.schema_folder(), f"{paths.root}/schema" if paths.follows_main else None)
 
