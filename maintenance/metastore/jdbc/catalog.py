@@ -217,6 +217,7 @@ class JdbcCatalog(LocatedCatalog):
         with self._locked(old, new):
             if not self.rows.has_table(old):
                 if self.rows.has_table(new) and self._has_begun(move):
+                    move.copy()  # what is missing, or an error if somebody has committed to the old path since
                     self._end(move)
                     return
                 if ignore_if_not_exists:
