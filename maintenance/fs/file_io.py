@@ -243,6 +243,15 @@ class FileIO:
         if targets:
             self._storage(next(iter(targets))).move_files(targets)
 
+    @reported("copy")
+    def copy_files(self, targets: Mapping[str, str]) -> None:
+        """Copy files of one storage, each by the store itself where it can; a target that exists is replaced.
+
+        Args: `targets`: by the path that each has. Raises: FileNotFoundError: one is missing; others may be copied.
+        """
+        if targets:
+            self._storage(next(iter(targets))).copy_files(targets)
+
     @reported("delete")
     def delete_folder(self, folder: str) -> None:
         """Delete a folder with everything in it."""

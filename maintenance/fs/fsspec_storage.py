@@ -154,6 +154,11 @@ class FsspecStorage:
             with contextlib.suppress(FileNotFoundError):
                 self.move_file(source, target)
 
+    def copy_files(self, targets: Mapping[str, str]) -> None:
+        for source, target in targets.items():
+            self.fs.makedirs(self._plain(target).rpartition("/")[0], exist_ok=True)
+            self.fs.cp_file(source, target)
+
     def rename_folder(self, source: str, target: str) -> None:
         if not _PATTERNS & set(source + target):
             self.fs.mv(source, target, recursive=True)

@@ -180,6 +180,10 @@ class HdfsStorage:
             with suppress(FileNotFoundError):
                 self._renamed(source, target, "OVERWRITE")
 
+    def copy_files(self, targets: Mapping[str, str]) -> None:
+        for source, target in targets.items():
+            self.overwrite(target, self.read_bytes(source), flushed=True)
+
     def rename_folder(self, source: str, target: str) -> None:
         self._renamed(source, target, "NONE")
 

@@ -1,6 +1,7 @@
 """Files of the local disk."""
 
 import os
+import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -143,6 +144,11 @@ class LocalStorage:
                 os.rename(local_path(source), local_path(target))
         for folder in sorted({os.path.dirname(local_path(target)) for target in targets.values()}):
             local_disk.flush_folder(folder)
+
+    def copy_files(self, targets: Mapping[str, str]) -> None:
+        for source, target in targets.items():
+            os.makedirs(os.path.dirname(local_path(target)), exist_ok=True)
+            shutil.copyfile(local_path(source), local_path(target))
 
     def rename_folder(self, source: str, target: str) -> None:
         os.rename(local_path(source), local_path(target))

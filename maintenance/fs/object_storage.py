@@ -223,6 +223,12 @@ class ObjectStorage:
         self._each(copy, list(targets))
         self.delete_many(list(targets))
 
+    def copy_files(self, targets: Mapping[str, str]) -> None:
+        def copy(source: str) -> None:
+            self._call(source, obstore.copy, self.key(source), self._valid_key(targets[source]))
+
+        self._each(copy, list(targets))
+
     def rename_folder(self, source: str, target: str) -> None:
         """Objects are copied, several at a time, and deleted once all copies are there. Raises: FileNotFoundError."""
         metas = self._all(source)

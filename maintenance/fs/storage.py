@@ -113,4 +113,7 @@ class Storage(Protocol):
         No target is lost when this returns; on an object store no source goes before all targets are there.
         """
 
+    def copy_files(self, targets: Mapping[str, str]) -> None:
+        """Copy files, each to its target, which is replaced if it exists. Raises: FileNotFoundError."""
+
     def rename_folder(self, source: str, target: str) -> None: ...

@@ -1,5 +1,6 @@
 """The schema versions of a table. There is no hint: the latest is the highest number. Source: Java `SchemaManager`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,15 @@ class Schemas:
         return cls(file_io, paths.schema_folder(), f"{paths.root}/schema" if paths.follows_main else None)
 
     def list_ids(self) -> list[int]:
-        names = self.file_io.list_names(self.folder)
+        return self.ids_of(self.list_files())
+
+    def list_files(self) -> list[str]:
+        """The names of all files in the folder."""
+        return self.file_io.list_names(self.folder)
+
+    @staticmethod
+    def ids_of(names: Iterable[str]) -> list[int]:
+        """The numbers of the schemas among some files, ascending."""
         texts = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
         return sorted(int(text) for text in texts if text.isdecimal())
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maintenance.errors import CorruptFileError, NotFoundError, OptionError, SchemaError
+from maintenance.errors import AlreadyExistsError, CorruptFileError, NotFoundError, OptionError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.metadata.branch_root import branch_root
+from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metastore.database import LOCATION, OWNER, Database
+from maintenance.metastore.folder_move import FROM, FolderMove, is_hidden, moved_from
 from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.located import LocatedCatalog
 from maintenance.names import check_new_name
@@ -97,7 +98,7 @@ class FilesystemCatalog(LocatedCatalog):
         return self._tables_in_files(database)
 
     def _has(self, name: Identifier) -> bool:
-        return bool(self._schemas(self.location(name)).list_ids())
+        return bool(self._schema_ids(self.location(name)))
 
     def create_table(self, identifier: str, schema: "Schema", ignore_if_exists: bool = False) -> None:
         name = self._plain(identifier)
@@ -106,6 +107,7 @@ class FilesystemCatalog(LocatedCatalog):
         kind = TYPE.of(first.options)
         if kind not in ("table", "materialized-table"):
             raise self._refuse_kind(kind, name)
+        self._check_place_free(name)
         if not self._has(name) and self._schemas(self.location(name)).publish(first):
             return
         if not ignore_if_exists:
@@ -113,18 +115,45 @@ class FilesystemCatalog(LocatedCatalog):
 
     def _stored_schema(self, name: Identifier) -> TableSchema:
         location = self.location(name)
-        schema = self._schemas(location, name.branch).latest()
+        schema = self._shown_schema(location, name.branch)
         if schema is not None:
             return schema
         if not self.file_io.folder_exists(self.database_folder(name.database)):
             raise self._no_database(name.database)
-        if self.file_io.folder_exists(f"{branch_root(location, name.branch)}/snapshot"):
+        is_moving = is_hidden(self.file_io, location, self._schemas(location).list_files())
+        if not is_moving and self.file_io.folder_exists(f"{branch_root(location, name.branch)}/snapshot"):
             raise CorruptFileError(
                 f"table '{name}' has snapshots and no schema",
                 f"{branch_root(location, name.branch)}/schema",
                 "Restore the schema files.",
             )
         raise self._no_table(name)
+
+    def _shown_schema(self, location: str, branch: str) -> TableSchema | None:
+        """The newest schema of a branch, None if the table is not at this path yet, or not any more."""
+        if branch != MAIN_BRANCH and not self.file_io.renames_at_once(location) and not self._schema_ids(location):
+            return None
+        schemas = self._schemas(location, branch)
+        names = schemas.list_files()
+        ids = [] if is_hidden(self.file_io, location, names) else schemas.ids_of(names)
+        return schemas.get(ids[-1]) if ids else None
+
+    def _check_place_free(self, name: Identifier) -> None:
+        """Finish a renaming that has left something at the place of a new table.
+
+        Raises: AlreadyExistsError: a table is being renamed to that name.
+        """
+        location = self.location(name)
+        if self.file_io.renames_at_once(location):
+            return
+        names = self._schemas(location).list_files()
+        source = moved_from(self.file_io, location) if FROM in names else None
+        if source is not None and self._schema_ids(source):
+            raise AlreadyExistsError(
+                f"a renaming of {source} to this name was interrupted", location, "Rename that table again."
+            )
+        if source is not None or is_hidden(self.file_io, location, names):
+            self.file_io.delete_folder(location)  # that table has another name by now
 
     def alter_table(
         self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
@@ -138,15 +167,25 @@ class FilesystemCatalog(LocatedCatalog):
 
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
         old, new = self._plain(source), self._plain(target)
-        if not self._has(old):
+        move = FolderMove(self.file_io, self.location(old), self.location(new))
+        at_once = self.file_io.renames_at_once(move.source)
+        begun = not at_once and move.has_begun()
+        if not begun and not self._has(old):
             if ignore_if_not_exists:
                 return
             raise self._no_table(old)
         check_new_name(new.table, "a table", f"table {new}", error=SchemaError)
         self.get_database(new.database)
-        if self._has(new):
+        if not begun and self._has(new):
             raise self._table_exists(new)
-        self.file_io.rename_folder(self.location(old), self.location(new))
+        if at_once:
+            self.file_io.rename_folder(move.source, move.target)
+            return
+        if not begun:
+            self._check_place_free(new)
+        move.copy()
+        move.show()
+        move.clear()
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         name = self._plain(identifier)

@@ -25,6 +25,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.metastore.database import Database
+from maintenance.metastore.folder_move import is_hidden
 from maintenance.metastore.identifier import DATABASE_SUFFIX, SYS, Identifier
 from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.names import check_new_name, segment
@@ -200,6 +201,14 @@ class LocatedCatalog(ABC):
     def _schemas(self, location: str, branch: str = "main") -> Schemas:
         return Schemas(self.file_io, f"{branch_root(location, branch)}/schema")
 
+    def _schema_ids(self, location: str) -> list[int]:
+        """The numbers of a table's schemas; none if it is not at this path yet, or not any more."""
+        schemas = self._schemas(location)
+        names = schemas.list_files()
+        if not names or is_hidden(self.file_io, location, names):
+            return []
+        return schemas.ids_of(names)
+
     def _databases_in_files(self) -> list[str]:
         names = self.file_io.list_folders(self.warehouse)
         return [name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX)]
@@ -207,7 +216,7 @@ class LocatedCatalog(ABC):
     def _tables_in_files(self, database: str) -> list[str]:
         """Names of the folders of a database that have a schema, sorted."""
         folder = self.database_folder(database)
-        return [name for name in self.file_io.list_folders(folder) if self._schemas(f"{folder}/{name}").list_ids()]
+        return [name for name in self.file_io.list_folders(folder) if self._schema_ids(f"{folder}/{name}")]
 
     def _first_schema(self, name: Identifier, schema: "Schema") -> TableSchema:
         """Schema 0 of a table to create, with the catalog's defaults. Raises: SchemaError, OptionError,

@@ -4,6 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from maintenance.catalog import CatalogTable
 from maintenance.operations import fsck, migrate_database, remove_orphan_files
 from maintenance.operations.bin.run import BinRun, list_runs, read_run, run_folder
@@ -28,12 +31,14 @@ def _place(table: CatalogTable) -> Path:
 
 
 def prepare(place: Place) -> None:
-    """The table of the scenarios is not concerned; `plain.t` has two files in each of two partitions."""
+    """Beside the table of the scenarios `plain.t`, with two files in each of two partitions and one without rows."""
     assert isinstance(place, Path), "such a catalog is on the disk"
     put(small_table(place), {1: "a"})
     source = plain_table(_catalog(place), "plain.t")
     for number in (1, 2):
         source.write_arrow(batch({k: v for k, v in _ROWS.items() if k % 2 == number % 2}))
+    empty = pa.table({"k": pa.array([], pa.int64())})
+    pq.write_table(empty, f"{source.location}/v=b/z-without-rows.parquet")
 
 
 def migrate_into_bin(table: CatalogTable) -> None:
@@ -88,7 +93,7 @@ def check_all_in_bin(whole: CatalogTable, table: CatalogTable) -> None:
     check_migrated_once(whole, table)
     place = str(_place(table))
     (run,) = [run for run in list_runs(table.file_io, place) if _files_in(table, place, run)]
-    assert len(_files_in(table, place, run)) == 4
+    assert len(_files_in(table, place, run)) == 5
 
 
 def _files_in(table: CatalogTable, place: str, run: str) -> list[str]:

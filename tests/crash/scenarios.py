@@ -17,7 +17,7 @@ from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
-from tests.crash import bin_scenarios, clone_scenarios, life_scenarios, migrate_scenarios
+from tests.crash import bin_scenarios, clone_scenarios, life_scenarios, migrate_scenarios, rename_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import Place, batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
@@ -777,6 +777,15 @@ SCENARIOS = {
             life_scenarios.check_b_or_c,
             (life_scenarios.rename_b,),
             life_scenarios.check_b_renamed_once,
+        ),
+        Scenario(
+            "rename_table",
+            rename_scenarios.prepare,
+            rename_scenarios.rename,
+            rename_scenarios.check_renamed,
+            rename_scenarios.check_one_name,
+            (rename_scenarios.rename,),
+            rename_scenarios.check_renamed_once,
         ),
         Scenario(
             "purge_files",

@@ -37,6 +37,7 @@ LEAST = {
     "merge_branch": (4, 3),
     "delete_branch": (1, 0),  # the renaming: what follows is hidden
     "rename_branch": (1, 0),  # one step
+    "rename_table": (1, 0),  # one step
     "purge_files": (25, 4),
     "migrate": (30, 9),
     "migrate_into_bin": (40, 11),

@@ -24,6 +24,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.paths import matches_spec
 from maintenance.metastore import partitions
 from maintenance.metastore.first_schema import first_schema
+from maintenance.metastore.folder_move import FolderMove
 from maintenance.metastore.hive.client import HiveMetastore, Struct, close_connections, thrift
 from maintenance.metastore.hive.lock import HiveLock
 from maintenance.metastore.hive.objects import (
@@ -326,7 +327,7 @@ class HiveCatalog(HiveViews):
         old, new = self._plain(source), self._plain(target)
         table = self._found(old)
         if table is None or table.tableType == VIEW:
-            if ignore_if_not_exists:
+            if self._finished(old, new) or ignore_if_not_exists:
                 return
             raise self._no_table(old)
         check_new_name(new.table, "a table", f"table {new}", error=SchemaError)
@@ -339,13 +340,27 @@ class HiveCatalog(HiveViews):
         if moves and location != target_location and self._schemas(location).list_ids():
             self._move(old, new, location, target_location)
 
+    def _finished(self, old: Identifier, new: Identifier) -> bool:
+        """Finish a renaming on a store that died once the metastore had the new name. False if there is none."""
+        source, target = self._new_location(old), self._new_location(new)
+        if self._found(new) is None or self.file_io.renames_at_once(source):
+            return False
+        begun = FolderMove(self.file_io, source, target).has_begun()
+        if begun:
+            self._move(old, new, source, target)
+        return begun
+
     def _move(self, old: Identifier, new: Identifier, location: str, target: str) -> None:
         """Move a table's folder, and tell the metastore. On an error the table has its former name again."""
         renamed = self._found(new)
+        move = None if self.file_io.renames_at_once(location) else FolderMove(self.file_io, location, target)
         try:
             # The metastore moves the folder itself where it can.
             if self._schemas(location).list_ids():
-                self.file_io.rename_folder(location, target)
+                if move is None:
+                    self.file_io.rename_folder(location, target)
+                else:
+                    move.copy()
         except BaseException:
             if renamed is not None:
                 self._rename_object(new, old, renamed)
@@ -354,6 +369,10 @@ class HiveCatalog(HiveViews):
             renamed.sd.location = target
             with self._calls(f"table {new}"):
                 self.metastore.change("alter_table", new.database, new.table, renamed)
+        if move is not None and move.has_begun():
+            # The metastore says where the table is, so the old folder goes last.
+            move.show()
+            move.clear()
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         """As of the protocol; of an external table the files stay. Views are dropped too, as in Paimon."""

@@ -25,6 +25,7 @@ from maintenance.errors import (
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.database import LOCATION, Database
+from maintenance.metastore.folder_move import FolderMove
 from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.jdbc.connections import connections_of
 from maintenance.metastore.jdbc.lock import JdbcLock, LockSettings, locks_tables
@@ -212,8 +213,13 @@ class JdbcCatalog(LocatedCatalog):
 
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
         old, new = self._plain(source), self._plain(target)
+        move = FolderMove(self.file_io, self.location(old), self.location(new))
         with self._locked(old, new):
             if not self.rows.has_table(old):
+                if self.rows.has_table(new) and self._has_begun(move):
+                    move.copy()  # what is missing, or an error if somebody has committed to the old path since
+                    self._end(move)
+                    return
                 if ignore_if_not_exists:
                     return
                 raise self._no_table(old)
@@ -221,18 +227,32 @@ class JdbcCatalog(LocatedCatalog):
             self.get_database(new.database)
             if self._is_taken(new):
                 raise self._table_exists(new)
+            has_files = bool(self._schemas(move.source).list_ids())
+            if has_files:
+                # The database may have no folder yet: rows alone make it.
+                self.file_io.make_folder(self.database_folder(new.database))
+            if has_files and not self.file_io.renames_at_once(move.source):
+                # The row is what readers go by: it changes once all files are there.
+                move.copy()
+                self.rows.rename_table(old, new)
+                self._end(move)
+                return
             self.rows.rename_table(old, new)
             try:
-                self._move_files(old, new)
+                if has_files:
+                    self.file_io.rename_folder(move.source, move.target)
             except BaseException:
                 self.rows.rename_table(new, old)
                 raise
 
-    def _move_files(self, old: Identifier, new: Identifier) -> None:
-        if self._schemas(self.location(old)).list_ids():
-            # The database may have no folder yet: rows alone make it.
-            self.file_io.make_folder(self.database_folder(new.database))
-            self.file_io.rename_folder(self.location(old), self.location(new))
+    def _has_begun(self, move: FolderMove) -> bool:
+        return not self.file_io.renames_at_once(move.source) and move.has_begun()
+
+    @staticmethod
+    def _end(move: FolderMove) -> None:
+        """The row has the new name: so has the folder, and the old one goes."""
+        move.show()
+        move.clear()
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         name = self._plain(identifier)
@@ -266,7 +286,8 @@ class JdbcCatalog(LocatedCatalog):
 
     def repair_table(self, identifier: str) -> None:
         name = self._plain(identifier)
-        schema = self._schemas(self.location(name)).latest()
+        ids = self._schema_ids(self.location(name))
+        schema = self._schemas(self.location(name)).get(ids[-1]) if ids else None
         if schema is None:
             raise NotFoundError(f"table '{name}' has no schema files", self.location(name), "Check the name.")
         if not self.rows.has_database(name.database):

@@ -4,8 +4,9 @@ Until then it has the name that Paimon gives it, too: that of the source with `_
 the two steps is finished by the next one. Source: Java `HiveMigrator.renameTable`.
 """
 
-from maintenance.errors import ConflictError, NotFoundError
+from maintenance.errors import ConflictError, NotFoundError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.plain.files import PlainFiles
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.migrated_files import migrated_name
 from maintenance.options import table as table_options
@@ -67,7 +68,8 @@ def _clear_place(table: Table, source: str) -> None:
     live = {entry.file.file_name for entry in table.manifests.live_entries(newest)}
     suffix = table_options.FILE_FORMAT.of(table.options)
     left = [file for file in table.file_io.list_tree(place) if not _is_hidden(file.path, table)]
-    others = [f.path for f in left if f.size and migrated_name(place, f.path, f.size, suffix) not in live]
+    unknown = [f.path for f in left if f.size and migrated_name(place, f.path, f.size, suffix) not in live]
+    others = [path for path in unknown if _has_rows(table, f"{place}/{path}", suffix)]
     if others:
         raise ConflictError(
             f"{len(others)} files are in the place of the source that the new table does not have: {others[0]}",
@@ -75,6 +77,16 @@ def _clear_place(table: Table, source: str) -> None:
             f"Move them away, or rename {table.identifier} yourself.",
         )
     table.file_io.delete_folder(place)
+
+
+def _has_rows(table: Table, path: str, suffix: str) -> bool:
+    """Whether a file is more than what a migration leaves out: one without rows, which no data file is made of."""
+    fields = tuple(f for f in table.schema.fields if f.name not in table.schema.partition_keys)
+    try:
+        with table.file_io.open_input(path) as source:
+            return any(part.num_rows for part in PlainFiles(suffix, fields, {}).batches(source, path, 1))
+    except (PaimonError, OSError):  # it is none of the source's
+        return True
 
 
 def _is_hidden(path: str, table: Table) -> bool:

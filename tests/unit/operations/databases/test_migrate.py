@@ -1,5 +1,6 @@
 """Format tables that become tables of Paimon: what is planned, what goes into the bin, and what comes back."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -183,3 +184,32 @@ def test_in_sql(catalog: PlainCatalog) -> None:
     (row,) = session.sql("CALL sys.migrate_table('hive', 'db.old', 'bucket=-1', true)").to_arrow().to_pylist()
     assert (row["target"], row["rows"], row["bin_run"]) == ("db.old", 2, None)
     assert isinstance(catalog.get_table("db.old"), CatalogTable)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_a_source_that_is_gone_by_halves_may_leave_files_without_rows(catalog: PlainCatalog, kind: str) -> None:
+    source = plain_table(catalog, "db.t", kind)
+    put(source, *range(7))
+    write = pq.write_table if kind == "parquet" else orc.write_table
+    write(pa.table({"k": pa.array([], pa.int64())}), f"{source.location}/v=p1/empty.{kind}")
+    drop = catalog.file_io.delete_quietly
+
+    def died(paths: Sequence[str]) -> None:
+        (path,) = paths
+        if path.endswith(f"empty.{kind}"):
+            raise OSError("killed")
+        drop([path])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(catalog.file_io), "delete_quietly", lambda _, paths: died(paths))
+        with pytest.raises(OSError, match="killed"):
+            migrate_table(source, catalog, delete_origin=True)
+    assert Path(source.location, "v=p1", f"empty.{kind}").exists()
+    Path(source.location, "v=p1", "notes").write_text("not ours")
+    with pytest.raises(ConflictError, match="1 files are in the place of the source"):
+        finish_migration(catalog, "db.t")
+    Path(source.location, "v=p1", "notes").unlink()
+    assert finish_migration(catalog, "db.t") is not None
+    found = catalog.get_table("db.t")
+    assert isinstance(found, CatalogTable)
+    assert keys(found) == list(range(7))
