@@ -18,6 +18,7 @@ from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.commit.replays import last_committed, remember
 from maintenance.commit.row_ids import with_row_ids
 from maintenance.commit.row_ranges import torn_rows
+from maintenance.commit.rules import NO_RULES, CommitRules
 from maintenance.commit.strict import StrictMode
 from maintenance.commit.succession import Succession
 from maintenance.commit.waits import Waits
@@ -61,6 +62,7 @@ class CommitTarget:
         properties: of every snapshot committed, on top of those of the identity.
         lock: under which snapshots are published.
         record: what the catalog keeps of the table.
+        rules: what its kind demands of commits.
     """
 
     name: str
@@ -71,6 +73,7 @@ class CommitTarget:
     properties: Mapping[str, str] = field(default_factory=dict)
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
+    rules: CommitRules = NO_RULES
 
     @property
     def snapshots(self) -> Snapshots:
@@ -149,6 +152,7 @@ def publish(
     published = _published(target, changes, identity, check, prepare)
     if published[0] is not None:
         forgets = not callable(changes) and changes.kept is not None
+        target.rules.published(published[0])
         follow(target.name, target.file_io, target.paths, target.options, afresh=forgets or callable(changes))
         call_back(COMMIT_GROUP, target.options, target.name, published[0])
     return published
@@ -177,6 +181,7 @@ def _published(
                 if conflict is not None:
                     written.discard()
                     return None, conflict, attempt
+                target.rules.check(planned, latest)
                 planned = _numbered(target, prepare(planned, latest), latest)
                 written.take(planned)
                 # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.

@@ -285,6 +285,11 @@ INCREMENTAL_BETWEEN_SCAN_MODE = Option(
 INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = Option("incremental-between-tag-to-snapshot", boolean, False)
 SCAN_FALLBACK_BRANCH: Option[str | None] = Option("scan.fallback-branch", string, None)
 SCAN_PRIMARY_BRANCH: Option[str | None] = Option("scan.primary-branch", string, None)
+CHAIN_TABLE_ENABLED = Option("chain-table.enabled", boolean, False)
+CHAIN_TABLE_CHAIN_PARTITION_KEYS: Option[tuple[str, ...]] = Option("chain-table.chain-partition-keys", names, ())
+SCAN_FALLBACK_SNAPSHOT_BRANCH: Option[str | None] = Option("scan.fallback-snapshot-branch", string, None)
+SCAN_FALLBACK_DELTA_BRANCH: Option[str | None] = Option("scan.fallback-delta-branch", string, None)
+CHAIN_BRANCHES = (SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH)
 FULL_COMPACTION_DELTA_COMMITS: Option[int | None] = Option("full-compaction.delta-commits", integer, None)
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = Option("table-read.sequence-number.enabled", boolean, False)
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
@@ -334,7 +339,6 @@ _OFF = _is("false")
 _DATA_FORMATS = ("parquet", "orc", "avro")
 REFUSED: Mapping[str, _Accepts] = {
     "postpone.merge-on-read": _OFF,
-    "chain-table.enabled": _OFF,
     "query-auth.enabled": _OFF,
     "type": _is("table", "materialized-table"),
 }

@@ -31,6 +31,8 @@ class Split:
         changes: of files that snapshots brought, the oldest of which is `snapshot_id`.
         taken_back: of files that a snapshot replaced: the kind of each row is the opposite.
         deletions: deletion vectors by name of the data file, for the files that have one.
+        home: of a chain table the partitions of the files that lie in another one than the split's, by name.
+        anchored: of a chain table the names of the files that are of the snapshot branch.
         fallback: of the branch that stands in where the table lacks a partition, to be read as that branch's files.
     """
 
@@ -44,6 +46,8 @@ class Split:
     changes: bool = False
     taken_back: bool = False
     wanted: Mapping[str, BitMap] = field(default_factory=dict)
+    home: Mapping[str, bytes] = field(default_factory=dict)
+    anchored: frozenset[str] = frozenset()
 
     @property
     def file_count(self) -> int:

@@ -44,6 +44,7 @@ from maintenance.scan.plan import ScanPlan, ScanSource
 from maintenance.scan.startup import startup_of
 from maintenance.scan.target import FullState, ScanTarget
 from maintenance.scan.time_travel import scan_target
+from maintenance.table.chain_commits import commit_rules
 from maintenance.table.planning import ReadRequest, filter_of, plan_read
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
 from maintenance.table.write_state import hash_files_of, state_of
@@ -281,6 +282,7 @@ class Table:
             properties,
             self.lock,
             self.record,
+            commit_rules(self),
         )
 
     def of_run(self, run: str) -> "Table":

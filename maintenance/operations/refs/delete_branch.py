@@ -17,7 +17,11 @@ from maintenance.metadata.own_files import check_own_files
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
-READ_BRANCHES = (table_options.SCAN_FALLBACK_BRANCH, table_options.SCAN_PRIMARY_BRANCH)
+READ_BRANCHES = (
+    table_options.SCAN_FALLBACK_BRANCH,
+    table_options.SCAN_PRIMARY_BRANCH,
+    *table_options.CHAIN_BRANCHES,
+)
 """The options by which reads of the table look at a branch."""
 
 
