@@ -20,6 +20,8 @@ from maintenance.types.data_type import DataField
 from maintenance.types.time_pattern import text_by_pattern
 from maintenance.types.values import Value
 
+CHAIN_BRANCHES = (table_options.SCAN_FALLBACK_SNAPSHOT_BRANCH, table_options.SCAN_FALLBACK_DELTA_BRANCH)
+"""The options that name the two branches: of complete partitions, and of changes."""
 _HOUR = 3600 * 10**9
 _DAY = 24 * _HOUR
 _EPOCH = datetime(1970, 1, 1)

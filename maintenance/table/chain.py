@@ -16,7 +16,7 @@ from maintenance.format.rows.key import key_reader
 from maintenance.merge.sections import partition_into_sections
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, restrict
-from maintenance.scan.chain import Chains, Link
+from maintenance.scan.chain import CHAIN_BRANCHES, Chains, Link
 from maintenance.scan.plan import ScanSource, entry_filter, live_entries
 from maintenance.scan.split import Deletions, Split, SplitOptions, by_bucket, pack
 from maintenance.scan.vectors import live_deletions
@@ -40,7 +40,7 @@ def chain_of(table: "Table") -> ChainBranches | None:
     Raises: NotFoundError: a branch does not exist.
     """
     options = table.options
-    names = [option.of(options) for option in table_options.CHAIN_BRANCHES]
+    names = [option.of(options) for option in CHAIN_BRANCHES]
     if not table_options.CHAIN_TABLE_ENABLED.of(options) or not all(names):
         return None
     if table.branch.lower() in {str(name).lower() for name in names}:

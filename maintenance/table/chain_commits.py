@@ -18,7 +18,7 @@ from maintenance.errors import DataError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.options import table as table_options
-from maintenance.scan.chain import Chains
+from maintenance.scan.chain import CHAIN_BRANCHES, Chains
 
 if TYPE_CHECKING:
     from maintenance.table.table import Table
@@ -32,7 +32,7 @@ def commit_rules(table: "Table") -> CommitRules:
     options = table.options
     if not table_options.CHAIN_TABLE_ENABLED.of(options):
         return NO_RULES
-    snapshot, delta = (option.of(options) for option in table_options.CHAIN_BRANCHES)
+    snapshot, delta = (option.of(options) for option in CHAIN_BRANCHES)
     if snapshot is None or delta is None or table.branch.lower() not in (snapshot.lower(), delta.lower()):
         return NO_RULES
     chains = Chains.of(table.schema.partition_fields, options, table.identifier)

@@ -15,6 +15,7 @@ from maintenance.commit.overwrite import drop_partitions
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.options import table as table_options
+from maintenance.scan.chain import CHAIN_BRANCHES
 from maintenance.table.chain import ChainBranches, chain_of
 from maintenance.table.table import Table, new_commit_user
 
@@ -40,7 +41,7 @@ class DuePartitions:
 
 def branches_of_chain(table: Table) -> ChainBranches | None:
     """The branches of a chain table, also of one that is opened on one of them; None for any other table."""
-    names = {(option.of(table.options) or "").lower() for option in table_options.CHAIN_BRANCHES}
+    names = {(option.of(table.options) or "").lower() for option in CHAIN_BRANCHES}
     if not table_options.CHAIN_TABLE_ENABLED.of(table.options) or "" in names:
         return None
     # Seen from the table itself, whose options and name are those of the branch at hand.
