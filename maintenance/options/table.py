@@ -65,6 +65,7 @@ DYNAMIC_BUCKET_INITIAL_BUCKETS: Option[int | None] = Option("dynamic-bucket.init
 DYNAMIC_BUCKET_MAX_BUCKETS = Option("dynamic-bucket.max-buckets", integer, -1)
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Option[int | None] = Option("dynamic-bucket.assigner-parallelism", integer, None)
 CROSS_PARTITION_UPSERT_INDEX_TTL: Option[timedelta | None] = Option("cross-partition-upsert.index-ttl", duration, None)
+POSTPONE_MERGE_ON_READ = Option("postpone.merge-on-read", boolean, False)
 POSTPONE_BATCH_WRITE_FIXED_BUCKET = Option("postpone.batch-write-fixed-bucket", boolean, True)
 POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM = Option(
     "postpone.batch-write-fixed-bucket.max-parallelism", positive, 2048
@@ -337,7 +338,6 @@ def _levels_are(*accepted: str) -> _Accepts:
 _OFF = _is("false")
 _DATA_FORMATS = ("parquet", "orc", "avro")
 REFUSED: Mapping[str, _Accepts] = {
-    "postpone.merge-on-read": _OFF,
     "query-auth.enabled": _OFF,
     "type": _is("table", "materialized-table"),
 }

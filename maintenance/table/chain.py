@@ -125,7 +125,7 @@ def _splits_of(
     entries = [*old, *(entry for part in link.changes for entry in changed.files.get(part, []))]
     _check_buckets(branches, partition, entries)
     names = frozenset(entry.file.file_name for entry in old)
-    home = {entry.file.file_name: entry.partition for entry in entries}
+    home = {entry.file.file_name: (entry.partition, entry.bucket) for entry in entries}
     read_key = key_reader([field.type for field in branches.delta.schema.key_fields])
     options = SplitOptions.of(branches.delta.options)
     moved = [replace(entry, partition=partition) for entry in entries]

@@ -28,6 +28,7 @@ from maintenance.scan.split import Split
 from maintenance.scan.startup import Latest, startup_of
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
 from maintenance.table.chain import ChainBranches, chain_of, chained_splits, only_changed
+from maintenance.table.waiting import sees_waiting_rows, with_waiting
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -80,7 +81,11 @@ def _plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRea
     if sides is not None:
         return _plan_two(*sides, request)
     seen, target = _target(table)
-    plan, read = _plan_one(seen, target, request.of(seen))
+    request = request.of(seen)
+    plan, read = _plan_one(seen, target, request)
+    if sees_waiting_rows(seen):
+        plan = with_waiting(seen, target, plan, stored_predicate(request.predicate, seen.schema, seen.options))
+        read = replace(read, schemas=plan.schemas)
     check_blobs(read.columns, table.options, table.identifier)
     return plan, read
 
