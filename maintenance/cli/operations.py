@@ -4,6 +4,7 @@ SUMMARIES = {
     "clear_consumers": "Delete consumers, so that they hold no snapshot back.",
     "clone": "Copy a table or database to another warehouse, or bring the copy up to date.",
     "compact": "Compact a table.",
+    "compact_chain_table": "Make a partition of a chain table complete.",
     "compact_database": "Compact the tables of some databases.",
     "compact_manifest": "Merge the manifests of a table.",
     "create_branch": "Create a branch of a table.",

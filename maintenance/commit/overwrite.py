@@ -106,7 +106,7 @@ def overwrite_or_abort(
         return ()
     messages = _without_changelog(target, messages)
     new = [entry for message in messages for entry in message.new_index_files]
-    added = _raised(target, entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)]))
+    added = raised(target, entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)]))
 
     def planned(latest: Snapshot | None) -> Changes:
         return _changes(target, latest, (added, new), replaces)
@@ -168,7 +168,7 @@ def _changes(
     return Changes(CommitKind.OVERWRITE, (*gone, *new[0]), index=left)
 
 
-def _raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+def raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """New files of a bucket that share no key stand at the highest level at once. Source: Java `tryUpgrade`."""
     options = target.options
     enabled = table_options.OVERWRITE_UPGRADE.of(options) and not table_options.PK_CLUSTERING_OVERRIDE.of(options)

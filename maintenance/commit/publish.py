@@ -91,6 +91,7 @@ def _published(
                 if conflict is not None:
                     written.discard()
                     return None, conflict, attempt
+                target.rules.check(planned.kind, planned.entries, latest)
                 planned = _numbered(target, prepare(planned, latest), latest)
                 written.take(planned)
                 # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.

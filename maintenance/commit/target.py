@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from maintenance.commit.lock import NO_LOCK, TableLock
 from maintenance.commit.record import FILES_ALONE, CatalogRecord
+from maintenance.commit.rules import NO_RULES, CommitRules
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests
@@ -21,6 +22,7 @@ class CommitTarget:
         properties: of every snapshot committed, on top of those of the identity.
         lock: under which snapshots are published.
         record: what the catalog keeps of the table.
+        rules: what its kind demands of commits.
     """
 
     name: str
@@ -31,6 +33,7 @@ class CommitTarget:
     properties: Mapping[str, str] = field(default_factory=dict)
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
+    rules: CommitRules = NO_RULES
 
     @property
     def snapshots(self) -> Snapshots:

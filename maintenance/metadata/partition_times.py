@@ -42,6 +42,13 @@ class PartitionTimes:
 
     def time_of(self, partition: bytes) -> int | None:
         """Nanoseconds since 1970 of a clock without a zone, None if the values are not a time, null among them."""
+        text = self.text_of(partition)
+        if text is None:
+            return None
+        return default_time(text) if self.formatter is None else self.formatter.time_of(text)
+
+    def text_of(self, partition: bytes) -> str | None:
+        """The text that is read as the time, None if a value is null."""
         values = parse_row(partition, [field.type for field in self.fields])
         named = values if self.pattern is not None else values[:1]
         if any(value is None for value in named):
@@ -50,8 +57,7 @@ class PartitionTimes:
             field.name: partition_text(value, field.type, legacy=True)
             for field, value in zip(self.fields, named, strict=False)
         }
-        text = texts[self.fields[0].name] if self.pattern is None else _filled(self.pattern, texts)
-        return default_time(text) if self.formatter is None else self.formatter.time_of(text)
+        return texts[self.fields[0].name] if self.pattern is None else _filled(self.pattern, texts)
 
 
 def _filled(pattern: str, texts: Mapping[str, str]) -> str:

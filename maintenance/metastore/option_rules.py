@@ -17,7 +17,15 @@ _LOOKUP, _FULL = "lookup", "full-compaction"
 def check_options(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: the first rule that is broken."""
     of_columns = (_of_fields, _of_sequence_fields, _of_upsert_key, _of_row_kind, _of_time_field)
-    others = (_of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking, _of_clustering, _of_manifests)
+    others = (
+        _of_changelog,
+        _of_engines,
+        _of_snapshot_ordering,
+        _of_row_tracking,
+        _of_clustering,
+        _of_manifests,
+        _of_chain,
+    )
     for rule in (*of_columns, *others):
         for problem, fix in rule(schema):
             raise OptionError(problem, where, fix)
@@ -131,6 +139,34 @@ def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:
     name = field.of(schema.options)
     if name and name not in schema.partition_keys:
         yield f"'{field.key}' names '{name}'", f"Name a partition column: {', '.join(schema.partition_keys) or 'none'}."
+
+
+def _of_chain(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    options, what = schema.options, "'chain-table.enabled'"
+    if not table_options.CHAIN_TABLE_ENABLED.of(options):
+        return
+    if not schema.primary_keys or not schema.partition_keys:
+        yield f"{what} without a primary key and partition columns", "Give it both."
+    if table_options.BUCKET.of(options) < 1:
+        yield f"{what} without a fixed number of buckets", "Set 'bucket' to 1 or more."
+    for option in (
+        table_options.SEQUENCE_FIELD,
+        table_options.PARTITION_TIMESTAMP_PATTERN,
+        table_options.PARTITION_TIMESTAMP_FORMATTER,
+    ):
+        if not option.of(options):
+            yield f"{what} without '{option.key}'", "Set it."
+    producer = table_options.CHANGELOG_PRODUCER.of(options)
+    if producer not in ("none", "input"):
+        yield f"{what} with 'changelog-producer' = '{producer}'", "Use 'none' or 'input'."
+    if _is_true(options, "deletion-vectors.enabled") and _engine(schema) != "deduplicate":
+        yield f"{what} with deletion vectors and merge engine {_engine(schema)}", "Use 'deduplicate'."
+    expires = table_options.PARTITION_EXPIRATION_TIME.of(options) is not None
+    if expires and table_options.PARTITION_EXPIRATION_STRATEGY.of(options) != "values-time":
+        yield f"{what} with 'partition.expiration-strategy' other than 'values-time'", "Use 'values-time'."
+    names = table_options.CHAIN_TABLE_CHAIN_PARTITION_KEYS.of(options)
+    if names and tuple(schema.partition_keys[-len(names) :]) != names:
+        yield f"'chain-table.chain-partition-keys' = '{','.join(names)}'", "Name the last partition columns, in order."
 
 
 def _of_time_field(schema: TableSchema) -> Iterator[tuple[str, str]]:

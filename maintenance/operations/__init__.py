@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from maintenance.operations.retention.explain import explain
     from maintenance.operations.retention.held_bytes import held_bytes
     from maintenance.operations.retention.what_if import what_if
+    from maintenance.operations.rows.compact_chain_table import compact_chain_table
     from maintenance.operations.rows.delete import delete
     from maintenance.operations.rows.drop_partitions import drop_partitions
     from maintenance.operations.rows.mark_partition_done import mark_partition_done
@@ -73,6 +74,7 @@ _PACKAGES = {
     "clear_consumers": "refs",
     "clone": "databases",
     "compact": "compaction",
+    "compact_chain_table": "rows",
     "compact_database": "databases",
     "compact_manifest": "repairs",
     "create_branch": "refs",
@@ -130,6 +132,7 @@ __all__ = [
     "clear_consumers",
     "clone",
     "compact",
+    "compact_chain_table",
     "compact_database",
     "compact_manifest",
     "create_branch",

@@ -18,7 +18,7 @@ _ELSEWHERE = frozenset(
         "async-file-write", "auto-create", "blob-compaction.enabled",
         "blob-write-null-on-fetch-failure", "blob-write-null-on-missing-file", "blob.copy-buffer-size",
         "blob.split-by-file-size", "cache-page-size",
-        "chain-table.chain-partition-keys", "chain-table.split.key-range-enabled",
+        "chain-table.split.key-range-enabled",
         "chain-table.streaming.merge-snapshot", "changelog-producer.compaction-interval",
         "changelog-producer.lookup-wait", "changelog.precommit-compact", "changelog.precommit-compact.buffer-size",
         "changelog.precommit-compact.thread-num", "clustering.incremental.optimize-write",

@@ -65,6 +65,7 @@ DYNAMIC_BUCKET_INITIAL_BUCKETS: Option[int | None] = Option("dynamic-bucket.init
 DYNAMIC_BUCKET_MAX_BUCKETS = Option("dynamic-bucket.max-buckets", integer, -1)
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Option[int | None] = Option("dynamic-bucket.assigner-parallelism", integer, None)
 CROSS_PARTITION_UPSERT_INDEX_TTL: Option[timedelta | None] = Option("cross-partition-upsert.index-ttl", duration, None)
+POSTPONE_MERGE_ON_READ = Option("postpone.merge-on-read", boolean, False)
 POSTPONE_BATCH_WRITE_FIXED_BUCKET = Option("postpone.batch-write-fixed-bucket", boolean, True)
 POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM = Option(
     "postpone.batch-write-fixed-bucket.max-parallelism", positive, 2048
@@ -285,6 +286,10 @@ INCREMENTAL_BETWEEN_SCAN_MODE = Option(
 INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = Option("incremental-between-tag-to-snapshot", boolean, False)
 SCAN_FALLBACK_BRANCH: Option[str | None] = Option("scan.fallback-branch", string, None)
 SCAN_PRIMARY_BRANCH: Option[str | None] = Option("scan.primary-branch", string, None)
+CHAIN_TABLE_ENABLED = Option("chain-table.enabled", boolean, False)
+CHAIN_TABLE_CHAIN_PARTITION_KEYS: Option[tuple[str, ...]] = Option("chain-table.chain-partition-keys", names, ())
+SCAN_FALLBACK_SNAPSHOT_BRANCH: Option[str | None] = Option("scan.fallback-snapshot-branch", string, None)
+SCAN_FALLBACK_DELTA_BRANCH: Option[str | None] = Option("scan.fallback-delta-branch", string, None)
 FULL_COMPACTION_DELTA_COMMITS: Option[int | None] = Option("full-compaction.delta-commits", integer, None)
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = Option("table-read.sequence-number.enabled", boolean, False)
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
@@ -333,8 +338,6 @@ def _levels_are(*accepted: str) -> _Accepts:
 _OFF = _is("false")
 _DATA_FORMATS = ("parquet", "orc", "avro")
 REFUSED: Mapping[str, _Accepts] = {
-    "postpone.merge-on-read": _OFF,
-    "chain-table.enabled": _OFF,
     "query-auth.enabled": _OFF,
     "type": _is("table", "materialized-table"),
 }

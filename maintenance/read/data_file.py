@@ -9,7 +9,7 @@ Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`, `ApplyDeletionV
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -101,6 +101,9 @@ class DataFileReader:
     vector: DeletionVector | None = None
     only: np.ndarray | None = None
     wanted: BitMap | None = None
+
+    def unfiltered(self) -> "DataFileReader":
+        return replace(self, predicate=None)
 
     def positions(self) -> np.ndarray:
         """Row numbers in the file of the rows that `read` and `batches` yield."""

@@ -23,6 +23,12 @@ class ReadsFile(Protocol):
     def batches(self, batch_rows: int) -> Iterator[pa.Table]: ...
 
 
+class ReadsFileWhole(ReadsFile, Protocol):
+    """A reader that can be asked for all rows, whatever it leaves out."""
+
+    def unfiltered(self) -> ReadsFile: ...
+
+
 class RunReader:
     """Reads a run in steps. `readers`: of its files, in key order."""
 

@@ -4,8 +4,8 @@ Filters inside overlapping sections may only look at the key; the whole filter a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +33,9 @@ from maintenance.read.blobs import fetched_columns, with_blobs
 from maintenance.read.data_evolution import anchor, joined
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
+from maintenance.read.retractions import RetractingReader
+from maintenance.read.run import ReadsFileWhole, RunReader
+from maintenance.read.waiting import runs_by_level, sorted_runs
 from maintenance.read.windows import rows_at_a_time, windows, windows_of
 from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import AnySplit, DiffSplit, Split
@@ -67,6 +70,7 @@ class SplitRead:
         memory: bytes of records to hold while merging, see `windows`.
         keep_retractions: merged states show the deletions that they still hold. Source: Java `forceKeepDelete`.
         fallback: how to read the splits of another branch, see `Split.fallback`.
+        anchor_schemas: of the files of a chain table's snapshot branch, by id, see `Split.anchored`.
     """
 
     file_io: FileIO
@@ -79,6 +83,7 @@ class SplitRead:
     memory: int = 64 << 20
     keep_retractions: bool = False
     fallback: "SplitRead | None" = None
+    anchor_schemas: Mapping[int, TableSchema] = field(default_factory=dict)
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
         """Rows of the split with the requested columns, in tables of bounded size.
@@ -160,8 +165,14 @@ class SplitRead:
                 yield from map(self._shown, _stream(self.reader(context, split, file, self._pushed)))
             return
         engine = MergeEngine.of(self.schema, self.options)
+        if split.is_chained:
+            # A level says nothing about the age of records in other partitions.
+            engine = replace(engine, levels_cover=False)
         needed = self._needed(engine.needs([field.name for field in self._needed()]))
         context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *needed))
+        if split.waiting:
+            yield from self._merged_with_waiting(context, split, engine)
+            return
         read_key = key_reader([field.type for field in self.schema.key_fields])
         for section in partition_into_sections(split.files, read_key):
             yield from self._merged(context, split, section, engine)
@@ -176,10 +187,29 @@ class SplitRead:
         if self._pushed is not None:
             over_key = restrict(self._pushed, frozenset(self.schema.trimmed_primary_keys))
         files = oldest_first(levels_apart(section) if engine.levels_cover else section)
-        runs = [[self.reader(context, split, file, over_key) for file in run] for run in files]
+        runs: list[list[ReadsFileWhole]] = [
+            [self._record_reader(context, split, file, over_key) for file in run] for run in files
+        ]
         levels = np.array([run[0].level for run in files])
         for window in windows(runs, engine.order, rows_at_a_time(runs, self.memory)):
             yield self._shown(engine.merge(window.rows, window.groups, levels))
+
+    def _merged_with_waiting(self, context: ReadContext, split: Split, engine: MergeEngine) -> Iterator[pa.Table]:
+        """Rows of a partition of which some wait for a bucket."""
+        over_key = None
+        if self._pushed is not None:
+            over_key = restrict(self._pushed, frozenset(self.schema.trimmed_primary_keys))
+        files = runs_by_level(split.files, [field.type for field in self.schema.key_fields])
+        runs = [[self.reader(context, split, file, over_key) for file in run] for run in files]
+        number = max((file.max_sequence_number for file in split.files), default=-1) + 1
+        with ExitStack() as stack:
+            readers = (self.reader(context, split, file, None) for file in split.waiting)
+            late = sorted_runs(readers, engine.order, number, self.memory, stack)
+            step = rows_at_a_time(runs, self.memory) // len(runs) if runs else 0
+            streams = [*(RunReader(run, step) for run in runs), *late]
+            levels = np.array([*(run[0].level for run in files), *(0 for _ in late)])
+            for window in windows_of(streams, engine.order):
+                yield self._shown(engine.merge(window.rows, window.groups, levels))
 
     def _difference(self, split: DiffSplit) -> Iterator[pa.Table]:
         """All that differs in a bucket, key range by key range."""
@@ -207,11 +237,21 @@ class SplitRead:
             deletion = split.deletions.get(anchor(files).file_name)
             yield from joined(files, self._context(needed), opened, deletion, DEFAULT_BATCH_ROWS)
 
+    def _record_reader(
+        self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
+    ) -> ReadsFileWhole:
+        """As `reader`, of a file whose records are merged."""
+        reader = self.reader(context, split, file, predicate)
+        # What a vector deletes in one partition of a chain may be in an earlier one, too.
+        return RetractingReader(reader) if split.is_chained and reader.deletion is not None else reader
+
     def reader(
         self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
     ) -> DataFileReader:
         """A reader of one file of a split."""
-        path = self.paths.data_file(split.partition, split.bucket, file)
+        path = self.paths.data_file(*split.home.get(file.file_name, (split.partition, split.bucket)), file)
+        if file.file_name in split.anchored:
+            context = replace(context, schemas=self.anchor_schemas)
         partition = partition_values(self.schema, split.partition)
         return DataFileReader(
             context,

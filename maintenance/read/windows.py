@@ -8,15 +8,14 @@ read and sorted at once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, group_by_key
-from maintenance.read.data_file import DataFileReader
-from maintenance.read.run import ReadsFile, RunReader
+from maintenance.read.run import ReadsFile, ReadsFileWhole, RunReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _bound(rows: pa.Table, groups: KeyGroups, reading: set[int]) -> tuple[int, s
     return cut, few | {number for number, key in key_of_last.items() if key == cut}
 
 
-def rows_at_a_time(runs: Sequence[Sequence[DataFileReader]], memory: int) -> int:
+def rows_at_a_time(runs: Sequence[Sequence[ReadsFileWhole]], memory: int) -> int:
     """Rows to hold at a time, judged by the first rows of the largest file: about `memory` bytes.
 
     What fits into twice of that is held whole: merging it in windows would read it no faster and sort it more often.
@@ -132,7 +131,7 @@ def rows_at_a_time(runs: Sequence[Sequence[DataFileReader]], memory: int) -> int
     if sum(reader.file.file_size for reader in files) * 40 < memory:
         return _ALL
     largest = max(files, key=lambda reader: reader.file.file_size)
-    sample = next(replace(largest, predicate=None).batches(4096), None)
+    sample = next(largest.unfiltered().batches(4096), None)
     if sample is None or not sample.num_rows:
         return _ALL
     width = max(1, sample.nbytes // sample.num_rows)

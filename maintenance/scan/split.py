@@ -31,6 +31,10 @@ class Split:
         changes: of files that snapshots brought, the oldest of which is `snapshot_id`.
         taken_back: of files that a snapshot replaced: the kind of each row is the opposite.
         deletions: deletion vectors by name of the data file, for the files that have one.
+        home: partition and bucket of the files that lie elsewhere than the split, by name: of chain tables, and of
+            partitions with rows that wait.
+        waiting: files of the postpone bucket whose rows are merged in, in the order of their rows.
+        anchored: of a chain table the names of the files that are of the snapshot branch.
         fallback: of the branch that stands in where the table lacks a partition, to be read as that branch's files.
     """
 
@@ -44,19 +48,27 @@ class Split:
     changes: bool = False
     taken_back: bool = False
     wanted: Mapping[str, BitMap] = field(default_factory=dict)
+    home: Mapping[str, tuple[bytes, int]] = field(default_factory=dict)
+    anchored: frozenset[str] = frozenset()
+    waiting: tuple[DataFileMeta, ...] = ()
+
+    @property
+    def is_chained(self) -> bool:
+        """Whether files of other partitions are read as this one's."""
+        return any(partition != self.partition for partition, _ in self.home.values())
 
     @property
     def file_count(self) -> int:
-        return len(self.files)
+        return len(self.files) + len(self.waiting)
 
     @property
     def size(self) -> int:
-        return sum(file.file_size for file in self.files)
+        return sum(file.file_size for file in (*self.files, *self.waiting))
 
     @property
     def row_count(self) -> int:
         """Physical rows: an upper bound of what a read returns."""
-        return sum(file.row_count for file in self.files)
+        return sum(file.row_count for file in (*self.files, *self.waiting))
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ _HARMLESS = frozenset(
     {
         "scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition",
         "scan.max-splits-per-task", "scan.fallback-branch", "scan.primary-branch",
-        "scan.fallback-branch.read-fail-fast",
+        "scan.fallback-branch.read-fail-fast", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch",
     }
 )  # fmt: skip
 _HARMLESS_IF_FALSE = frozenset({"scan.ignore-corrupt-files", "scan.ignore-lost-files"})

@@ -24,8 +24,11 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
 from maintenance.scan.split import Split
+from maintenance.scan.startup import Latest, startup_of
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
+from maintenance.table.chain import ChainBranches, chain_of, chained_splits, only_changed
 from maintenance.table.handle import TableHandle
+from maintenance.table.waiting import sees_waiting_rows, with_waiting
 from maintenance.types.data_type import DataField
 
 
@@ -68,11 +71,18 @@ def plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, Split
 
 
 def _plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+    chain = chain_of(table)
+    if chain is not None:
+        return _plan_chain(table, chain, request)
     sides = branches_of(table)
     if sides is not None:
         return _plan_two(*sides, request)
     seen, target = _target(table)
-    plan, read = _plan_one(seen, target, request.of(seen))
+    request = request.of(seen)
+    plan, read = _plan_one(seen, target, request)
+    if sees_waiting_rows(seen):
+        plan = with_waiting(seen, target, plan, stored_predicate(request.predicate, seen.schema, seen.options))
+        read = replace(read, schemas=plan.schemas)
     check_blobs(read.columns, table.options, table.identifier)
     return plan, read
 
@@ -176,6 +186,47 @@ def _plan_two(first: TableHandle, second: TableHandle, request: ReadRequest) -> 
         plan.skipped_by_index + further.skipped_by_index,
     )
     return both, replace(read, fallback=read_further)
+
+
+def _plan_chain(
+    table: TableHandle, chain: ChainBranches[TableHandle], request: ReadRequest
+) -> tuple[ScanPlan, SplitRead]:
+    """The table's own partitions, those of the snapshot branch, and those that the delta branch has besides."""
+    if not isinstance(startup_of(table.options), Latest):
+        raise UnsupportedError(
+            "a chain table is read in its newest state alone", table.identifier, "Read a branch: table$branch_<name>."
+        )
+    seen, target = _target(table)
+    request = request.of(seen)
+    request = replace(request, columns=seen.schema.field_names if request.columns is None else request.columns)
+    plan, read = _plan_one(seen, target, request)
+    own = _partitions(seen, target, request.predicate)
+    newest = FullState(chain.snapshot.latest_snapshot())
+    complete, _ = _plan_one(chain.snapshot, newest, request, own)
+    linked = list(chained_splits(chain, only_changed(chain, request.predicate) - own))
+    whole = [
+        replace(split, anchored=frozenset(file.file_name for file in split.files))
+        for split in complete.splits
+        if isinstance(split, Split)
+    ]
+    further = [replace(split, fallback=True) for split in (*whole, *linked)]
+    files = plan.live_files + complete.live_files + sum(split.file_count for split in linked)
+    both = replace(plan, splits=(*plan.splits, *further), live_files=files)
+    return both, replace(read, fallback=read_of_chain(chain, (*whole, *linked), request))
+
+
+def read_of_chain(chain: ChainBranches[TableHandle], splits: Sequence[Split], request: ReadRequest) -> SplitRead:
+    """How to read splits of both branches of a chain table: as the delta branch merges, each file by its own schema."""
+    _, read = _plan_one(chain.delta, FullState(None), request)
+    ids: tuple[set[int], set[int]] = set(), set()
+    for split in splits:
+        for file in split.files:
+            ids[file.file_name in split.anchored].add(file.schema_id)
+    changes, anchors = (
+        table.scan_source().schemas(sorted(needed | {table.schema.id}))
+        for table, needed in zip((chain.delta, chain.snapshot), ids, strict=True)
+    )
+    return replace(read, schemas=changes, anchor_schemas=anchors)
 
 
 def _partitions(seen: TableHandle, target: ScanTarget, predicate: Predicate | None) -> frozenset[bytes]:

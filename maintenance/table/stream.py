@@ -23,6 +23,7 @@ from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.startup import AtSnapshot, AtTime, CommittedSince, Compacted, FilesSince, Latest, startup_of
 from maintenance.scan.stream_position import Admission, Limits, StreamPosition
 from maintenance.scan.target import RecordChanges
+from maintenance.table.chain import refuse_changes
 from maintenance.table.table import Table
 
 _KEPT_PLANS = 64
@@ -220,6 +221,7 @@ class TableStream:
 
 def _check(table: Table) -> None:
     table_options.check_readable(table.options, table.identifier)
+    refuse_changes(table, "streams")
     engine = table_options.MERGE_ENGINE.of(table.options)
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
     if table.schema.primary_keys and engine in _MERGED_ENGINES and producer == "none":

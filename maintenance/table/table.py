@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.commit.target import CommitTarget
 from maintenance.format.variant.extension import shown
 from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanPlan
+from maintenance.table.chain_commits import commit_rules
 from maintenance.table.handle import TableHandle
 from maintenance.table.planning import ReadRequest, filter_of, plan_read
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
@@ -97,6 +99,10 @@ class Table(TableHandle):
         return splits_to_spark(spark, plan.splits, read)
 
     # Writing
+
+    def commit_target(self) -> CommitTarget:
+        """As of `TableHandle`, with what the table's kind demands of commits."""
+        return replace(TableHandle.commit_target(self), rules=commit_rules(self))
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""

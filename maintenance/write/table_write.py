@@ -66,6 +66,10 @@ class TableWrite:
         self._assigner = BucketAssigner(context, state.hash_files or {}) if has_dynamic_buckets(context) else None
         self._writers: dict[tuple[bytes, int], BucketWriter] = {}
 
+    @property
+    def context(self) -> WriteContext:
+        return self._context
+
     def write(self, rows: pa.Table, buckets: np.ndarray | None = None) -> None:
         """Take rows as `conform` returns them. `buckets`: of each row, int32; None = they are given here."""
         if buckets is None:

@@ -25,3 +25,17 @@ def test_java_reads_what_was_sorted(java: JavaProcess, tmp_path: Path, strategy:
     replay.java_writes(third)
     java.compact(replay.warehouse, "db.t")
     replay.check()
+
+
+def test_dynamic_buckets(java: JavaProcess, tmp_path: Path) -> None:
+    """Keys that were sorted into new buckets are found there by Java's assigner, and our own."""
+    columns = [("k", "INT NOT NULL"), ("x", "INT")]
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "50"}
+    java.create_table(str(tmp_path), "db.t", columns, (["k"], []), options)
+    java.write_dynamic(str(tmp_path), "db.t", [(k, k * 37 % 101) for k in range(200)], ["+I"] * 200)
+    table = table_of(str(tmp_path))
+    compact(None, table, order_strategy="order", order_by=["x"])
+    java.write_dynamic(str(tmp_path), "db.t", [(k, -k) for k in range(100, 250)], ["+I"] * 150)
+    expected = [(k, k * 37 % 101) for k in range(100)] + [(k, -k) for k in range(100, 250)]
+    assert sorted(java.rows(str(tmp_path), "db.t")) == expected
+    assert sorted(tuple(row.values()) for row in table.to_arrow().to_pylist()) == expected

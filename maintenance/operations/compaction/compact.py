@@ -22,6 +22,7 @@ from maintenance.operations.compaction.postponed import distribute_rows, planned
 from maintenance.operations.compaction.report import CompactReport, Ledger
 from maintenance.operations.compaction.request import RETRIES, CheckedRequest, CompactRequest, proof_of
 from maintenance.operations.compaction.sort import NO_ORDER
+from maintenance.operations.compaction.sort_buckets import sort_buckets, sorts_buckets
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.operations.progress import Progress
 from maintenance.table.compactors import refuse_beside_others, warnings_of
@@ -61,8 +62,9 @@ def compact(
         where: only partitions that match, in Spark's SQL dialect; not together with `partitions`. If none does, the
             report's finding says so.
         partition_idle_time: only partitions whose newest file is older.
-        order_strategy, order_by: rewrite the partitions of an append table in an order of their rows: ``order``,
-            ``zorder`` or ``hilbert``, over these columns; ``none`` = as they are.
+        order_strategy, order_by: rewrite the partitions of an append table without buckets, or the keys of dynamic
+            buckets, in an order of their rows: ``order``, ``zorder`` or ``hilbert``, over these columns; ``none`` = as
+            they are.
         groups_per_commit: groups after which the work is committed; None = all in one snapshot. What is committed stays
             when later work fails.
         time_limit: after this long no further groups are begun, 16 at a time unless `groups_per_commit` is set; those
@@ -138,6 +140,9 @@ def carry_out(
     """
     table, checked = _prepared(table, request, progress)
     refuse_beside_others(table)
+    if sorts_buckets(table, checked):
+        sorted_report = sort_buckets(spark, table, checked, only, progress or _silent)
+        return _with_finding(table, request, sorted_report)
     compaction = _Compaction(CompactionWork.of(spark, table, checked, progress or _silent), only)
     return _with_finding(table, request, compaction.run(planned))
 

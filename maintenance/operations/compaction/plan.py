@@ -250,6 +250,8 @@ def _plan_bucket(
     if not steps:
         return []
     moved = {name for step in steps for name in _names(step)}
+    # A deletion in a partition of a chain table is of rows in earlier ones, too.
+    chained = table_options.CHAIN_TABLE_ENABLED.of(table.options)
     return [
         BucketCompaction(
             partition=group[0],
@@ -257,7 +259,7 @@ def _plan_bucket(
             total_buckets=members[0].total_buckets,
             output_level=unit.output_level,
             max_level=max_level,
-            drop_deletes=drops_deletes(unit.output_level, files, marks=marks),
+            drop_deletes=not chained and drops_deletes(unit.output_level, files, marks=marks),
             changelog=produces,
             steps=steps,
             reason=unit.reason,

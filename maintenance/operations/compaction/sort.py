@@ -35,6 +35,7 @@ from maintenance.compaction.sorting import (
     write_range,
 )
 from maintenance.errors import OptionError, ProofError, UnsupportedError
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, scoped_entries
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
@@ -43,6 +44,7 @@ from maintenance.spark.exchange import Sender, run_exchange
 from maintenance.spark.local_exchange import exchange_here
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
+from maintenance.write.buckets import moves_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,7 +80,8 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
         raise UnsupportedError(f"an order by column '{nested[0]}' of a nested type", where, "Use another column.")
     if scope.idle_time is not None:
         raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
-    if table.is_primary_key_table or table_options.BUCKET.of(table.options) != -1:
+    context = table.write_context()
+    if table_options.BUCKET.of(table.options) != -1 or moves_keys(context):
         raise UnsupportedError("a table with a primary key or buckets already has an order", where, "Leave it out.")
     if table_options.DATA_EVOLUTION_ENABLED.of(table.options):
         problem = "a table with data evolution, whose rows stay in the order of their ids"
@@ -95,11 +98,19 @@ def plan_sorting(table: Table, scope: CompactionScope, by: SortedBy, *, now_mill
     deletions: Deletions = {}
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
         deletions = live_deletions(table.manifests, snapshot, entries)
-    units = []
-    for group, members in by_bucket(entries).items():
-        files = tuple(entry.file for entry in members)
-        units.append(AppendCompaction(*group, members[0].total_buckets, files, deletions.get(group, {}), by=by))
-    return CompactionPlan(snapshot, tuple(units), {}, skipped)
+    return CompactionPlan(snapshot, tuple(units_of_order(entries, deletions, by)), {}, skipped)
+
+
+def units_of_order(
+    entries: Sequence[ManifestEntry], deletions: Deletions, by: SortedBy | None
+) -> list[AppendCompaction]:
+    """A unit for all files of each bucket."""
+    return [
+        AppendCompaction(
+            *group, members[0].total_buckets, tuple(e.file for e in members), deletions.get(group, {}), by=by
+        )
+        for group, members in by_bucket(entries).items()
+    ]
 
 
 def sort_units(

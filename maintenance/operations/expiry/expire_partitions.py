@@ -3,7 +3,7 @@
 OVERWRITE snapshots drop `partition.expiration-batch-size` partitions each; the files stay on storage until these
 snapshots are the oldest. Each batch is checked again on the state that its snapshot replaces: with `update-time`, a
 partition that was written to meanwhile stays. If a run dies, the next run drops the remaining partitions. Source:
-metadata section 10.5, Java `PartitionExpire`.
+metadata section 10.5, Java `PartitionExpire`. Partitions of chain tables go by other rules, see `chain_partitions`.
 """
 
 import time
@@ -13,10 +13,13 @@ from datetime import UTC, datetime, timedelta
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
+from maintenance.errors import OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.zone import local_time
+from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
 from maintenance.options import table as table_options
+from maintenance.table.chain import ChainBranches
 from maintenance.table.table import Table, new_commit_user
 
 
@@ -81,8 +84,43 @@ def expire_partitions(
     table_options.check_writable(table.options, table.identifier)
     rules = rules_or_error(table, expiration_time)
     millis = int(local_time(now).replace(tzinfo=UTC).timestamp() * 1000)
+    chain = branches_of_chain(table)
+    if chain is not None:
+        return _expire_chain(table, chain, millis - rules.life // timedelta(milliseconds=1), dry_run=dry_run)
     expiry = _Expiry(table, rules, millis, progress or (lambda _: None))
     return expiry.run(dry_run=dry_run)
+
+
+def _expire_chain(
+    table: Table, chain: ChainBranches[Table], limit_millis: int, *, dry_run: bool
+) -> ExpirePartitionsReport:
+    """Expire partitions of both branches of a chain table, whichever of them was named."""
+    started = time.monotonic()
+    options = table.options
+    if table_options.PARTITION_EXPIRATION_STRATEGY.of(options) != "values-time":
+        raise OptionError(
+            "partitions of a chain table expire by the times that they name",
+            f"table {table.identifier}",
+            f"Set '{table_options.PARTITION_EXPIRATION_STRATEGY.key}' to 'values-time'.",
+        )
+    most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(options))
+    due = due_of_chain(chain, limit_millis, most)
+    batch_size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(options) or 0
+    ids = () if dry_run else drop_due(chain, due, batch_size)
+    gone = [*due.changes, *due.complete]
+    spec_of = chain.delta.paths.spec_of
+    return ExpirePartitionsReport(
+        table=table.identifier,
+        expired=tuple(sorted((spec_of(part) for part in dict.fromkeys(gone)), key=lambda s: tuple(s.values()))),
+        snapshot_ids=ids,
+        remaining=due.remaining,
+        without_time=tuple(map(spec_of, due.without_time)),
+        files=len(due.entries),
+        rows=sum(entry.file.row_count for entry in due.entries),
+        bytes=sum(entry.file.file_size for entry in due.entries),
+        dry_run=dry_run,
+        seconds=time.monotonic() - started,
+    )
 
 
 @dataclass(slots=True)

@@ -71,7 +71,11 @@ class PartitionRules:
 
     def expiring(self, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
         """Partitions that are due before the next check is over, and a sentence about each."""
-        if table_options.COMPACTION_SKIP_EXPIRED_PARTITIONS.of(self.table.options) is False:
+        options = self.table.options
+        # Of a chain table old partitions stay as long as later ones build on them.
+        if table_options.COMPACTION_SKIP_EXPIRED_PARTITIONS.of(
+            options
+        ) is False or table_options.CHAIN_TABLE_ENABLED.of(options):
             return {}
         over = self.due(entries, now_millis)
         soon = self.due(entries, now_millis + self.check_interval // _MILLI)

@@ -15,9 +15,14 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
 from maintenance.options import table as table_options
+from maintenance.scan.chain import CHAIN_BRANCHES
 from maintenance.table.table import Table
 
-READ_BRANCHES = (table_options.SCAN_FALLBACK_BRANCH, table_options.SCAN_PRIMARY_BRANCH)
+READ_BRANCHES = (
+    table_options.SCAN_FALLBACK_BRANCH,
+    table_options.SCAN_PRIMARY_BRANCH,
+    *CHAIN_BRANCHES,
+)
 """The options by which reads of the table look at a branch."""
 
 

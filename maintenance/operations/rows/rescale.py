@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.commit.changes import Changes
-from maintenance.commit.commit import abort, entries_of_messages, publish_or_abort
-from maintenance.commit.conflicts import Conflict
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.target import CommitTarget
-from maintenance.errors import NotFoundError, OptionError, UnsupportedError
-from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
-from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.commit.commit import abort
+from maintenance.errors import NotFoundError, OptionError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
+from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
 from maintenance.options import table as table_options
 from maintenance.scan.split import Split
 from maintenance.spark.frame_write import FrameWrite
@@ -86,7 +83,7 @@ def rescale(
     if dry_run or not old:
         return report
     messages = _written(spark, table, snapshot, number, chosen)
-    snapshot_id = _publish(table, messages, old, snapshot)
+    snapshot_id = publish_replaced(table, messages, old, snapshot, "rescale")
     tag_after_commit(table, wrote_rows=True)
     return replace(report, snapshot_id=snapshot_id)
 
@@ -107,9 +104,7 @@ def _old_files(
     live = [entry for entry in table.manifests.live_entries(snapshot) if wanted(entry.partition)]
     other = {entry.partition for entry in live if entry.total_buckets != number}
     old = [entry for entry in live if entry.partition in other]
-    hidden = table.is_primary_key_table and table_options.skips_level_0(table.options)
-    if any(entry.bucket < 0 or (hidden and entry.file.level == 0) for entry in old):
-        raise UnsupportedError("rows wait for a compaction", table.identifier, "Run compact first, then rescale.")
+    check_all_visible(table, old)
     return old
 
 
@@ -136,33 +131,3 @@ def _written(
     except BaseException:
         abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise
-
-
-def _publish(table: Table, messages: Sequence[CommitMessage], old: Sequence[ManifestEntry], snapshot: Snapshot) -> int:
-    """Commit on the condition that the partitions are as in the snapshot that was read."""
-    partitions = {entry.partition for entry in old}
-    planned = {entry.identity for entry in old}
-    deleted = tuple(replace(entry, kind=FileKind.DELETE) for entry in old)
-    added = entries_of_messages(messages, lambda message: [(FileKind.ADD, message.new_files)])
-    changes = Changes(
-        CommitKind.OVERWRITE,
-        (*deleted, *added),
-        index=lambda entries: [entry for entry in entries if entry.partition not in partitions],
-    )
-    before = _vectors(table, snapshot, partitions)
-
-    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        selection = EntrySelection(partitions.__contains__)
-        live = [] if latest is None else target.manifests.live_entries(latest, selection)
-        if {entry.identity for entry in live} == planned and _vectors(table, latest, partitions) == before:
-            return None
-        return Conflict("another writer changed a partition that was being rescaled", frozenset())
-
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "rescale"})
-    return publish_or_abort(table.commit_target(), messages, changes, identity, check)
-
-
-def _vectors(table: Table, snapshot: Snapshot | None, partitions: set[bytes]) -> set[str]:
-    """Index files of the partitions: with them rows are deleted, and files stay."""
-    index = [] if snapshot is None else table.manifests.read_index(snapshot)
-    return {entry.file_name for entry in index if entry.partition in partitions}

@@ -43,6 +43,7 @@ from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done, in_task, run_tasks
 from maintenance.spark.write import write_frame
+from maintenance.table.chain import refuse_changes
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import splits_to_spark
 from maintenance.table.table import Table, new_commit_user
@@ -323,6 +324,7 @@ def check_target(table: Table) -> None:
 def check_newest(table: Table) -> None:
     """Refuse tables that are not written, and handles of an earlier state. Raises: OptionError, UnsupportedError."""
     table_options.check_writable(table.options, table.identifier)
+    refuse_changes(table, "changes of rows")
     target = table.target()[1]
     if not isinstance(target, FullState) or target.travelled:
         raise OptionError(

@@ -31,7 +31,6 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "merge_into": ("a merge is a statement here, not a procedure", "Write MERGE INTO … USING … ON …."),
     "copy": ("its files are copied by another procedure here", "Use CALL sys.clone."),
     "copy_files": ("its files are copied by another procedure here", "Use CALL sys.clone."),
-    "compact_chain_table": ("chain tables are not compacted here", "Run it in Spark."),
     "materialize_deletion_vectors": (
         "deletion vectors are applied by a full compaction",
         "Use CALL sys.compact with compact_strategy => 'full'.",

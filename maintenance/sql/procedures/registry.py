@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from maintenance.sql.procedures import (
+    chains,
     clones,
     columns,
     files,
@@ -16,5 +17,5 @@ from maintenance.sql.procedures import (
 )
 from maintenance.sql.procedures.procedure import Procedure
 
-_FAMILIES = (refs, files, columns, indexes, clones, migrations, orphans, repairs, retention, views)
+_FAMILIES = (refs, files, chains, columns, indexes, clones, migrations, orphans, repairs, retention, views)
 PROCEDURES: Mapping[str, Procedure] = {each.name: each for family in _FAMILIES for each in family.PROCEDURES}

@@ -83,7 +83,6 @@ def test_modes_of_a_batch_read(table: CatalogTable, mode: str) -> None:
     ("key", "value"),
     [
         ("scan.bucket", "0"),
-        ("scan.fallback-delta-branch", "b"),
         ("scan.ignore-corrupt-files", "true"),
         ("scan.ignore-lost-files", "true"),
         ("scan.not-invented-yet", "1"),

@@ -63,7 +63,7 @@ def test_rows_of_another_writer_are_not_lost(tmp_path: Path) -> None:
     put(table, {1: "a"})
     # Another writer commits when the first data file is read.
     beside = interfered_with(table, "data-", lambda: put(table, {2: "late"}))
-    with pytest.raises(ConflictError, match="being rescaled"):
+    with pytest.raises(ConflictError, match="being rewritten"):
         rescale(None, beside, bucket_num=3)
     assert rows(table) == [(1, "a"), (2, "late")]
     rescale(None, table, bucket_num=3)

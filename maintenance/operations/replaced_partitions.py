@@ -1,0 +1,66 @@
+"""Publish the rows of some partitions again, in place of all their files, in one OVERWRITE snapshot.
+
+If another writer has changed one of the partitions meanwhile nothing is committed, since its rows would be lost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from maintenance.commit.changes import Changes
+from maintenance.commit.commit import entries_of_messages, publish_or_abort
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.overwrite import raised
+from maintenance.commit.target import CommitTarget
+from maintenance.errors import UnsupportedError
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+from maintenance.write.message import CommitMessage
+
+
+def check_all_visible(table: Table, entries: Sequence[ManifestEntry]) -> None:
+    """Refuse files whose rows reads do not see yet. Raises: UnsupportedError."""
+    hidden = table.is_primary_key_table and table_options.skips_level_0(table.options)
+    if any(entry.bucket < 0 or (hidden and entry.file.level == 0) for entry in entries):
+        raise UnsupportedError("rows wait for a compaction", table.identifier, "Run compact first, then run again.")
+
+
+def publish_replaced(
+    table: Table, messages: Sequence[CommitMessage], old: Sequence[ManifestEntry], snapshot: Snapshot, operation: str
+) -> int:
+    """Commit on the condition that the partitions of the old files are as in the snapshot that was read.
+
+    Returns the new snapshot's id. Raises: ConflictError: they are not; CommitError. Then nothing was published, and the
+    files of the messages are deleted.
+    """
+    partitions = {entry.partition for entry in old}
+    planned = {entry.identity for entry in old}
+    deleted = tuple(replace(entry, kind=FileKind.DELETE) for entry in old)
+    added = raised(
+        table.commit_target(), entries_of_messages(messages, lambda message: [(FileKind.ADD, message.new_files)])
+    )
+    new_index = [entry for message in messages for entry in message.new_index_files]
+    changes = Changes(
+        CommitKind.OVERWRITE,
+        (*deleted, *added),
+        index=lambda entries: [*(entry for entry in entries if entry.partition not in partitions), *new_index],
+    )
+    before = _index_files(table, snapshot, partitions)
+
+    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
+        selection = EntrySelection(partitions.__contains__)
+        live = [] if latest is None else target.manifests.live_entries(latest, selection)
+        if {entry.identity for entry in live} == planned and _index_files(table, latest, partitions) == before:
+            return None
+        return Conflict("another writer changed a partition that was being rewritten", frozenset())
+
+    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
+    return publish_or_abort(table.commit_target(), messages, changes, identity, check)
+
+
+def _index_files(table: Table, snapshot: Snapshot | None, partitions: set[bytes]) -> set[str]:
+    """Index files of the partitions: with them rows are deleted, and data files stay."""
+    index = [] if snapshot is None else table.manifests.read_index(snapshot)
+    return {entry.file_name for entry in index if entry.partition in partitions}

@@ -1,0 +1,144 @@
+"""Make a partition of a chain table complete: procedure `compact_chain_table`.
+
+The partition is read as the table shows it, from the changes of the delta branch and what is complete before, and
+written to the snapshot branch. Reads then need no merging, and later partitions build on this one.
+Source: Java `CompactChainTableProcedure`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maintenance.commit.commit import abort
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.errors import ConflictError, NotFoundError, OptionError
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.options import table as table_options
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.split import Split
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.tasks import all_done
+from maintenance.spark.write import write_frame
+from maintenance.table.chain import ChainBranches, chain_of, chained_splits
+from maintenance.table.planning import ReadRequest, read_of_chain
+from maintenance.table.rows import splits_to_spark
+from maintenance.table.table import Table, new_commit_user
+from maintenance.write.message import CommitMessage
+from maintenance.write.rows import conform
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import TableWrite
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class CompactChainTableReport:
+    """What was made complete, or would be.
+
+    Attributes:
+        partitions: specs of the partitions; none if all that were named are complete already.
+        files, bytes: that are merged; `snapshot_id`: of the snapshot branch, None if there was nothing to do.
+    """
+
+    table: str
+    partitions: tuple[Mapping[str, str], ...]
+    files: int
+    bytes: int
+    snapshot_id: int | None = None
+    dry_run: bool = False
+
+
+def compact_chain_table(
+    spark: "SparkSession | None",
+    table: Table,
+    partition: Mapping[str, str],
+    *,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> CompactChainTableReport:
+    """Make partitions complete.
+
+    Args: `spark`: its tasks read and write, None = this process; `partition`: columns to text, some of them name
+        several; `overwrite`: merge again what is complete already, from the complete partition before it.
+    Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
+        ConflictError: the changes were added to meanwhile: run again; CommitError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    chain = chain_of(table)
+    if chain is None:
+        fix = "Name the table itself, not a branch, and see that it has both."
+        raise OptionError("this is no chain table", f"table {table.identifier}", fix)
+    changes, complete = _matching(chain.delta, partition), _matching(chain.snapshot, partition)
+    if not changes and not complete:
+        raise NotFoundError(f"there is no partition {dict(partition)}", table.identifier, "Name one of a branch.")
+    base = chain.delta.latest_snapshot()
+    wanted = set() if complete and not overwrite else changes
+    splits = tuple(chained_splits(chain, wanted))
+    report = CompactChainTableReport(
+        table.identifier,
+        tuple(sorted(map(chain.delta.paths.spec_of, wanted), key=lambda spec: tuple(spec.values()))),
+        sum(split.file_count for split in splits),
+        sum(split.size for split in splits),
+        dry_run=dry_run,
+    )
+    if dry_run or not splits:
+        return report
+    messages = _written(spark, chain, splits)
+    _check_unchanged(chain, base, messages)
+    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_chain_table"})
+    (snapshot_id,) = overwrite_or_abort(
+        chain.snapshot.commit_target(), messages, identity, Overwrite(report.partitions, dynamic=False)
+    )
+    return CompactChainTableReport(table.identifier, report.partitions, report.files, report.bytes, snapshot_id)
+
+
+def _matching(table: Table, partition: Mapping[str, str]) -> set[bytes]:
+    """The partitions of a branch that a spec names."""
+    unknown = set(partition) - set(table.schema.partition_keys)
+    if unknown or not partition:
+        columns = ", ".join(table.schema.partition_keys)
+        raise NotFoundError(f"{dict(partition)} is not a partition", table.identifier, f"Columns: {columns}.")
+    snapshot = table.latest_snapshot()
+    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+    spec_of = table.paths.spec_of
+    return {part for part in {entry.partition for entry in entries} if partition.items() <= spec_of(part).items()}
+
+
+def _written(spark: "SparkSession | None", chain: ChainBranches[Table], splits: Sequence[Split]) -> list[CommitMessage]:
+    """The rows of the splits in files of the snapshot branch."""
+    read = read_of_chain(chain, splits, ReadRequest())
+    context, state = chain.snapshot.write_context(), WriteState(user=new_commit_user(chain.snapshot.options))
+    if spark is None:
+        return _written_here(read, splits, TableWrite(context, state))
+    done = write_frame(splits_to_spark(spark, splits, read), FrameWrite(context, state))
+    try:
+        return all_done(done, chain.snapshot.identifier)
+    except BaseException:
+        abort(chain.snapshot.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
+        raise
+
+
+def _written_here(read: SplitRead, splits: Sequence[Split], writer: TableWrite) -> list[CommitMessage]:
+    try:
+        for split in splits:
+            for rows in read.tables(split):
+                writer.write(conform(rows, None, writer.context))
+    except BaseException:
+        writer.abort()
+        raise
+    return writer.finish()
+
+
+def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, messages: Sequence[CommitMessage]) -> None:
+    """Changes that came while the partition was merged would be hidden behind it."""
+    latest = chain.delta.latest_snapshot()
+    if base is not None and latest is not None and latest.id == base.id:
+        return
+    abort(chain.snapshot.commit_target(), messages)
+    raise ConflictError(
+        "the delta branch was written to while a partition was merged",
+        f"table {chain.delta.identifier}",
+        "Run again.",
+    )
