@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from maintenance.catalog import Schema
+from maintenance.catalog import CatalogTable, Schema
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.schema import parse_schema, serialize_schema
 from maintenance.fs.file_io import FileIO
@@ -20,7 +20,7 @@ class PlainCatalog(FilesystemCatalog):
 
     @classmethod
     def of(cls, warehouse: Path) -> "PlainCatalog":
-        return cls(str(warehouse), FileIO(), {"warehouse": str(warehouse)})
+        return cls(str(warehouse), FileIO(), {"warehouse": str(warehouse)}, lambda: CatalogTable)
 
     def _definition(self, name: Identifier) -> str:
         return f"{self.database_folder(name.database)}/{name.table}{_SUFFIX}"

@@ -22,6 +22,7 @@ from maintenance.scan.split import Deletions, Split, SplitOptions, by_bucket, pa
 from maintenance.scan.vectors import live_deletions
 from maintenance.table.handle import TableHandle
 
+Handle = TypeVar("Handle", bound=TableHandle)
 Table_co = TypeVar("Table_co", bound=TableHandle, covariant=True)
 
 
@@ -34,7 +35,7 @@ class ChainBranches(Generic[Table_co]):
     chains: Chains
 
 
-def chain_of(table: Table_co) -> ChainBranches[Table_co] | None:
+def chain_of(table: Handle) -> ChainBranches[Handle] | None:
     """The branches that a table is put together from; None if it is none, or one of these branches itself.
 
     Raises: NotFoundError: a branch does not exist.

@@ -36,7 +36,7 @@ def copy(table: CatalogTable) -> None:
 def _catalog(table: CatalogTable) -> FilesystemCatalog:
     """Of the table's own warehouse, which may be in a store."""
     warehouse = table.location.rsplit("/", 2)[0]
-    return FilesystemCatalog(warehouse, table.file_io, {"warehouse": warehouse})
+    return FilesystemCatalog(warehouse, table.file_io, {"warehouse": warehouse}, lambda: CatalogTable)
 
 
 def copied(table: CatalogTable) -> CatalogTable | None:
