@@ -116,10 +116,10 @@ def test_append_tables_without_buckets_are_not_renumbered(tmp_path: Path) -> Non
     assert holding(target, messages, {(EMPTY_ROW, 0): 7}).upon(None) is messages
 
 
-@pytest.mark.parametrize(("error", "kind"), [(StorageError("full", "disk", "Make room."), WriteError), (KeyError("x"), CommitError)])
-def test_files_that_cannot_be_written_again(
-    tmp_path: Path, error: Exception, kind: type[CommitError]
-) -> None:
+@pytest.mark.parametrize(
+    ("error", "kind"), [(StorageError("full", "disk", "Make room."), WriteError), (KeyError("x"), CommitError)]
+)
+def test_files_that_cannot_be_written_again(tmp_path: Path, error: Exception, kind: type[CommitError]) -> None:
     """The first error says whether the storage is to blame."""
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
