@@ -58,9 +58,10 @@ class Newest:
     def _add(self, entries: Iterable[ManifestEntry]) -> None:
         for entry in entries:
             group, file = (entry.partition, entry.bucket), entry.file
-            self.sequences[group] = max(self.sequences.get(group, -1), file.max_sequence_number)
-            if file.creation_time is not None:
-                self.created[entry.partition] = max(self.created.get(entry.partition, 0), file.creation_time)
+            number, made = file.max_sequence_number, file.creation_time
+            self.sequences[group] = max(self.sequences.get(group, number), number)
+            if made is not None:
+                self.created[entry.partition] = max(self.created.get(entry.partition, made), made)
 
     def _since(self, latest: Snapshot) -> list[ManifestEntry] | None:
         """Files added since the snapshot known so far; None if not all snapshots in between are there."""

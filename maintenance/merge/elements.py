@@ -85,9 +85,7 @@ class Elements:
 def identities(*columns: pa.Array) -> np.ndarray:
     """Integers that are equal where rows of these columns are: NaN equals itself, the zeros differ. Shape (n,)."""
     flat = [part for column in columns for part in _flat(column)]
-    if not flat or not len(flat[0]):
-        return np.zeros(len(columns[0]) if columns else 0, np.int64)
-    return key_ranks(flat)
+    return key_ranks(flat) if len(flat[0]) else np.array([], np.int64)
 
 
 def _flat(column: pa.Array) -> list[pa.Array]:

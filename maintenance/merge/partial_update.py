@@ -173,8 +173,6 @@ class _Merge:
         inputs = self._inputs(name, None)
         if not column.type.nullable and not inputs.valid.all():
             raise DataError(f"null in column '{name}', which is {column.type}", "records to merge", "Fill the column.")
-        if self._plain:
-            return inputs.records(inputs.last(inputs.valid))
         return inputs.records(inputs.last(self._sets | (inputs.valid & ~self._retract)))
 
     def _merge_group(self, group: SequenceGroup, names: tuple[str, ...], columns: dict[str, Reduced]) -> None:

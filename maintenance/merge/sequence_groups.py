@@ -95,7 +95,7 @@ def winners(ranks: np.ndarray, begins: np.ndarray) -> np.ndarray:
     """
     width = np.int64(int(ranks.max()) + 2)
     # The largest rank so far of each part, at once: later parts have larger numbers altogether.
-    part = np.cumsum(begins) - 1
+    part = np.cumsum(begins)
     largest = np.maximum.accumulate(part * width + ranks + 1)
     before = np.empty_like(largest)
     before[0] = 0

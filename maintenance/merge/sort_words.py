@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from maintenance.errors import UnsupportedError
 
 _U64 = np.uint64
+_BITS = 64
 _SHORT = 7
 
 
@@ -41,8 +42,8 @@ def sort_words(columns: Sequence[pa.Array]) -> list[np.ndarray]:
                 free -= codes.bits
             else:
                 words.append(codes.values)
-                free = 64 - codes.bits
-    return words or [np.zeros(len(columns[0]) if columns else 0, _U64)]
+                free = _BITS - codes.bits
+    return words or [np.array([], _U64)]
 
 
 def sort_order(words: Sequence[np.ndarray]) -> np.ndarray:
@@ -56,8 +57,8 @@ def sort_order(words: Sequence[np.ndarray]) -> np.ndarray:
 def _packed_order(word: np.ndarray) -> np.ndarray | None:
     """The same of one word that leaves room for row numbers, None for another."""
     n = len(word)
-    index_bits = max(1, (n - 1).bit_length())
-    if not n or int(word.max()).bit_length() + index_bits > 64:
+    index_bits = (n - 1).bit_length()
+    if not n or int(word.max()).bit_length() + index_bits > _BITS:
         return None
     # Sorting values is several times faster than sorting indirectly: let the row number ride in the low bits.
     packed = (word << _U64(index_bits)) | np.arange(n, dtype=_U64)
@@ -133,8 +134,8 @@ def _with_nulls(codes: list[Codes], nulls: np.ndarray | None) -> list[Codes]:
         return codes
     first, *rest = codes
     cleared = [Codes(np.where(nulls, _U64(0), code.values), code.bits) for code in rest]
-    if first.bits == 64:
-        return [Codes((~nulls).astype(_U64), 1), Codes(np.where(nulls, _U64(0), first.values), 64), *cleared]
+    if first.bits == _BITS:
+        return [Codes((~nulls).astype(_U64), 1), Codes(np.where(nulls, _U64(0), first.values), _BITS), *cleared]
     largest = (1 << first.bits) - 1
     shifted = np.where(nulls, _U64(0), first.values + _U64(1))
     return [Codes(shifted, (largest + 1).bit_length()), *cleared]
@@ -149,7 +150,7 @@ def _codes_without_nulls(column: pa.Array, nulls: np.ndarray | None) -> list[Cod
     if pa.types.is_integer(arrow) or pa.types.is_temporal(arrow):
         return [_integer_codes(_integers(column), nulls)]
     if pa.types.is_floating(arrow):
-        return [_float_codes(column.fill_null(0.0).to_numpy(zero_copy_only=False), nulls)]
+        return [_float_codes(column.fill_null(0.0).to_numpy(), nulls)]
     if pa.types.is_decimal(arrow):
         return _decimal_codes(column, nulls)
     if pa.types.is_string(arrow) or pa.types.is_binary(arrow):
@@ -188,7 +189,7 @@ def _decimal_codes(column: pa.Array, nulls: np.ndarray | None) -> list[Codes]:
     if column.type.precision <= 18:
         return [_integer_codes(np.ascontiguousarray(low), nulls)]
     upper = _integer_codes(np.ascontiguousarray(high), nulls)
-    return [upper, Codes(np.ascontiguousarray(low).view(_U64), 64)]
+    return [upper, Codes(np.ascontiguousarray(low).view(_U64), _BITS)]
 
 
 def _byte_codes(column: pa.Array) -> Codes:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.models.aggregates import Function, RetractError
+from tests.models.aggregates import FirstNonNullValue, Function, RetractError
 from tests.models.order import Record, ordered_key
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
@@ -55,6 +55,11 @@ def aggregation(records: Sequence[Record], engine: Engine) -> dict[str, Any]:
         names = [name for name in engine.columns if name not in engine.ignore_retract]
         if taken_back and not all(engine.functions[name].retracts for name in names):
             raise RetractError
+        for name in names:
+            # Java's function does not forget that it has found a value when the row goes.
+            function = engine.functions[name]
+            if isinstance(function, FirstNonNullValue):
+                function.found = any(r[name] is not None for r in records[:last] if r["_VALUE_KIND"] not in RETRACT)
         records = records[last:]
     for record in records:
         deleted = engine.remove_on_delete and record["_VALUE_KIND"] == DELETE

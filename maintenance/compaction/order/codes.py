@@ -31,9 +31,10 @@ def column_codes(column: pa.Array) -> np.ndarray:
     """uint64, shape (n,). Null is 0."""
     if is_text(column.type):
         return _text_codes(column, 0)
-    codes = _codes(column)
-    if column.null_count:
-        codes[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    if not column.null_count:
+        return _codes(column)
+    codes = np.zeros(len(column), np.uint64)
+    codes[column.is_valid().to_numpy(zero_copy_only=False)] = _codes(column.drop_null())
     return codes
 
 
@@ -43,21 +44,21 @@ def is_text(arrow: pa.DataType) -> bool:
 
 
 def _codes(column: pa.Array) -> np.ndarray:
-    """Of values that are not null, right; of nulls, anything."""
+    """The same of values none of which is null."""
     arrow = column.type
     if pa.types.is_boolean(arrow):
-        return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.uint64) << np.uint64(63))
+        return np.asarray(column.to_numpy(zero_copy_only=False).astype(np.uint64) * _SIGN)
     if arrow == NANOS:
         return np.asarray((parts_of(column)[0] // 1000).view(np.uint64) ^ _SIGN)
     if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
-        return _of_doubles(column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
+        return _of_doubles(column.cast(pa.float64()).to_numpy())
     if pa.types.is_temporal(arrow):
         numbers = column.view(pa.int32() if arrow.bit_width == 32 else pa.int64()).cast(pa.int64())
-        values = numbers.fill_null(0).to_numpy(zero_copy_only=False)
+        values = numbers.to_numpy()
         per_milli = _PER_MILLI[arrow.unit] if pa.types.is_timestamp(arrow) else 1
         return np.asarray((values // max(1, per_milli)).astype(np.int64).view(np.uint64) ^ _SIGN)
     if pa.types.is_integer(arrow):
-        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64) ^ _SIGN)
+        return np.asarray(column.cast(pa.int64()).to_numpy().view(np.uint64) ^ _SIGN)
     raise UnsupportedError(f"values of Arrow type {arrow} cannot be ordered", "order_by", "Use another column.")
 
 

@@ -26,15 +26,15 @@ def listed(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     delimiter = _delimiter(column)
     texts = inputs.values
     blank = is_blank(texts)
+    holders = _of_blanks(inputs)
     if blank.all():
-        return inputs.column.take(pa.array(_of_blanks(inputs), mask=_of_blanks(inputs) < 0))
+        return inputs.column.take(pa.array(holders, mask=holders < 0))
     distinct = column.flag("distinct")
     turned = distinct and inputs.has(Op.BEHIND)
     joined, segments = (_one_by_one if turned else _joined)(inputs, ~blank, delimiter, distinct=distinct)
     if len(segments) == len(inputs.starts):
         return joined
     # Segments of blanks alone come from the records, behind those that were joined.
-    holders = _of_blanks(inputs)
     candidates = pa.concat_arrays([joined, inputs.column])
     at = np.where(holders < 0, -1, len(joined) + holders)
     at[segments] = np.arange(len(segments))
@@ -89,7 +89,7 @@ def _new_parts(texts: pa.Array, segments: np.ndarray, delimiter: str) -> tuple[p
     parent = pc.list_parent_indices(lists).to_numpy()
     encoded = parts.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    _, first = np.unique(segments[parent] * (len(encoded.dictionary) + 1) + codes, return_index=True)
+    _, first = np.unique(segments[parent] * len(encoded.dictionary) + codes, return_index=True)
     new = np.zeros(len(parts), bool)
     new[first] = True
     new &= ~opens[parent] & ~is_blank(parts)

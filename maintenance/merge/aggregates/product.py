@@ -76,7 +76,7 @@ def _integers(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
                 raise overflow("product", column.field.type, column.where)
             quotient = _truncated(held, divisor)
             estimate = np.where(divides, quotient, held.astype(np.float64) * factors)
-            if (np.abs(estimate) >= 2.0**63).any():
+            if (np.abs(estimate) >= _SURE).any():
                 _check_exactly(held, factors, divides, column)
             result = np.where(divides, quotient, held * factors)
             if ((result < low) | (result > high)).any():
@@ -94,8 +94,7 @@ def _truncated(held: np.ndarray, divisor: np.ndarray) -> np.ndarray:
 
 def _check_exactly(held: np.ndarray, factors: np.ndarray, divides: np.ndarray, column: AggregatedColumn) -> None:
     """Products that may not fit 64 bits, in Python's integers."""
-    near = np.flatnonzero(~divides & (np.abs(held.astype(np.float64) * factors) >= 2.0**63 * 0.999))
-    for left, right in zip(held[near].tolist(), factors[near].tolist(), strict=True):
+    for left, right in zip(held[~divides].tolist(), factors[~divides].tolist(), strict=True):
         if not -(2**63) <= left * right < 2**63:
             raise overflow("product", column.field.type, column.where)
 
@@ -131,8 +130,9 @@ def _step(total: Decimal | None, value: Decimal, data_type: DataType, *, divides
 
 def _fitted(value: Decimal, data_type: DataType) -> Decimal | None:
     """Rounded half up to the type's scale; None if that has too many digits."""
-    rounded = value.quantize(Decimal(1).scaleb(-(data_type.scale or 0)), context=_EXACT)
-    return None if rounded.adjusted() + 1 + (data_type.scale or 0) > (data_type.precision or 0) and rounded else rounded
+    precision, scale = data_type.precision or 0, data_type.scale or 0
+    rounded = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    return None if rounded.adjusted() + 1 + scale > precision and rounded else rounded
 
 
 PRODUCT = Aggregate("product", is_number, "numbers", product_values, retracts=True)

@@ -66,14 +66,13 @@ def _sum_decimals(inputs: Inputs, nothing: np.ndarray, column: AggregatedColumn)
     total_low = sums[0].astype(np.uint64) | (sums[1].astype(np.uint64) << np.uint64(32))
     total_high = (sums[3] << 32) | sums[2]
     largest = np.add.reduceat(np.abs(high * 2.0**64 + low.astype(np.float64)), inputs.starts)
-    limit = 2**63 - 1 if arrow.precision <= 18 else 10**arrow.precision - 1
     nulls = nothing.copy()
-    for segment in np.flatnonzero(largest > limit * _SURE).tolist():
+    for segment in np.flatnonzero(largest > 10.0**arrow.precision * _SURE).tolist():
         part = slice(inputs.starts[segment], inputs.ends[segment])
         exact = _sum_exactly(inputs, part, None if signs is None else signs[part], 10**arrow.precision - 1)
         nulls[segment] = exact is None
-        total_high[segment], bits = (exact or 0) >> 64, (exact or 0) & (2**64 - 1)
-        total_low[segment] = bits
+        bits = exact or 0
+        total_high[segment], total_low[segment] = bits >> 64, bits & (2**64 - 1)
     return decimals(total_high, total_low, nulls, arrow)
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.commit.manifest_merge import ManifestMergeOptions, cancelled, merge_manifests
+from maintenance.commit.manifest_merge import ManifestMergeOptions, cancelled, is_merged, merge_manifests
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import serialize_row
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
@@ -183,3 +184,15 @@ def test_the_manifests_of_a_table_stay_few(tmp_path: Path, threshold: str) -> No
 
 def test_what_is_not_set_is_as_in_paimon() -> None:
     assert ManifestMergeOptions() == ManifestMergeOptions.of({}, ()) == ManifestMergeOptions(8 << 20, 30, 16 << 20)
+
+
+def _meta(size: int, deleted: int = 0) -> ManifestFileMeta:
+    return ManifestFileMeta("m", size, 1, deleted, EMPTY_STATS, 0)
+
+
+def test_when_a_full_merge_would_change_nothing() -> None:
+    assert is_merged([], 100)
+    assert is_merged([_meta(100), _meta(99), _meta(200)], 100)
+    assert not is_merged([_meta(99), _meta(99)], 100)
+    assert not is_merged([_meta(100, 1)], 100)
+    assert not is_merged([_meta(99, 1)], 100)

@@ -6,13 +6,14 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, SetOption, open_catalog
-from maintenance.compaction.clustering import clustered_by
+from maintenance.compaction.clustering import ClusterRules, clustered_by
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.monitor.triggers import judge
 from maintenance.operations import compact
 from maintenance.sql.session import Session
 from maintenance.table.shape import table_shape
 from tests.tables import create_table, get_table, live
+from tests.unit.compaction.files import data_file
 
 FIELDS = (("p", "INT"), ("a", "INT"), ("b", "STRING"))
 CLUSTERED = {"clustering.incremental": "true", "clustering.columns": "a", "num-sorted-run.compaction-trigger": "3"}
@@ -152,3 +153,30 @@ def test_an_order_of_a_call_does_not_go_with_the_tables_own(tmp_path: Path) -> N
     fields = (("p", "INT"), ("a", "ARRAY<INT>"))
     with pytest.raises(UnsupportedError, match="nested type"):
         create_table(tmp_path / "n", fields, (), CLUSTERED)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mode", "parts"),
+    [
+        ([100, 100, 100], "global-sort", [3]),
+        ([100, 100, 100], "local-sort", [2, 1]),
+        ([100, 101, 1], "local-sort", [1, 2]),
+        ([300, 300], "local-sort", [1, 1]),
+        ([200], "local-sort", [1]),
+    ],
+)
+def test_files_that_are_sorted_together(sizes: list[int], mode: str, parts: list[int]) -> None:
+    """With the target of 200 bytes; one larger file is a part of its own."""
+    options = {"target-file-size": "200 b", "clustering.incremental.mode": mode}
+    files = [data_file(str(i), size=size) for i, size in enumerate(sizes)]
+    found = list(ClusterRules(options, lambda _: ()).sorted_together(files))
+    assert [len(part) for part in found] == parts
+    assert [file for part in found for file in part] == files
+
+
+def test_new_files_are_as_large_as_those_of_tables_without_a_key() -> None:
+    """256 MB unless the table says otherwise."""
+    options = {"clustering.incremental.mode": "local-sort"}
+    files = [data_file(str(i), size=100 << 20) for i in range(5)]
+    found = list(ClusterRules(options, lambda _: ()).sorted_together(files))
+    assert [len(part) for part in found] == [2, 2, 1]

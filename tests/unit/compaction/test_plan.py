@@ -92,3 +92,47 @@ def test_input_files_of_all_steps() -> None:
     planned = (RewriteStep((((files[0],), (files[1],)),)), UpgradeStep(files[2]))
     plan = BucketCompaction(EMPTY_ROW, 0, 1, TOP, TOP, True, False, planned, "test")
     assert plan.input_files == tuple(files)
+
+
+def upgraded(file: DataFileMeta, level: int = TOP, **more: object) -> str:
+    """What becomes of a large file that overlaps no other."""
+    rules = CompactionRules(TOP, small_size=50, **more)  # type: ignore[arg-type]
+    planned = plan_steps(CompactUnit(level, (file,), "test"), rules, KEY_OF)
+    if not planned:
+        return "stays"
+    (step,) = planned
+    return ("lifted, changelog" if step.changelog else "lifted") if isinstance(step, UpgradeStep) else "rewritten"
+
+
+CLEAN, DIRTY, UNKNOWN = (data_file("a", 0, LARGE, deletes=count) for count in (0, 1, None))
+LIFTED, AT_TOP = data_file("a", 3, LARGE), data_file("a", TOP, LARGE)
+
+
+@pytest.mark.parametrize(
+    ("file", "level", "rules", "becomes"),
+    [
+        (CLEAN, TOP, {}, "lifted"),
+        (DIRTY, TOP, {}, "rewritten"),
+        (UNKNOWN, TOP, {}, "rewritten"),
+        (DIRTY, 3, {}, "lifted"),
+        (AT_TOP, TOP, {}, "stays"),
+        (LIFTED, 3, {}, "stays"),
+        (AT_TOP, TOP, {"force_rewrite": True}, "rewritten"),
+        (AT_TOP, TOP, {"expires": lambda file: file.level == TOP}, "rewritten"),
+        (CLEAN, TOP, {"expires": lambda file: file.level == TOP}, "lifted"),
+        (CLEAN, TOP, {"changelog": True}, "lifted, changelog"),
+        (LIFTED, TOP, {"changelog": True}, "lifted, changelog"),
+        (CLEAN, TOP, {"looks_up": True}, "lifted"),
+        (CLEAN, 3, {"looks_up": True}, "rewritten"),
+        (CLEAN, 3, {"looks_up": True, "lifts_level_0": True}, "lifted"),
+        (CLEAN, TOP, {"looks_up": True, "new_format": True}, "rewritten"),
+        (LIFTED, TOP, {"looks_up": True, "new_format": True}, "lifted"),
+        (DIRTY, 3, {"looks_up": True, "lifts_level_0": True}, "lifted"),
+        (DIRTY, 3, {"looks_up": True, "lifts_level_0": True, "marks": True}, "rewritten"),
+        (CLEAN, 3, {"looks_up": True, "lifts_level_0": True, "marks": True}, "lifted"),
+        (CLEAN, TOP, {"looks_up": True, "changelog": True}, "lifted, changelog"),
+        (LIFTED, TOP, {"looks_up": True, "changelog": True}, "lifted"),
+    ],
+)
+def test_a_file_alone(file: DataFileMeta, level: int, rules: dict[str, object], becomes: str) -> None:
+    assert upgraded(file, level, **rules) == becomes

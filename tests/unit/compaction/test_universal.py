@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.compaction.levels import SortedRun
-from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
+from maintenance.compaction.universal import CompactUnit, OffPeakHours, UniversalOptions, pick, pick_full
 from tests.models import universal as model
 from tests.unit.compaction.files import data_file
 
@@ -133,3 +133,39 @@ def test_against_the_model(tree: list[tuple[int, int]], trigger: int, amplificat
     if unit is not None:
         assert unit.output_level > 0
         assert list(unit.files) == [file for run in runs[: len(unit.files)] for file in run.files]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "hours"),
+    [
+        (-1, 5, []),
+        (5, -1, []),
+        (3, 3, []),
+        (-1, -1, []),
+        (2, 4, [2, 3]),
+        (0, 1, [0]),
+        (22, 1, [22, 23, 0]),
+        (23, 0, [23]),
+    ],
+)
+def test_off_peak_hours(start: int, end: int, hours: list[int]) -> None:
+    off_peak = OffPeakHours(start, end, 7)
+    for day in (0, 20_000):
+        found = {hour: off_peak.ratio_at(day * DAY + hour * 3_600_000 + 3_599_999) for hour in range(24)}
+        assert found == {hour: 7 if hour in hours else 0 for hour in range(24)}
+
+
+def test_off_peak_the_size_ratio_is_larger() -> None:
+    options = UniversalOptions(off_peak=OffPeakHours(0, 1, 9))
+    runs = runs_of((0, 100), (0, 110), (3, 10_000), (4, 20_000), (5, 900_000))
+    assert picked(runs, options, now=0) == (2, 2)
+    assert picked(runs, options, now=3_600_000) is None
+    assert options.at(0).size_ratio == 10
+    assert options.at(3_600_000) is options
+
+
+def test_size_amplification_counts_all_runs_but_the_oldest() -> None:
+    options = UniversalOptions(trigger=3, size_ratio=0)
+    assert chosen(pick(runs_of((0, 100), (3, 101), (5, 100)), TOP, options, now_millis=0)) == (3, TOP)
+    assert pick(runs_of((0, 10), (3, 189), (5, 100)), TOP, options, now_millis=0) is None
+    assert chosen(pick(runs_of((0, 10), (3, 191), (5, 100)), TOP, options, now_millis=0)) == (3, TOP)

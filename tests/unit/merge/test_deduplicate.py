@@ -1,11 +1,14 @@
 """The newest record of each key, and which one counts where retractions are ignored."""
 
+import numpy as np
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.merge.deduplicate import deduplicate_ignoring_deletes
 from maintenance.merge.engine import MergeEngine
-from maintenance.merge.ordered import group_by_key
+from maintenance.merge.ordered import KeyGroups, group_by_key
 from maintenance.types.data_type import DataField, parse_type
 from tests.examples import examples
 from tests.models.merging import deduplicated, grouped
@@ -43,3 +46,10 @@ def test_one_record_for_each_key(rows: list[Record], sequenced: bool, descending
 def test_merging_needs_key_and_sequence() -> None:
     options = {"sequence.field": "u1,u2"}
     assert MergeEngine.of(schema_with(options), options).needs([]) == ("k", "s", "u1", "u2")
+
+
+def test_the_first_record_of_all_may_be_the_one_that_counts() -> None:
+    """Records 0 and 1 are of one key, 2 and 3, retractions both, of another."""
+    rows = pa.table({"_VALUE_KIND": pa.array([0, 3, 3, 1], pa.int8())})
+    groups = KeyGroups(np.arange(4), np.array([0, 2]))
+    assert deduplicate_ignoring_deletes(rows, groups).tolist() == [0, 3]

@@ -18,6 +18,7 @@ SCHEMA = TableSchema(0, FIELDS, len(FIELDS), (), ("k",))
 PARTIAL = {"merge-engine": "partial-update"}
 GROUPS = {**PARTIAL, "fields.g.sequence-group": "a", "fields.h.sequence-group": "b"}
 REMOVING = {**GROUPS, "partial-update.remove-record-on-sequence-group": "h"}
+LARGEST = {"merge-engine": "aggregation", "fields.default-aggregate-function": "max"}
 NO_RETRACT = {"fields.a.aggregate-function": "max"}
 INSERT, BEFORE, AFTER, DELETE = range(4)
 
@@ -102,6 +103,11 @@ def test_a_record_of_a_deeper_level_is_covered(options: dict[str, str], levels: 
         ({**GROUPS, "fields.a.aggregate-function": "sum"}, [DELETE], False),
         ({**REMOVING, **NO_RETRACT}, [DELETE], False),
         ({**REMOVING, **NO_RETRACT}, [BEFORE], True),
+        (LARGEST, [INSERT, AFTER], False),
+        (LARGEST, [BEFORE], True),
+        (LARGEST, [DELETE], True),
+        ({**LARGEST, "aggregation.remove-record-on-delete": "true"}, [INSERT, DELETE], False),
+        ({**LARGEST, "aggregation.remove-record-on-delete": "true"}, [DELETE, BEFORE], True),
     ],
 )
 def test_retractions_that_no_merging_could_take(options: dict[str, str], kinds: list[int], refused: bool) -> None:
@@ -140,3 +146,22 @@ def test_a_lone_retraction_is_checked_where_older_records_are_looked_up() -> Non
     assert made.merge(table, groups).num_rows == 1
     with pytest.raises(DataError):
         made.merge(table, groups, lone_too=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds", "number"),
+    [
+        (PARTIAL, [INSERT, AFTER, INSERT], 2),
+        (GROUPS, [INSERT, INSERT, DELETE], 2),
+        ({**PARTIAL, "ignore-delete": "true"}, [INSERT, AFTER, DELETE], 1),
+        ({**PARTIAL, "ignore-delete": "true"}, [INSERT, DELETE, AFTER, DELETE], 2),
+        ({**PARTIAL, "ignore-delete": "true"}, [DELETE, BEFORE], 1),
+        ({"merge-engine": "aggregation"}, [INSERT, DELETE, AFTER], 2),
+    ],
+)
+def test_the_row_has_the_number_of_its_newest_record(options: dict[str, str], kinds: list[int], number: int) -> None:
+    """Of its newest addition where retractions are ignored, if it has any."""
+    table = rows(*({"_VALUE_KIND": kind} for kind in kinds))
+    made = engine(options)
+    merged = made.merge(table, group_by_key(table, made.order))
+    assert merged.column("_SEQUENCE_NUMBER").to_pylist() == [number]

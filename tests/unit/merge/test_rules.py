@@ -58,6 +58,10 @@ REFUSED = {
         {"sequence.auto-padding": "second-to-micro", "sequence.field": "b"},
         "'sequence.auto-padding' without one",
     ),
+    "padding of a descending sequence": (
+        {"sequence.auto-padding": "row-kind-flag", "sequence.field": "a", "sequence.field.sort-order": "descending"},
+        "'sequence.auto-padding' with 'sequence.field.sort-order' = 'descending'",
+    ),
     "an unknown padding": ({"sequence.auto-padding": "hours", "sequence.field": "a"}, "expected one of row-kind-flag"),
     "a default that is not a value": ({"fields.a.default-value": "x"}, "'fields.a.default-value' = 'x'"),
     "a default of the key": ({"fields.k.default-value": "1"}, "for a column of the key"),

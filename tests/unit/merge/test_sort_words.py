@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from maintenance.errors import UnsupportedError
-from maintenance.merge.sort_words import sort_order, sort_words
+from maintenance.merge.sort_words import dense_ranks, key_ranks, sort_order, sort_words
 from maintenance.types.data_type import DataType, parse_type
 from maintenance.types.values import Value, arrow_of_values
 from tests.examples import examples
@@ -135,3 +135,32 @@ def test_several_words_sort_by_one_after_the_other(distinct: tuple[int, ...]) ->
     # Small numbers share a word with the row numbers, large ones do not.
     for given_words in (words, [word % np.uint64(50) for word in words]):
         assert sort_order(given_words).tolist() == np.lexsort(given_words[::-1]).tolist()
+
+
+def test_columns_share_a_word_as_long_as_they_fit() -> None:
+    """Two columns of 32 bits do, one of 33 bits and one of 32 do not."""
+    half, more = pa.array([0, 2**32 - 1]), pa.array([0, 2**32])
+    narrow = pa.array([0, 1, 1, 2, 3, 3])
+    assert [word.tolist() for word in sort_words([half, half])] == [[0, 2**64 - 1]]
+    assert [word.tolist() for word in sort_words([more, half])] == [[0, 2**32], [0, 2**32 - 1]]
+    assert len(sort_words([more, half, half.cast(pa.int64())])) == 2
+    assert [word.tolist() for word in sort_words([narrow, narrow])] == [[0, 5, 5, 10, 15, 15]]
+
+
+def test_without_columns_there_are_no_rows() -> None:
+    assert [word.tolist() for word in sort_words([])] == [[]]
+
+
+def test_ranks_count_from_0_without_gaps() -> None:
+    assert key_ranks([pa.array([70, -3, None, 70])]).tolist() == [2, 1, 0, 2]
+    words = [np.array([5, 5, 1], np.uint64), np.array([9, 2**64 - 1, 3], np.uint64)]
+    assert dense_ranks(words).tolist() == [1, 2, 0]
+
+
+def test_words_leave_room_for_row_numbers_up_to_64_bits() -> None:
+    """Four rows take two bits."""
+    for largest in (2**62 - 1, 2**62, 2**63, 2**64 - 1):
+        word = np.array([largest, 0, largest, 1], np.uint64)
+        assert sort_order([word]).tolist() == [1, 3, 0, 2]
+    assert sort_order([np.array([2**64 - 1], np.uint64)]).tolist() == [0]
+    assert sort_order([np.array([], np.uint64)]).tolist() == []

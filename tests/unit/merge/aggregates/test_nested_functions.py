@@ -194,6 +194,10 @@ def test_a_row_of_one_field_has_no_time() -> None:
         ([(B, "b"), (A, "a")], "b,a"),
         ([(A, "x"), (S, "a"), (A, "b")], "a,b"),
         ([(A, None)], None),
+        ([(S, " "), (A, None)], " "),
+        ([(A, " "), (A, "")], None),
+        ([(A, " "), (B, "  ")], "  "),
+        ([(S, " "), (A, "a")], "a"),
     ],
 )
 def test_listagg(steps: list[tuple[Op, Any]], made: str | None) -> None:

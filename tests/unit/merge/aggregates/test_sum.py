@@ -79,6 +79,7 @@ def test_a_long_decimal_beyond_its_digits_is_null_and_starts_over(precision: int
     assert found(largest, sign, 7) == Decimal(7)
     assert found(largest, -sign, ops=[A, R]) is None
     assert found(largest, -sign) == Decimal(largest - sign)
+    assert found(largest, -largest) == 0
 
 
 @pytest.mark.parametrize("sign", [1, -1])
