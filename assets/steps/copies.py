@@ -105,11 +105,9 @@ def migrate_table_op() -> dg.OpDefinition:
         description="Makes a table of Paimon of the files of a format table; the source stays unless it is to go.",
         out=dg.Out(dg.Nothing),
     )
-    def migrate(
-        context: dg.OpExecutionContext, config: MigrateTableConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> None:
+    def migrate(context: dg.OpExecutionContext, config: MigrateTableConfig, catalog: PaimonCatalog) -> None:
         values = config.model_dump(exclude={"into_bin", "dry_run"})
-        _launched(context, catalog, spark, MIGRATE_TABLE, {**_HIVE, **values}, config, into_bin=config.into_bin)
+        _launched(context, catalog, None, MIGRATE_TABLE, {**_HIVE, **values}, config, into_bin=config.into_bin)
 
     return migrate
 
@@ -122,11 +120,9 @@ def migrate_database_op() -> dg.OpDefinition:
         description="Makes tables of Paimon of the format tables of a database, one after the other.",
         out=dg.Out(dg.Nothing),
     )
-    def migrate(
-        context: dg.OpExecutionContext, config: MigrateDatabaseConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> None:
+    def migrate(context: dg.OpExecutionContext, config: MigrateDatabaseConfig, catalog: PaimonCatalog) -> None:
         values = config.model_dump(exclude={"into_bin", "dry_run"})
-        _launched(context, catalog, spark, MIGRATE_DATABASE, {**_HIVE, **values}, config, into_bin=config.into_bin)
+        _launched(context, catalog, None, MIGRATE_DATABASE, {**_HIVE, **values}, config, into_bin=config.into_bin)
 
     return migrate
 
@@ -134,7 +130,7 @@ def migrate_database_op() -> dg.OpDefinition:
 def _launched(
     context: dg.OpExecutionContext,
     catalog: PaimonCatalog,
-    spark: Spark,
+    spark: Spark | None,
     procedure: str,
     values: Mapping[str, Any],
     config: Any,
@@ -164,18 +160,27 @@ class _Copied:
 
 
 def apply_copy(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, spark: Spark, plan: StoredPlan, *, into_bin: bool = False
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    spark: Spark | None,
+    plan: StoredPlan,
+    *,
+    into_bin: bool = False,
 ) -> None:
     """Carry out the plan of a clone or a migration; a table that failed fails the run, after the others are reported.
 
-    `into_bin`: the sources of a migration go there.
+    `spark`: copies what is cloned; `into_bin`: the sources of a migration go there.
     """
-    spark.serve(CLONE, None)
     with as_dagster_failure(context):
-        clones = plan.operation in (CLONE, CLONE_DATABASE)
-        session = session_of(context, catalog, spark.session() if clones else None)
-        done = _cloned(session, plan, context) if clones else _migrated(session, plan, context, into_bin)
-        _report(context, done, {"plan id": plan.id, **(spark.metadata() if clones else {})})
+        metadata: dict[str, Any] = {"plan id": plan.id}
+        if plan.operation in (CLONE, CLONE_DATABASE):
+            assert spark is not None
+            spark.serve(CLONE, None)
+            done = _cloned(session_of(context, catalog, spark.session()), plan, context)
+            metadata |= spark.metadata()
+        else:
+            done = _migrated(session_of(context, catalog), plan, context, into_bin)
+        _report(context, done, metadata)
 
 
 def _cloned(session: Session, plan: StoredPlan, context: dg.OpExecutionContext) -> _Copied:

@@ -21,6 +21,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
+from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.identity import RESTORE, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.snapshots import Snapshots
@@ -131,9 +132,11 @@ def counting_ids(snapshots: Snapshots, manifests: Manifests) -> list[int]:
 
     Raises: CorruptFileError: the file of a snapshot below the earliest is damaged, or holds another snapshot.
     """
-    earliest, ids = snapshots.earliest_id(), snapshots.list_ids()
-    if earliest is None:
+    # One listing does: what comes between it and the hint is for whoever looks again.
+    ids, hint = snapshots.list_ids(), snapshots.read_hint(EARLIEST)
+    if not ids:
         return []
+    earliest = hint if hint in ids else ids[0]
     below = [snapshots.find(i) for i in ids if i < earliest]
     own = replace(manifests, paths=snapshots.paths)
     untouched = all(snapshot is not None and is_untouched(own, snapshot) for snapshot in below)
@@ -184,23 +187,23 @@ def holders_of(
     without_tags: Collection[str] = (),
     without_changelogs: Collection[int] = (),
     to_changelogs: Sequence[Snapshot] = (),
+    branch_names: Sequence[str] | None = None,
 ) -> list[Holder]:
     """All snapshots, tags and long-lived changelogs, except those that are to go.
 
     Args: `branch`: the one that is worked on; `first_snapshot`: its first snapshot to stay, None = all that count;
         `without_tags`, `without_changelogs`: its tags and changelogs that go; `to_changelogs`: its snapshots that are
-        to become changelogs.
+        to become changelogs; `branch_names`: None = they are listed.
     """
     holders = []
-    for name in branches.names():
+    for name in branches.names() if branch_names is None else branch_names:
         where = "" if name == MAIN_BRANCH else f" of branch {name}"
         snapshots = branches.snapshots(name)
         first = first_snapshot if name == branch and first_snapshot is not None else 0
         ids = [i for i in counting_ids(snapshots, manifests) if i >= first]
-        with ThreadPoolExecutor(READERS) as pool:
-            read = list(pool.map(snapshots.find, ids))
         # One that vanished since was given up by another expiry.
-        holders += [Holder(f"snapshot {s.id}{where}", s, False, name) for s in read if s is not None]
+        read = snapshots.find_many(ids).values()
+        holders += [Holder(f"snapshot {s.id}{where}", s, False, name) for s in read]
         for tag_name, tag in branches.tags(name).all().items():
             if name != branch or tag_name not in without_tags:
                 holders.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True, name))

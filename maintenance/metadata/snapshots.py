@@ -4,7 +4,8 @@ A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h
 otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ _PREFIX = "snapshot-"
 _MAX_GAP = 300
 _LOOKED_UP = 10
 _MANY = 2
+_READERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,11 @@ class Snapshots:
 
     def list_ids(self) -> list[int]:
         """Ids of all snapshots there are, ascending."""
-        names = self.file_io.list_names(self.paths.snapshot_folder())
+        return self.ids_among(self.file_io.list_names(self.paths.snapshot_folder()))
+
+    @staticmethod
+    def ids_among(names: Iterable[str]) -> list[int]:
+        """The ids of the snapshots among some files, ascending."""
         texts = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
         return sorted(int(text) for text in texts if text.isdecimal())
 
@@ -89,14 +95,19 @@ class Snapshots:
         versions: dict[str, Hashable] = {}
         if len(snapshot_ids) > _MANY and not is_local(folder):
             versions = {status.path: status.version for status in self.file_io.list_files(folder)}
-        found = {}
-        for snapshot_id in snapshot_ids:
-            path = self.paths.snapshot(snapshot_id)
-            version = versions.get(path)
-            snapshot = (None if version is None else self._kept().get(path, version)) or self.find(snapshot_id)
-            if snapshot is not None:
-                found[snapshot_id] = snapshot
-        return found
+        kept = {number: self._known(self.paths.snapshot(number), versions) for number in snapshot_ids}
+        unknown = [number for number, snapshot in kept.items() if snapshot is None]
+        if len(unknown) > 1:
+            with ThreadPoolExecutor(_READERS) as pool:
+                kept.update(zip(unknown, pool.map(self.find, unknown), strict=True))
+        elif unknown:
+            kept[unknown[0]] = self.find(unknown[0])
+        return {number: snapshot for number, snapshot in kept.items() if snapshot is not None}
+
+    def _known(self, path: str, versions: Mapping[str, Hashable]) -> Snapshot | None:
+        version = versions.get(path)
+        known: Snapshot | None = None if version is None else self._kept().get(path, version)
+        return known
 
     def _read(self, snapshot_id: int) -> Snapshot:
         path = self.paths.snapshot(snapshot_id)
@@ -189,7 +200,10 @@ class Snapshots:
 
         One that is in sight still, since its move was interrupted, is not among them: nothing of it is gone.
         """
-        names = self.file_io.list_names(self.paths.snapshot_folder())
+        return self.retired_among(self.file_io.list_names(self.paths.snapshot_folder()))
+
+    def retired_among(self, names: Sequence[str]) -> dict[int, Snapshot]:
+        """As `retired`. `names`: of the files in the folder, as they were listed."""
         texts = (name.removeprefix(RETIRED) for name in names if name.startswith(RETIRED))
         snapshots: dict[int, Snapshot] = {}
         for snapshot_id in sorted(int(text) for text in texts if text.isdecimal()):

@@ -15,6 +15,7 @@ from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations import create_tag, reset_consumer
 from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan
+from maintenance.table.table import Table
 from tests.plain_tables import PlainCatalog, plain_table
 
 
@@ -171,6 +172,6 @@ def test_plain_files_become_tables(
     assert dry["planned files"] == 4, "two that become data files, and go then"
     assert launch("migrate_database", "plain_tables", **both)["tables"] == 2
     new = catalog.get_table("plain.b")
-    assert isinstance(new, CatalogTable)
+    assert isinstance(new, Table)
     assert new.to_arrow().num_rows == 2
     assert (Path(project.warehouse) / "_maintenance/bin").is_dir()

@@ -57,6 +57,7 @@ class LiveFiles:
     sources: dict[Key, Source] = field(default_factory=dict)
     _read: set[str] = field(default_factory=set)
     _marked: set[Key] = field(default_factory=set)
+    _with_schema: set[str] = field(default_factory=set)
 
     def look(self) -> None:
         """Mark what is live by now.
@@ -89,7 +90,7 @@ class LiveFiles:
 
     def _now(self) -> dict[Key, Source]:
         branches = Branches(self.manifests.file_io, self.manifests.paths)
-        return sources_of(branches, self.manifests, never_committed=self.never_committed)
+        return sources_of(branches, self.manifests, never_committed=self.never_committed, checked=self._with_schema)
 
     def _mark(self, sources: dict[Key, Source]) -> None:
         """Mark what these name, as far as it was not read before."""

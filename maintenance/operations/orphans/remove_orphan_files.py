@@ -169,6 +169,7 @@ class OrphanRemoval:
     started: float = field(default_factory=time.monotonic)
     _live: LiveFiles | None = None
     _notes_of_folders: tuple[str, ...] = ()
+    _may_have_half_branches: bool = True
 
     def find(self) -> pa.Table:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
@@ -176,6 +177,8 @@ class OrphanRemoval:
         exclusive = EXTERNAL_PATHS_EXCLUSIVE.of(main.options)
         branches = Branches(main.file_io, main.paths)
         folders = branches.folders()
+        # Those that are old enough now were there at this listing.
+        self._may_have_half_branches = bool(branches.unfinished(self._millis, folders))
         outside = own_folders(branches, main.schema, branches.names(folders), exclusive=exclusive)
         self._notes_of_folders = outside.notes
         listing = list_candidates(
@@ -223,7 +226,8 @@ class OrphanRemoval:
             self.deleted_bytes += _sum(still)
             so_far = f"{self.deleted} of {len(orphans)} orphans deleted"
             self.progress(Counted(so_far, self.deleted, len(orphans)))
-        end_half_branches(self.table, self._millis)
+        if self._may_have_half_branches:
+            end_half_branches(self.table, self._millis)
 
     def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
         if self.into is not None:

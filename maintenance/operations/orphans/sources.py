@@ -43,15 +43,20 @@ def lists_of(snapshot: Snapshot) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def sources_of(branches: Branches, manifests: Manifests, *, never_committed: bool = False) -> dict[Key, Source]:
-    """All that name files now. `never_committed`: a table that never had a snapshot is allowed.
+def sources_of(
+    branches: Branches, manifests: Manifests, *, never_committed: bool = False, checked: set[str] | None = None
+) -> dict[Key, Source]:
+    """All that name files now.
 
+    Args: `never_committed`: a table that never had a snapshot is allowed; `checked`: branches that are known to have a
+        schema; those that are found to have one are added.
     Raises: CorruptFileError: a snapshot, tag or changelog cannot be read; a branch has no schema; nothing keeps files
         although the table has or had snapshots. NotFoundError: it never had one.
     """
-    holders = holders_of(branches, manifests, MAIN_BRANCH)
+    # A branch that comes after this listing is seen by whoever looks again.
     names = branches.names()
-    _check_schemas(branches, names)
+    holders = holders_of(branches, manifests, MAIN_BRANCH, branch_names=names)
+    _check_schemas(branches, names, set() if checked is None else checked)
     if not holders:
         had_some = _has_or_had_snapshots(branches)
         # The first one may have been committed since they were listed.
@@ -90,23 +95,27 @@ def _unfinished(
     """Records of snapshots and tags that are given up, whose files the next expiry deletes. `counted`: not these."""
     for branch in names:
         snapshots = branches.snapshots(branch)
-        for number in snapshots.list_ids():
-            snapshot = None if (branch, number) in counted else snapshots.find(number)
-            if snapshot is not None:
-                yield snapshots.paths.snapshot(number), branch, snapshot
-        for number, snapshot in snapshots.retired().items():
+        files = branches.file_io.list_names(snapshots.paths.snapshot_folder())
+        others = [number for number in snapshots.ids_among(files) if (branch, number) not in counted]
+        found = snapshots.find_many(others)
+        for number, snapshot in found.items():
+            yield snapshots.paths.snapshot(number), branch, snapshot
+        # One that is gone by now may have been retired after the listing.
+        retired = snapshots.retired_among(files) if len(found) == len(others) else snapshots.retired()
+        for number, snapshot in retired.items():
             yield snapshots.paths.retired_snapshot(number), branch, snapshot
         for path, tag in branches.tags(branch).retired().items():
             yield path, branch, tag.snapshot
 
 
-def _check_schemas(branches: Branches, names: Sequence[str]) -> None:
-    for branch in names:
+def _check_schemas(branches: Branches, names: Sequence[str], checked: set[str]) -> None:
+    for branch in (name for name in names if name not in checked):
         folder = branches.snapshots(branch).paths.schema_folder()
         if not Schemas(branches.file_io, folder).list_ids() and branch in branches.names():
             raise CorruptFileError(
                 f"branch {branch} has no schema, so nothing is deleted", folder, "Restore it, or delete the branch."
             )
+        checked.add(branch)
 
 
 def _has_or_had_snapshots(branches: Branches) -> bool:

@@ -46,7 +46,7 @@ def test_orphans_are_deleted_with_one_request(place: Mapping[str, str], relay: R
     assert report.deleted_files == STRAYS
     assert relay.counts["BULK_DELETE"] <= 2
     assert relay.counts["DELETE"] + relay.counts["HEAD"] <= 4
-    assert relay.total <= 75, relay.counts
+    assert relay.total <= 48, relay.counts
     assert unreachable_files(table) == set()
 
 
@@ -58,7 +58,7 @@ def test_orphans_go_into_the_bin_and_come_back(place: Mapping[str, str], relay: 
     remove_orphan_files(None, table, into=BinRun.begin(table, warehouse, "remove_orphan_files"), now=LATER)
     assert relay.counts["COPY"] == STRAYS
     assert not any(".orc" in line for line in relay.log if line.startswith(("GET", "PUT", "PART")))
-    assert relay.total <= 80 + 2 * STRAYS, relay.counts
+    assert relay.total <= 53 + 2 * STRAYS, relay.counts
     assert files_on_disk(table) == before - strays(table)
     (run,) = list_runs(table.file_io, warehouse)
     relay.reset()
