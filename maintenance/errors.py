@@ -158,7 +158,7 @@ class WriteError(CommitError):
 
 
 class VisibilityError(PaimonError):
-    """Rows are committed, and no compaction has made them visible in time. They must not be written again."""
+    """Rows are committed, and no compaction or index has made them visible in time. They must not be written again."""
 
     error_class = ErrorClass.USER
 

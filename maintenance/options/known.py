@@ -101,7 +101,7 @@ _ELSEWHERE = frozenset(
         "tag.callback.#.param",
         "text.line-delimiter", "unaware-bucket.compaction.parallelism", "unaware-bucket.no-shuffle",
         "variant.shredding.adaptive.maxInferBufferRow",
-        "variant.shredding.adaptive.retentionRatio", "variant.inferShreddingSchema",
+        "variant.shredding.adaptive.retentionRatio", "variant.shredding.inferenceMode", "variant.inferShreddingSchema",
         "variant.shredding.maxInferBufferRow", "variant.shredding.maxSchemaDepth", "variant.shredding.maxSchemaWidth",
         "variant.shredding.minFieldCardinalityRatio", "variant.shreddingSchema", "vector-index.search-mode",
         "vector-search.distribute.enabled", "vector-search.lateral-join.batch-size",

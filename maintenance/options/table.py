@@ -350,7 +350,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "changelog-file.format": _is(*_DATA_FORMATS),
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
     "primary-key.nullable": _OFF,
-    "variant.shredding.inferenceMode": _is("per_file", "per-file"),
     "blob-external-storage-field": _never,
     "vector.file.format": _is("parquet", "avro"),
     "pk-vector.index.columns": _never,
@@ -379,23 +378,12 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
     """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
     _check(options, REFUSED, table)
     _check(options, REFUSED_ON_WRITE, table)
-    _check_callback(options, table)
     if SEQUENCE_SNAPSHOT_ORDERING.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
         # Rows that leave the postpone bucket are numbered by their place in it, not by their snapshots.
         raise UnsupportedError(
             f"'{SEQUENCE_SNAPSHOT_ORDERING.key}' together with '{BUCKET.key}' = '-2' is not supported",
             f"table {table}",
             "Use another number of buckets, or maintain this table with Apache Paimon's own jobs.",
-        )
-
-
-def _check_callback(options: Mapping[str, str], table: str) -> None:
-    """Raises: UnsupportedError: commits would have to wait for global indexes."""
-    if VISIBILITY_CALLBACK_ENABLED.of(options) and ROW_TRACKING_ENABLED.of(options):
-        raise UnsupportedError(
-            f"'{VISIBILITY_CALLBACK_ENABLED.key}' together with '{ROW_TRACKING_ENABLED.key}' is not supported",
-            f"table {table}",
-            "Unset the former: commits do not wait here until global indexes are built.",
         )
 
 

@@ -59,6 +59,7 @@ class TableHandle:
         run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
         lock: the catalog's, under which snapshots are published.
         record: what the catalog keeps of this table besides its files.
+        kept_out: partitions that nothing is added to through this handle.
     """
 
     identifier: str
@@ -71,6 +72,7 @@ class TableHandle:
     run: str | None = None
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
+    kept_out: frozenset[bytes] = frozenset()
 
     @property
     def options(self) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.commit.rules import KeptOut
 from maintenance.commit.target import CommitTarget
 from maintenance.format.variant.extension import shown
 from maintenance.metadata.expired import again_if_expired
@@ -102,7 +103,10 @@ class Table(TableHandle):
 
     def commit_target(self) -> CommitTarget:
         """As of `TableHandle`, with what the table's kind demands of commits."""
-        return replace(TableHandle.commit_target(self), rules=commit_rules(self))
+        rules = commit_rules(self)
+        if self.kept_out:
+            rules = KeptOut(rules, self.kept_out, self.identifier)
+        return replace(TableHandle.commit_target(self), rules=rules)
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""

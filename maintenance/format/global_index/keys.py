@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.bytes.ragged import Ragged, fixed, interleaved
 from maintenance.format.global_index.varints import read_varints, varints
+from maintenance.format.global_index.wide_decimals import wide_keys, wide_values
 from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type, has_nanos
 from maintenance.types.data_type import DataType
@@ -32,10 +33,8 @@ _COMPACT_DIGITS, _MILLI_DIGITS, _NANOS_PER_MILLI = 18, 3, 1_000_000
 
 
 def has_keys(data_type: DataType) -> bool:
-    """Whether values of the type can be indexed here: of Paimon's, all but DECIMAL of more than 18 digits."""
-    if data_type.root == "DECIMAL":
-        return (data_type.precision or 0) <= _COMPACT_DIGITS
-    return data_type.root in (*_WIDTHS, "BOOLEAN") or data_type.is_string or data_type.is_timestamp
+    """Whether values of the type can be indexed, here as in Paimon."""
+    return data_type.root in (*_WIDTHS, "BOOLEAN", "DECIMAL") or data_type.is_string or data_type.is_timestamp
 
 
 def check_keys(data_type: DataType, where: str) -> None:
@@ -52,6 +51,8 @@ def keys_of(values: pa.Array, data_type: DataType) -> Ragged:
         return _texts(values)
     if data_type.root == "BOOLEAN":
         return fixed(np.asarray(values.cast(pa.uint8())).astype(np.uint8))
+    if _is_wide(data_type):
+        return wide_keys(values)
     if data_type.root == "DECIMAL":
         scaled = values.view(pa.binary(16)).buffers()[1]
         words = np.frombuffer(scaled, "<i8").reshape(-1, 2)[values.offset : values.offset + len(values), 0]
@@ -76,6 +77,11 @@ def values_of_keys(keys: Ragged, data_type: DataType, where: str) -> pa.Array:
         return pa.Array.from_buffers(pa.string(), len(keys), buffers)
     if data_type.is_timestamp and (data_type.precision or 0) > _MILLI_DIGITS:
         return _of_parts(keys, data_type, where)
+    if _is_wide(data_type):
+        decimals = wide_values(keys, arrow_type(data_type))
+        if decimals is None:
+            raise _other_type(data_type, where)
+        return decimals
     width = {"BOOLEAN": 1, "DECIMAL": 8}.get(data_type.root, 8 if data_type.is_timestamp else 0)
     width = width or np.dtype(_WIDTHS[data_type.root]).itemsize
     if len(keys) and (keys.sizes != width).any():
@@ -89,6 +95,10 @@ def values_of_keys(keys: Ragged, data_type: DataType, where: str) -> pa.Array:
         return pa.array(content.view("<i8")).cast(arrow_type(data_type))
     numbers = pa.array(content.view(_WIDTHS[data_type.root]))
     return numbers if numbers.type == arrow_type(data_type) else numbers.view(arrow_type(data_type))
+
+
+def _is_wide(data_type: DataType) -> bool:
+    return data_type.root == "DECIMAL" and (data_type.precision or 0) > _COMPACT_DIGITS
 
 
 def _other_type(data_type: DataType, where: str) -> CorruptFileError:

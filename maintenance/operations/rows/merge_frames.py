@@ -84,6 +84,13 @@ def merge(
         frame.unpersist()
 
 
+def any_match(target: "DataFrame", source: "DataFrame", on: str) -> bool:
+    """Whether a row of the source matches one of these. `target`: rows of the table."""
+    joined = _joined(target, source, on, [Clause("matched", "delete")])
+    with ended_with_caller(target.sparkSession):
+        return bool(joined.limit(1).count())
+
+
 def _joined(target: "DataFrame", source: "DataFrame", on: str, clauses: Sequence[Clause]) -> "DataFrame":
     from pyspark.sql import functions
 

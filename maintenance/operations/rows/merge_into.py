@@ -26,11 +26,15 @@ from maintenance.operations.rows.row_changes import (
     RECORDS,
     RowChangeReport,
     TargetState,
-    check_target,
+    check_newest,
     repeated,
     whole_rows,
 )
+from maintenance.operations.rows.stand_ins import own_partitions
 from maintenance.options import table as table_options
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.split import Split
+from maintenance.table.rows import read_splits, splits_to_spark
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -69,13 +73,17 @@ def merged_by(
     clauses: Sequence[Clause],
 ) -> RowChangeReport:
     """As `merge_into`, with a writer that gets what changes."""
-    check_target(table)
+    check_newest(table)
     names = source.column_names if isinstance(source, pa.Table) else source.columns
     checked_clauses = checked(table, on, clauses, names)
     if spark is None and not isinstance(source, pa.Table):
         raise DataError("a DataFrame without its session", f"table {table.identifier}", "Give the session too.")
     if spark is not None and isinstance(source, pa.Table):
         source = spark.createDataFrame(source)
+    sources = source
+    table = own_partitions(
+        table, lambda splits, read: _concerns(spark, table, (splits, read), sources, on, checked_clauses)
+    )
     merge = _Merge(writer, spark, table, source, on, checked_clauses)
     if table.is_primary_key_table:
         check_updates(table, "MERGE INTO")
@@ -83,6 +91,24 @@ def merged_by(
             check_deletes(table)
         return merge.by_records()
     return repeated(merge.by_row_id if is_evolved(table) else merge.in_files)
+
+
+def _concerns(
+    spark: "SparkSession | None",
+    table: Table,
+    branch: tuple[Sequence[Split], SplitRead],
+    source: "DataFrame | pa.Table",
+    on: str,
+    clauses: Sequence[Clause],
+) -> bool:
+    """Whether a merge would change rows of a branch."""
+    if any(clause.when == "not_matched_by_source" for clause in clauses):
+        return True
+    if isinstance(source, pa.Table):
+        rows = [as_stored(part) for part in read_splits(*branch)]
+        return bool(rows) and merge_rows.any_match(table, pa.concat_tables(rows), as_stored(source), on)
+    assert spark is not None
+    return merge_frames.any_match(splits_to_spark(spark, *branch), source, on)
 
 
 @dataclass(frozen=True, slots=True)

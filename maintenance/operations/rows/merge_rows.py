@@ -117,6 +117,12 @@ def merge(table: Table, target: pa.Table, source: pa.Table, on: str, clauses: Se
     return MergedRows(table, tuple(parts))
 
 
+def any_match(table: Table, target: pa.Table, source: pa.Table, on: str) -> bool:
+    """Whether a row of the source matches one of these. `target`: rows of the table."""
+    ours, _ = _pairs(table, _natural(target, table), source, only_equal_columns(on))
+    return bool(len(ours))
+
+
 def _natural(rows: pa.Table, table: Table) -> pa.Table:
     """Rows of the table with timestamps as the engine has them, whichever way they were read."""
     for field in table.schema.fields:

@@ -318,7 +318,7 @@ def check_target(table: Table) -> None:
     """Refuse tables, and handles of tables, whose rows cannot be changed. Raises: OptionError, UnsupportedError."""
     check_newest(table)
     if branches_of(table) is not None:
-        raise _of_branches(table)
+        raise of_branches(table)
 
 
 def check_newest(table: Table) -> None:
@@ -348,7 +348,7 @@ def own_rows(
     if branches_of(table) is None:
         return table
     if table_options.SCAN_PRIMARY_BRANCH.key in table.options or set(moved) & set(table.schema.partition_keys):
-        raise _of_branches(table)
+        raise of_branches(table)
     plan, read = table.plan(predicate=predicate)
     others = [split for split in plan.splits if isinstance(split, Split) and split.fallback]
     if _any_row(spark, others, read, where if predicate is None else None):
@@ -371,7 +371,8 @@ def _any_row(spark: "SparkSession | None", splits: Sequence[Split], read: SplitR
         return bool(splits_to_spark(spark, splits, read).where(where).limit(1).count())
 
 
-def _of_branches(table: Table) -> UnsupportedError:
+def of_branches(table: Table) -> UnsupportedError:
+    """That rows of two branches are not changed together."""
     return UnsupportedError(
         "rows of a table that reads a fallback or primary branch cannot be changed through it",
         table.identifier,

@@ -41,16 +41,22 @@ from maintenance.operations.rows.row_changes import (
     RECORDS,
     RowChangeReport,
     TargetState,
-    check_target,
+    check_newest,
     gathered,
+    of_branches,
     repeated,
     whole_rows,
 )
+from maintenance.operations.rows.stand_ins import own_partitions
 from maintenance.options import table as table_options
 from maintenance.read.positioned import FILE
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.split import Split
 from maintenance.sql.cursor import Source
 from maintenance.sql.query.embedded import run_embedded
 from maintenance.sql.query.run import prepared
+from maintenance.table.planning import branches_of
+from maintenance.table.rows import read_splits
 from maintenance.table.table import Table
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
@@ -100,7 +106,10 @@ def change_rows(
     `writer`: gets what changes; None: it is written.
     """
     writer = writer or ChangeWriter()
-    check_target(table)
+    check_newest(table)
+    if change.operation != "merge" and branches_of(table) is not None:
+        raise of_branches(table)
+    table = own_partitions(table, lambda splits, read: _concerns(session, table, (splits, read), change))
     if is_evolved(table):
         check_columns(table, _updated(table, change))
         if any(clause.action == "delete" for clause in change.clauses):
@@ -119,6 +128,17 @@ def change_rows(
     rows = _changed(session, table, as_stored(newest(table).to_arrow()), change)
     report = _counted(RowChangeReport(table.identifier, change.operation, RECORDS), rows)
     return writer.as_records(table, rows.select([*table.schema.field_names, KIND]), report)
+
+
+def _concerns(
+    session: "SessionState", table: Table, branch: tuple[Sequence[Split], SplitRead], change: RowChange
+) -> bool:
+    """Whether a merge would change rows of a branch."""
+    rows = [as_stored(part) for part in read_splits(*branch)]
+    if not rows:
+        return False
+    kinds = _changed(session, table, pa.concat_tables(rows), change).column(KIND)
+    return bool(pc.any(pc.not_equal(kinds, INSERTED)).as_py())
 
 
 def _in_files(session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:

@@ -6,15 +6,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import CatalogTable
-from maintenance.errors import UnsupportedError
+from maintenance.catalog import CatalogTable, SetOption
+from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.sql import Session
 from tests.models.reachable import unreachable_files
-from tests.tables import create_table, keyed, live_files, state
+from tests.tables import create_table, keyed, live_files, open_warehouse, state
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 PARTIAL = {"merge-engine": "partial-update"}
@@ -208,6 +209,7 @@ def test_rows_of_a_fallback_branch_are_not_changed_through_the_table(tmp_path: P
     create_branch(table, "old")
     put(table.on_branch("old"), "y", [1, 2])
     both = table.copy({"scan.fallback-branch": "old"})
+    assert isinstance(both, CatalogTable)
     for where in ("id = 1", "p = 'y'", "p <> 'x' AND v = 'a'", None):
         with pytest.raises(UnsupportedError, match="selects rows of branch 'old'"):
             both.delete(where)
@@ -218,11 +220,47 @@ def test_rows_of_a_fallback_branch_are_not_changed_through_the_table(tmp_path: P
     assert both.update({"v": "'b'"}, "p = 'x'").updated_rows == 1
     assert found() == [("x", 2, "b"), ("y", 1, "a"), ("y", 2, "a")]
     assert both.delete("p = 'z'").deleted_rows == 0
-    with pytest.raises(UnsupportedError, match="fallback or primary branch"):
+    with pytest.raises(UnsupportedError, match="changes rows of branch 'old'"):
         both.merge(table.to_arrow(), "t.id = s.id", [Clause("matched", "delete")])
     with pytest.raises(UnsupportedError, match="fallback or primary branch"):
         table.copy({"scan.primary-branch": "old"}).delete("p = 'x'")
     if not keys:
         with pytest.raises(UnsupportedError, match="fallback or primary branch"):
             both.update({"p": "'y'"}, "p = 'x'")
+    _merge_beside_a_branch(tmp_path, both)
     assert table.on_branch("main").delete("id = 2").deleted_rows == 1
+
+
+def _merge_beside_a_branch(tmp_path: Path, both: CatalogTable) -> None:
+    """`both`: has ("x", 2, "b"), and its fallback branch ("y", 1, "a") and ("y", 2, "a")."""
+
+    def source(*rows: tuple[str, int, str]) -> pa.Table:
+        columns = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate((None, pa.int32(), None))]
+        return pa.table(columns, ["p", "id", "v"])
+
+    def found() -> list[tuple[str, int, str]]:
+        return sorted((row["p"], row["id"], row["v"]) for row in both.to_arrow().to_pylist())
+
+    on = "t.p = s.p AND t.id = s.id"
+    clauses = [Clause("matched", "update", {"v": "s.v"}), Clause("not_matched", "insert")]
+    report = both.merge(source(("x", 2, "c"), ("z", 9, "new")), on, clauses)
+    assert (report.updated_rows, report.inserted_rows) == (1, 1)
+    expected = [("x", 2, "c"), ("y", 1, "a"), ("y", 2, "a"), ("z", 9, "new")]
+    assert found() == expected
+    with pytest.raises(DataError, match="fallback branch stands in for"):
+        both.merge(source(("y", 3, "hides")), on, clauses)
+    with pytest.raises(UnsupportedError, match="changes rows of branch 'old'"):
+        both.merge(source(("y", 2, "c")), on, clauses)
+    with pytest.raises(UnsupportedError, match="changes rows of branch 'old'"):
+        both.merge(source(("x", 2, "c")), on, [Clause("not_matched_by_source", "delete")])
+    open_warehouse(tmp_path).alter_table("db.t", [SetOption("scan.fallback-branch", "old")])
+    session = Session({"warehouse": str(tmp_path)})
+    merge = "MERGE INTO db.t USING (SELECT {}) s ON t.p = s.p AND t.id = s.id WHEN MATCHED AND LENGTH(s.v) > 0"
+    merge += " THEN UPDATE SET v = UPPER(s.v) WHEN NOT MATCHED THEN INSERT (p, id, v) VALUES (s.p, s.id, s.v)"
+    session.sql(merge.format("'x' AS p, 2 AS id, 'd' AS v"))
+    assert found() == [("x", 2, "D"), *expected[1:]]
+    with pytest.raises(UnsupportedError, match="changes rows of branch 'old'"):
+        session.sql(merge.format("'y' AS p, 2 AS id, 'd' AS v"))
+    with pytest.raises(DataError, match="fallback branch stands in for"):
+        session.sql(merge.format("'y' AS p, 8 AS id, 'd' AS v"))
+    assert found() == [("x", 2, "D"), *expected[1:]]

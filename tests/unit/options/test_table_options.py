@@ -43,7 +43,6 @@ CHANGING = {
     "changelog.num-retained.max": "9",
     "changelog.time-retained": "1 d",
     "metadata.iceberg.storage": "hive-catalog",
-    "variant.shredding.inferenceMode": "adaptive",
 }
 
 

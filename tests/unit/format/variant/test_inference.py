@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maintenance.errors import UnsupportedError
 from maintenance.format.variant.inference import InferenceOptions, inferred
 from maintenance.format.variant.json_parse import parse_json
 from maintenance.operations import compact
@@ -73,6 +72,9 @@ def test_each_file_decides_for_itself(tmp_path: Path) -> None:
     assert table.to_arrow().column("v").null_count == 1
 
 
-def test_what_files_before_say_is_not_looked_at(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="inferenceMode"):
-        create_table(tmp_path, FIELDS, (), {**INFER, "variant.shredding.inferenceMode": "ADAPTIVE"})
+def test_each_file_is_looked_at_by_itself(tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, (), {**INFER, "variant.shredding.inferenceMode": "ADAPTIVE"})
+    table.write_arrow(pa.table({"id": pa.array([1], pa.int32()), "v": ['{"a":1}']}))
+    (path,) = tmp_path.rglob("*.parquet")
+    assert pq.read_schema(path).field("v").type.field("typed_value").type.field(0).name == "a"
+    assert table.to_arrow().column("v").to_pylist() == ['{"a":1}']

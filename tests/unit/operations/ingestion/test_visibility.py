@@ -7,8 +7,9 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
-from maintenance.errors import UnsupportedError, VisibilityError
-from maintenance.operations import compact
+from maintenance.errors import VisibilityError
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.operations import compact, create_global_index
 from maintenance.operations.ingestion.ingest import ingest
 from tests.tables import create_table, keyed, state
 
@@ -63,6 +64,32 @@ def test_nobody_else_waits(tmp_path: Path) -> None:
     assert state(table) == {1: "b"}
 
 
-def test_global_indexes_are_not_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="visibility-callback"):
-        create_table(tmp_path, primary_keys=(), options={**WAITS, "row-tracking.enabled": "true"})
+def test_a_batch_waits_for_global_indexes(tmp_path: Path) -> None:
+    tracked = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    table = create_table(tmp_path, primary_keys=(), options={**WAITS, **tracked})
+    table.write_arrow(keyed({1: "a"}))  # nothing indexes the table yet
+    create_global_index(None, table, "id")
+    create_global_index(None, table, "v", "bitmap")
+    with pytest.raises(VisibilityError, match="2 of them are in no global index"):
+        table.write_arrow(keyed({2: "b", 3: "c"}))
+    assert state(table) == {1: "a", 2: "b", 3: "c"}
+    patient = table.copy({"visibility-callback.timeout": "60 s"})
+    before = table.snapshots.latest_id() or 0
+
+    def index_soon() -> None:
+        while (table.snapshots.latest_id() or 0) == before:
+            pass
+        create_global_index(None, table, "id")
+        create_global_index(None, table, "v", "bitmap")
+
+    other = threading.Thread(target=index_soon)
+    other.start()
+    patient.write_arrow(keyed({4: "d"}))
+    other.join()
+    assert len([entry for entry in _indexed(table) if entry.global_index.row_range_end == 3]) == 2  # type: ignore[union-attr]
+
+
+def _indexed(table: Table) -> list[IndexManifestEntry]:
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    return [entry for entry in table.manifests.read_index(snapshot) if entry.global_index is not None]
