@@ -5,7 +5,7 @@ whose text the table's node keeps. Flink has no dialect in sqlglot: its function
 Spark's; strings, casts, division and timestamps are its own.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -14,9 +14,15 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Tokenizer as BaseTokenizer
 from sqlglot.tokens import TokenType
 
+from maintenance.sql.windows import parse_window
+
 _BEFORE_HINT = {*BaseTokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
 OPTIONS = "paimon_options"
 """Under this key a table's node has the text of its hint, in `meta`."""
+
+
+def _sha2(bits: int, arguments: list[exp.Expr]) -> exp.Expr:
+    return exp.SHA2(this=arguments[0], length=exp.Literal.number(bits))
 
 
 class _HintParser(SparkParser):
@@ -40,7 +46,7 @@ class PaimonSpark(Spark):
         TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = _BEFORE_HINT
 
     class Parser(_HintParser):
-        pass
+        STRICT_CAST = True  # with ANSI mode, which is Spark's default since 4.0
 
 
 class Flink(Spark):
@@ -75,8 +81,17 @@ class Flink(Spark):
                 part_index=exp.Add(this=exp.paren(args[2]), expression=exp.Literal.number(1)),
             ),
             "PROCTIME": lambda _: exp.CurrentTimestamp(),
+            **{f"SHA{bits}": partial(_sha2, bits) for bits in (224, 256, 384, 512)},
             "TO_TIMESTAMP_LTZ": lambda args: exp.UnixToTime(this=args[0], scale=args[1] if len(args) > 1 else None),
         }
+
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            **_HintParser.FUNCTION_PARSERS,
+            "JSON_VALUE": lambda parser: parser._parse_json_value(json_path=False),
+        }
+
+        def _parse_table(self, *arguments: Any, **named: Any) -> Any:
+            return parse_window(self) or super()._parse_table(*arguments, **named)
 
 
 @cache

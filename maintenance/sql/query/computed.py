@@ -7,6 +7,9 @@ from maintenance.sql.flink_columns import ComputedColumn, computed_columns, plac
 from maintenance.sql.query.relations import Relation, own_alias
 from maintenance.table.table import Table
 
+RELATION = "paimon_relation"
+"""Under this key the query in the place of a table has the name of its relation, in `meta`."""
+
 
 def compute_columns(node: exp.Table, relation: Relation, source: Source) -> None:
     """Put a query in the place of a table's node, if the table has computed columns."""
@@ -30,4 +33,6 @@ def compute_columns(node: exp.Table, relation: Relation, source: Source) -> None
     old = node.args.get("alias")
     columns = old.args.get("columns") if old is not None else None
     alias = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True), columns=columns)
-    node.replace(exp.Subquery(this=ordered, alias=alias))
+    whole = exp.Subquery(this=ordered, alias=alias)
+    whole.meta[RELATION] = relation.name
+    node.replace(whole)

@@ -17,6 +17,7 @@ from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.duck_types import like_given, named_like
 from maintenance.sql.query.plain_files import plain_query
+from maintenance.sql.query.quotients import register_quotients
 from maintenance.sql.query.relations import PlannedTable, Relation
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variant_functions import register_variant_functions
@@ -98,6 +99,7 @@ def _run(
         for name, bound_rows in resolved.bound.items():
             connection.register(name, as_stored(bound_rows))
         query = _over_files(translated(resolved), plain)
+        register_quotients(_root(os.getpid()), query, os.getpid())
         if bound is not None and len(plain) == len(resolved.relations):
             return with_variants(bound.run(query))
         return with_variants(_fetched(connection, query, fields))
@@ -209,6 +211,8 @@ def _is_plain(kind: str) -> bool:
 
 def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
     """DuckDB's error at the word that it is about."""
+    if "division by zero" in str(error):
+        return SqlError("division by zero", "query", "Divide by NULLIF(x, 0), which gives NULL.")
     first = str(error).split("\n\n")[0].split("LINE ")[0].strip()
     message = first.split("Error: ", 1)[-1].splitlines()[0]
     for node in resolved.tree.find_all(exp.Column, exp.Func):

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from maintenance.errors import SqlError
+
 _INT = (
     exp.Length, exp.StrPosition, exp.ArraySize, exp.Extract, exp.Year, exp.Month, exp.Quarter, exp.Hour, exp.Minute,
     exp.Second, exp.DayOfYear, exp.DayOfMonth, exp.WeekOfYear, exp.DateDiff, exp.RowNumber, exp.Rank, exp.DenseRank,
+    exp.Levenshtein, exp.BitwiseCount,
 )  # fmt: skip
 _WEEKDAYS = ("DOW", "DAYOFWEEK")
 _NAMED: Mapping[str, Callable[..., exp.Expr]] = {
@@ -30,12 +33,30 @@ _UNITS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}
 def shape_functions(tree: exp.Expr) -> None:
     """Give the functions of a query, which DuckDB runs, the values and types that they have in Spark."""
     for node in reversed(list(tree.find_all(exp.Func, exp.Extract))):
-        # A window belongs to its function, which is named in it.
-        window = node.parent if isinstance(node.parent, exp.Window) and node.arg_key == "this" else None
-        place: exp.Expr = window or node
+        place = function_place(node)
         shaped = _shaped(node, place)
         if shaped is not None:
             place.replace(shaped)
+
+
+def function_place(node: exp.Expr) -> exp.Expr:
+    """A function with the condition and the window that belong to it."""
+    parent = node.parent
+    while isinstance(parent, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls) and node.arg_key == "this":
+        node, parent = parent, parent.parent
+    return node
+
+
+def in_place_of(node: exp.Expr, instead: exp.Expr) -> exp.Expr:
+    """Another function with the window and the condition that belong to one."""
+    place = function_place(node)
+    while node is not place:
+        around = node.parent
+        assert around is not None
+        copied = around.copy()
+        copied.set("this", instead)
+        node, instead = around, copied
+    return instead
 
 
 def _shaped(node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
@@ -49,6 +70,13 @@ def _shaped(node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
         return exp.cast(exp.paren(exp.Add(this=place.copy(), expression=exp.Literal.number(1))), "INT")
     if isinstance(node, _INT) and not (isinstance(node, exp.Extract) and node.name.upper() == "EPOCH"):
         return exp.cast(place.copy(), "INT")
+    if isinstance(node, exp.Uuid):
+        return exp.cast(place.copy(), "TEXT")
+    if isinstance(node, exp.TimestampDiff):
+        return _full_units(node)
+    if isinstance(node, exp.SHA2) and node.args.get("length") is not None and node.args["length"].name != "256":
+        bits = node.args["length"].name
+        raise SqlError(f"SHA2 with {bits} bits needs Spark", "query", "Use 256, or a session with Spark.")
     if isinstance(node, exp.Sign):
         return exp.cast(place.copy(), "DOUBLE")
     if isinstance(node, exp.AddMonths):
@@ -63,3 +91,9 @@ def _with_unit(node: exp.DateTrunc, unit: str) -> exp.Expr:
     changed = node.copy()
     changed.set("unit", exp.Literal.string(unit))
     return changed
+
+
+def _full_units(node: exp.TimestampDiff) -> exp.Expr:
+    """How many whole units lie between two times."""
+    unit = exp.Literal.string(str(node.args.get("unit") or "DAY"))
+    return exp.Anonymous(this="date_sub", expressions=[unit, node.expression.copy(), node.this.copy()])

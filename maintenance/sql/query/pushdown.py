@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.sql.query.computed import RELATION
+from maintenance.sql.query.relations import Relation
 
 
 def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
@@ -58,11 +59,15 @@ def _kept_tables(first: exp.Expr, joins: Sequence[exp.Join], relations: Mapping[
             nodes = [join.this] if side == "RIGHT" else []
         elif side != "LEFT" and (join.kind or "").upper() not in ("SEMI", "ANTI"):
             nodes.append(join.this)
-    return {
-        own_alias(node).lower(): relations[node.name]
-        for node in nodes
-        if isinstance(node, exp.Table) and node.name in relations
-    }
+    named = ((_relation_of(node), node) for node in nodes)
+    return {node.alias_or_name.lower(): relations[name] for name, node in named if name in relations}
+
+
+def _relation_of(node: exp.Expr) -> str:
+    """The name of the relation that a node reads, blank if it is none. A table with computed columns is a query."""
+    if isinstance(node, exp.Table):
+        return node.name
+    return str(node.meta.get(RELATION, "")) if isinstance(node, exp.Subquery) else ""
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:

@@ -69,6 +69,8 @@ def _tables(
     left_out: Set[int] = frozenset(),
 ) -> None:
     for node in list(tree.find_all(exp.Table)):
+        if isinstance(node.parent, exp.JoinHint):  # it names a table of the query, as that is called there
+            continue
         options = take_function(node, source)
         if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
             continue

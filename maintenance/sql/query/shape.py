@@ -5,14 +5,17 @@ from collections.abc import Mapping, Set
 from sqlglot import exp
 
 from maintenance.sql.dialects import Flink, PaimonSpark
+from maintenance.sql.query.decimal_types import Rules
 from maintenance.sql.query.decimals import cast_decimals
+from maintenance.sql.query.flink_functions import shape_flink
 from maintenance.sql.query.functions import shape_functions
+from maintenance.sql.query.integers import shape_integers
 from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.spark_functions import shape_spark
 from maintenance.sql.query.stacks import spread_stacks
 from maintenance.sql.query.variants import shape_variants
 from maintenance.types.data_type import DataType
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 
 
@@ -26,30 +29,31 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         spread_stacks(tree)
     if embedded or is_flink:
         _name_outputs(tree, is_flink=is_flink)
+    rules = Rules.of_query(tree, types, is_flink=is_flink)
     if is_flink:
         _maps(tree)
-        _divisions(tree, types)
+        shape_integers(tree, rules)
+        shape_flink(tree, types, rules, embedded=embedded)
     if is_flink and not embedded:
+        cast_decimals(tree, rules, embedded=False)
         _rows_of_spark(tree)
         _unnest_in_spark(tree, types)
     if is_flink and embedded:
         _unnest_rows(tree, types)
     if embedded:
-        _shape_for_duckdb(tree, types, kinds, is_flink=is_flink)
+        _shape_for_duckdb(tree, types, kinds, rules)
 
 
-def _shape_for_duckdb(
-    tree: exp.Expr, types: Mapping[str, DataType], kinds: Set[type[exp.Expr]], *, is_flink: bool
-) -> None:
+def _shape_for_duckdb(tree: exp.Expr, types: Mapping[str, DataType], kinds: Set[type[exp.Expr]], rules: Rules) -> None:
     """The values and types of both dialects, where DuckDB's are others. `kinds`: of the nodes of the tree."""
+    if not rules.is_flink and _has(kinds, exp.Func, exp.Div, exp.IntDiv):
+        shape_spark(tree, types, rules)
     if _has(kinds, exp.Func):
         shape_functions(tree)
     if _has(kinds, exp.ParseJSON, exp.Anonymous, exp.JSONFormat, exp.Cast):
         shape_variants(tree, types)
-    if _has(kinds, exp.Add, exp.Sub, exp.Mul, exp.Sum):
-        cast_decimals(tree, types, is_flink=is_flink)
-    if _has(kinds, exp.Avg):
-        _averages(tree, types, is_flink=is_flink)
+    if _has(kinds, *_ARITHMETIC, exp.SafeDivide, exp.Sum, exp.Avg, exp.Round, exp.Ceil, exp.Floor):
+        cast_decimals(tree, rules, embedded=True)
     _casts(tree, types)
     if _has(kinds, exp.TsOrDsAdd, exp.Add, exp.Sub):
         _dates(tree, types)
@@ -170,54 +174,23 @@ def _is_date(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
     return kind is not None and kind.root == "DATE"
 
 
-def _divisions(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
-    """A division of integers gives an integer."""
-    for division in list(tree.find_all(exp.Div)):
-        if _is_integer(division.this, types) and _is_integer(division.expression, types):
-            division.replace(exp.IntDiv(this=division.this.copy(), expression=division.expression.copy()))
-
-
-def _averages(tree: exp.Expr, types: Mapping[str, DataType], *, is_flink: bool) -> None:
-    """The average of integers is one in Flink; that of decimals is a decimal, not a double."""
-    for average in list(tree.find_all(exp.Avg)):
-        operand = average.this
-        kind = types.get(operand.name) if isinstance(operand, exp.Column) else None
-        if kind is None or isinstance(average.parent, exp.Window):
-            continue
-        if kind.root == "DECIMAL":
-            precision, scale = kind.precision or 10, kind.scale or 0
-            target = (38, max(6, scale)) if is_flink else (min(38, precision + 4), min(38, scale + 4))
-            average.replace(exp.cast(average.copy(), f"DECIMAL({target[0]}, {target[1]})"))
-        elif is_flink and kind.root in _INTEGERS:
-            average.replace(exp.cast(exp.Anonymous(this="trunc", expressions=[average.copy()]), "BIGINT"))
-
-
 def _casts(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
-    """A cast to an integer cuts off, where DuckDB rounds; seconds since 1970 are whole."""
+    """A cast to an integer cuts off, where DuckDB rounds; seconds since 1970 are whole; texts of times show no zone."""
     for cast in list(tree.find_all(exp.Cast)):
+        if cast.to.this in exp.DataType.TEXT_TYPES and _is_instant(cast.this, types):
+            cast.set("this", exp.cast(cast.this.copy(), exp.DType.TIMESTAMPNTZ))
         if cast.to.this in exp.DataType.INTEGER_TYPES and _is_fraction(cast.this, types):
             cast.set("this", exp.Anonymous(this="trunc", expressions=[cast.this.copy()]))
     for seconds in list(tree.find_all(exp.StrToUnix, exp.TimeToUnix)):
         seconds.replace(exp.cast(seconds.copy(), "BIGINT"))
 
 
-def _is_integer(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
-    """Whether an expression is surely an integer."""
+def _is_instant(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
     node = node.unnest()
-    match node:
-        case exp.Literal():
-            return not node.is_string and str(node.this).isdecimal()
-        case exp.Column():
-            kind = types.get(node.name)
-            return kind is not None and kind.root in _INTEGERS
-        case exp.Cast():
-            return node.to.this in exp.DataType.INTEGER_TYPES
-        case exp.Count():
-            return True
-        case exp.Neg() | exp.Sum() | exp.Min() | exp.Max():
-            return _is_integer(node.this, types)
-    sides = (node.this, node.expression) if isinstance(node, (*_ARITHMETIC, exp.IntDiv)) else ()
-    return bool(sides) and all(_is_integer(side, types) for side in sides)
+    if isinstance(node, exp.Cast):
+        return node.to.this in (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
+    kind = types.get(node.name) if isinstance(node, exp.Column) else None
+    return kind is not None and kind.root == "TIMESTAMP_LTZ"
 
 
 def _is_fraction(node: exp.Expr, types: Mapping[str, DataType]) -> bool:

@@ -1,0 +1,90 @@
+"""Exact quotients of decimals, which DuckDB has as doubles only: functions of ours that it calls.
+
+One function divides two decimals of known scales and gives a decimal of a known type: `paimon_quotient_2_0_14_6` takes
+two and no digits after the point, and gives a DECIMAL(14, 6). The last digit is rounded half up, away from zero, as in
+Java's `BigDecimal`.
+"""
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+
+_NAME = re.compile(r"paimon_quotient_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
+# Arrow gives a quotient four digits after the point at least: one more than the divisor has digits.
+_LEAST_DIVISOR = 3
+_MOST = 76
+_lock = threading.Lock()
+_known: dict[int, set[str]] = {}
+
+
+def quotient_function(dividend_scale: int, divisor_scale: int, precision: int, scale: int) -> str:
+    """The name of the function, which `register_quotients` gives DuckDB."""
+    return f"paimon_quotient_{dividend_scale}_{divisor_scale}_{precision}_{scale}"
+
+
+def register_quotients(connection: duckdb.DuckDBPyConnection, query: str, process: int) -> None:
+    """Give DuckDB the functions that a query calls, for all connections of a process."""
+    create: Any = connection.create_function
+    for match in _NAME.finditer(query):
+        name = match[0].lower()
+        with _lock:
+            known = _known.setdefault(process, set())
+            if name in known:
+                continue
+            of_dividend, of_divisor, precision, scale = map(int, match.groups())
+            takes = [f"DECIMAL(38, {of_dividend})", f"DECIMAL(38, {of_divisor})"]
+            function = _function(of_dividend, of_divisor, pa.decimal128(precision, scale))
+            create(name, function, takes, f"DECIMAL({precision}, {scale})", type="arrow", null_handling="special")
+            known.add(name)
+
+
+def _function(
+    of_dividend: int, of_divisor: int, target: pa.Decimal128Type
+) -> Callable[[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array], pa.Array]:
+    return lambda a, b: quotients(_unscaled(a), _unscaled(b), of_dividend - of_divisor, target)
+
+
+def _unscaled(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """The digits as whole numbers."""
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+    return column.view(pa.decimal128(38, 0))
+
+
+def quotients(dividends: pa.Array, divisors: pa.Array, shift: int, target: pa.Decimal128Type) -> pa.Array:
+    """Quotients of decimals, given as their digits.
+
+    Args: `shift`: how many more digits after the point the dividends have. Raises: DataError: a divisor is 0, or the
+        digits of two numbers are too many.
+    """
+    by_zero = pc.equal(divisors, pa.scalar(0, divisors.type))
+    if pc.any(pc.and_(by_zero, pc.is_valid(dividends))).as_py():
+        raise DataError("division by zero", "query", "Divide by NULLIF(x, 0), which gives NULL.")
+    divisors = pc.if_else(by_zero, pa.scalar(None, divisors.type), divisors)
+    width = max(_LEAST_DIVISOR, _digits(divisors))
+    # Arrow cuts the quotient off behind `digits` digits. One beyond the last decides how that is rounded.
+    digits = max(target.scale + 1 - shift, width + 1)
+    raised, grown = digits - width - 1, _digits(dividends)
+    if grown + digits > _MOST:
+        raise DataError("a quotient of decimals has too many digits", "query", "Cast what it is made of to DOUBLE.")
+    whole = pc.cast(dividends, pa.decimal256(_MOST, raised)).view(pa.decimal256(_MOST, 0))
+    exact = pc.divide(_of_width(whole, max(1, grown + raised)), _of_width(divisors, width))
+    shown = exact.view(pa.decimal256(_MOST, digits + shift))
+    return pc.cast(pc.round(shown, target.scale, "half_towards_infinity"), target)
+
+
+def _of_width(numbers: pa.Array, digits: int) -> pa.Array:
+    return pc.cast(numbers, pa.decimal256(digits, 0))
+
+
+def _digits(numbers: pa.Array) -> int:
+    """How many digits the longest of the numbers has."""
+    bounds = pc.min_max(numbers)
+    return max((len(str(abs(int(b.as_py())))) for b in bounds.values() if b.is_valid), default=1)

@@ -1,0 +1,116 @@
+"""Flink's windowing table functions TUMBLE, HOP and CUMULATE as plain SQL over the rows that there are.
+
+Each gives the columns of its table, and `window_start`, `window_end` and `window_time`, one millisecond before the end.
+A row is in one window of TUMBLE, and in several of the others. Source: Flink's `WindowTableFunction`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+WINDOW_START = "paimon_window_start"
+"""The function of a time, the distance of windows and their offset, both in microseconds."""
+# What each takes behind the table and the column, by name and in order; the offset may be left out.
+_SIZES: Mapping[str, tuple[str, ...]] = {
+    "TUMBLE": ("SIZE", "OFFSET"),
+    "HOP": ("SLIDE", "SIZE", "OFFSET"),
+    "CUMULATE": ("STEP", "SIZE", "OFFSET"),
+}
+_MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": 86_400_000_000}
+_MOST_WINDOWS = 10_000
+
+
+def parse_window(parser: Any) -> exp.Expr | None:
+    """The query that a windowing function stands for; None = there is none at this place. `parser`: of sqlglot."""
+    start = parser._index
+    is_wrapped = parser._match_text_seq("TABLE", "(")
+    name = next((name for name in _SIZES if parser._match_text_seq(name, "(")), None)
+    if name is None:
+        parser._retreat(start)
+        return None
+    arguments = _arguments(parser, ("DATA", "TIMECOL", *_SIZES[name]))
+    if is_wrapped:
+        parser._match_r_paren()
+    missing = [each for each in ("DATA", "TIMECOL", *_SIZES[name][:-1]) if each not in arguments]
+    if missing:
+        parser.raise_error(f"the function {name} lacks {missing[0]}")
+    sizes = {each: _micros(parser, arguments[each]) for each in _SIZES[name] if each in arguments}
+    query = _query(parser, arguments["DATA"], arguments["TIMECOL"], sizes, is_cumulating=name == "CUMULATE")
+    alias = parser._parse_table_alias() or exp.TableAlias(this=exp.to_identifier("windows"))
+    return exp.Subquery(this=query, alias=alias)
+
+
+def _arguments(parser: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The arguments by name, as given by name or in order."""
+    found: dict[str, Any] = {}
+    for number in range(len(names)):
+        given = next((name for name in names if parser._match_text_seq(name, "=>")), names[number])
+        if given == "DATA":
+            parser._match_text_seq("TABLE")
+            found[given] = parser._parse_table()
+        elif given == "TIMECOL":
+            if not parser._match_text_seq("DESCRIPTOR", "("):
+                parser.raise_error("DESCRIPTOR(column) is expected")
+            found[given] = parser._parse_column()
+            parser._match_r_paren()
+        else:
+            found[given] = parser._parse_interval()
+        if not parser._match_text_seq(","):
+            break
+    parser._match_r_paren()
+    return found
+
+
+def _micros(parser: Any, interval: exp.Expr | None) -> int:
+    """The length of an interval in microseconds."""
+    unit = str(interval.args.get("unit") or "").upper().rstrip("S") if interval is not None else ""
+    text = interval.this.name if interval is not None and interval.this is not None else ""
+    if unit not in _MICROS or not text.lstrip("-").isdecimal():
+        parser.raise_error("an interval such as INTERVAL '10' MINUTES is expected")
+        return 0
+    return int(text) * _MICROS[unit]
+
+
+def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int], *, is_cumulating: bool) -> exp.Expr:
+    size = sizes["SIZE"]
+    step = sizes.get("SLIDE", sizes.get("STEP", size))
+    if step <= 0 or size <= 0 or size % step or size // step > _MOST_WINDOWS:
+        parser.raise_error("the size of windows is a multiple of the step between them")
+    offset = exp.Literal.number(sizes.get("OFFSET", 0))
+    distance = exp.Literal.number(size if is_cumulating else step)
+    newest = exp.Anonymous(this=WINDOW_START, expressions=[time.copy(), distance, offset])
+    first = exp.select(exp.Star(), exp.alias_(newest, "window_newest", quoted=True)).from_(data)
+    numbers = [exp.Tuple(expressions=[exp.Literal.number(number)]) for number in range(size // step)]
+    columns = exp.TableAlias(this=exp.to_identifier("paimon_steps"), columns=[exp.to_identifier("paimon_step")])
+    steps = exp.Values(expressions=numbers, alias=columns)
+    started: exp.Expr = exp.column("window_newest", quoted=True)
+    if is_cumulating:
+        end = _later(started, step, 1)
+    else:
+        started = _later(started, -step, 0)
+        end = _later(started, size)
+    windows = exp.select(
+        exp.Column(this=exp.Star(), table=exp.to_identifier("paimon_rows")),
+        exp.alias_(started.copy(), "window_start"),
+        exp.alias_(end, "window_end"),
+        exp.alias_(_later(end, -1000), "window_time"),
+    )
+    windows = windows.from_(exp.Subquery(this=first, alias=exp.TableAlias(this=exp.to_identifier("paimon_rows"))))
+    windows = windows.join(steps, join_type="CROSS")
+    if is_cumulating:
+        windows = windows.where(exp.GT(this=end.copy(), expression=time.copy()))
+    all_but = exp.Star(except_=[exp.to_identifier("window_newest")])
+    inner = exp.Subquery(this=windows, alias=exp.TableAlias(this=exp.to_identifier("paimon_windows")))
+    return exp.select(all_but).from_(inner)
+
+
+def _later(time: exp.Expr, micros: int, first: int | None = None) -> exp.Expr:
+    """A time some microseconds later. `first`: as many times as the step counts, which begins there."""
+    length = exp.Interval(this=exp.Literal.string(str(abs(micros))), unit=exp.var("MICROSECOND"))
+    times: exp.Expr = length
+    if first is not None:
+        count = exp.Add(this=exp.column("paimon_step"), expression=exp.Literal.number(first))
+        times = exp.Mul(this=length, expression=exp.paren(count))
+    kind = exp.Add if micros >= 0 else exp.Sub
+    return exp.paren(kind(this=time.copy(), expression=times))
