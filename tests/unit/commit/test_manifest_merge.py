@@ -191,8 +191,9 @@ def _meta(size: int, deleted: int = 0) -> ManifestFileMeta:
 
 
 def test_when_a_full_merge_would_change_nothing() -> None:
-    assert is_merged([], 100)
-    assert is_merged([_meta(100), _meta(99), _meta(200)], 100)
-    assert not is_merged([_meta(99), _meta(99)], 100)
-    assert not is_merged([_meta(100, 1)], 100)
-    assert not is_merged([_meta(99, 1)], 100)
+    options = ManifestMergeOptions(target_size=100)
+    assert is_merged([], options, ())
+    assert is_merged([_meta(100), _meta(99), _meta(200)], options, ())
+    assert not is_merged([_meta(99), _meta(99)], options, ())
+    assert not is_merged([_meta(100, 1)], options, ())
+    assert not is_merged([_meta(99, 1)], options, ())

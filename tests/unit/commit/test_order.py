@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maintenance.commit.newest import Newest
 from maintenance.commit.order import OrderedFiles
-from maintenance.commit.publish import CommitTarget
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import CommitError, StorageError, WriteError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
@@ -126,7 +127,11 @@ def test_files_that_cannot_be_written_again(tmp_path: Path, error: Exception, ki
     (entry,) = live(table)
     target = table.commit_target()
     files = holding(target, [message(entry.file), message(new_file("b"))], {(EMPTY_ROW, 0): 7})
-    files.run = lambda _work, tasks: [error, KeyError("later")][: len(tasks)]
+
+    def failing(_work: Any, tasks: Sequence[Any]) -> list[Any]:
+        return [error, KeyError("later")][: len(tasks)]
+
+    files.run = failing
     with pytest.raises(CommitError, match="could not be written again with higher sequence numbers") as caught:
         files.upon(None)
     assert type(caught.value) is kind

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from maintenance.commit import publish as module
-from maintenance.commit.publish import Changes, CommitTarget
+from maintenance.commit.changes import Changes
+from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind

@@ -89,7 +89,7 @@ def test_a_batch_waits_for_global_indexes(tmp_path: Path) -> None:
     assert len([entry for entry in _indexed(table) if entry.global_index.row_range_end == 3]) == 2  # type: ignore[union-attr]
 
 
-def _indexed(table: Table) -> list[IndexManifestEntry]:
+def _indexed(table: CatalogTable) -> list[IndexManifestEntry]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return [entry for entry in table.manifests.read_index(snapshot) if entry.global_index is not None]
