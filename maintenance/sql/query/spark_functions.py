@@ -79,6 +79,8 @@ def _special(node: exp.Expr) -> exp.Expr | None:
             return exp.cast(node.copy(), exp.DType.TIMESTAMPLTZ)
         case exp.JSONExtractScalar() | exp.JSONExtract() if not isinstance(node.this, exp.Case):
             return type(node)(**{**node.copy().args, "this": guarded(node.this)})
+        case exp.SubstringIndex():
+            return _substring_index(node)
         case exp.Median():
             return exp.cast(exp.Median(this=exp.cast(node.this.copy(), "DOUBLE")), "DOUBLE")
         case exp.Explode() if isinstance(node.parent, exp.Lateral) and node.parent.args.get("outer"):
