@@ -16,6 +16,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,10 @@ def build_java(rows: int) -> dict[str, tuple[float, int]]:
         for kind, options in KINDS.items():
             settings = paimon.options.Options(jpype.java.util.HashMap(dict(options)))
 
-            def build(kind: str = kind, settings: object = settings, boxed: object = boxed) -> Any:
+            def build(kind: str = kind, settings: Any = settings, boxed: Any = boxed) -> Any:
                 indexer = paimon.fileindex.FileIndexer.create(kind, paimon.types.BigIntType(), settings)
                 writer = indexer.createWriter()
-                boxed.forEach(consumer_of(writer))  # type: ignore[attr-defined]
+                boxed.forEach(consumer_of(writer))
                 return writer.serializedBytes()
 
             found[f"{kind}, {distinct} values"] = (rows / best(build), zlib.crc32(bytes(build())))
@@ -147,7 +148,7 @@ def reading(files: int, rows_per_file: int) -> dict[str, dict[str, float]]:
         report = rewrite_file_index(None, table)
         numbers = {"rewrite seconds": report.seconds, "index bytes": float(table_shape(table).index_bytes)}
         for name, where in queries.items():
-            numbers[f"{name} seconds"] = best(lambda table=table, where=where: table.to_arrow(where=where))  # type: ignore[misc]
+            numbers[f"{name} seconds"] = best(partial(table.to_arrow, where=where))
             numbers[f"{name} files"] = explain_scan(table, where).kept
             answer = table.to_arrow(where=where).sort_by("id")
             if not answers.setdefault(name, answer).equals(answer):

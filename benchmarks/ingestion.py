@@ -84,7 +84,7 @@ def ours(source: str, buckets: str, rounds: str, settings: Mapping[str, str] = M
     for _ in range(int(rounds) + 1):
         warehouse = _empty("ingested-by-us", int(buckets))
         table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
-        timed.time(lambda table=table: ingest(spark, table, frame, commit_user="bench"))  # type: ignore[misc]
+        timed.time(partial(ingest, spark, table, frame, commit_user="bench"))
     return timed.found(digest=_digest(warehouse))
 
 
@@ -96,7 +96,7 @@ def java(source: str, buckets: str, rounds: str) -> contest.Found:
     for _ in range(int(rounds) + 1):
         warehouse = _empty("ingested-by-java", int(buckets))
         table = java_core.get_table(paimon, warehouse, tables.NAME)
-        timed.time(lambda table=table: java_core.write_rows(paimon, table, halves))  # type: ignore[misc]
+        timed.time(partial(java_core.write_rows, paimon, table, halves))
     return timed.found(digest=_digest(warehouse))
 
 

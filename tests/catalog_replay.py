@@ -213,10 +213,11 @@ class Replay:
                 return sorted(found, key=str), sorted(wanted, key=str)
             case "read":
                 new = [i for i, name in enumerate(wanted["columns"]) if name == "mtime"]
-                return tuple(  # type: ignore[return-value]
+                ours, theirs = (
                     (part["columns"], sorted([0 if i in new else v for i, v in enumerate(row)] for row in part["rows"]))
                     for part in (got, wanted)
                 )
+                return ours, theirs
         return got, wanted
 
     def replay(self, steps: Iterable[Json], after: Callable[[int, Json], None] = lambda _number, _step: None) -> None:

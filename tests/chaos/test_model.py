@@ -1,15 +1,17 @@
 """The model: what commits leave, in which order, and what of them nobody sees yet."""
 
+from typing import Any
+
 from tests.chaos.model import Applied, Model, Skipped, State, apply
 from tests.chaos.workload import DELETE, OVERWRITE, UPDATE, Commit, Row, Workload
 
 ONE, TWO = ("a", 1), ("a", 2)
 
 
-def commit(*rows: Row, kinds: str = "+", **facts: object) -> Commit:
+def commit(*rows: Row, kinds: str = "+", **facts: Any) -> Commit:
     """A commit of w1. `kinds`: ``+`` or ``-`` of each row, the last one for all that follow."""
     signs = kinds.ljust(len(rows), kinds[-1])
-    return Commit("w1", 1, rows=rows, kinds=tuple("+I" if sign == "+" else "-D" for sign in signs), **facts)  # type: ignore[arg-type]
+    return Commit("w1", 1, rows=rows, kinds=tuple("+I" if sign == "+" else "-D" for sign in signs), **facts)
 
 
 def folded(*commits: Commit, partial: bool = False) -> State:

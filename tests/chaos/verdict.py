@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from maintenance.catalog import CatalogTable
@@ -91,7 +92,7 @@ class Verdict:
         for what, (options, number) in states.items():
             expected = self.model_rows(number)
             for reader, read in self._readers(java):
-                self._compare(f"{what} by {reader}", lambda read=read, options=options: read(options), expected)  # type: ignore[misc]
+                self._compare(f"{what} by {reader}", partial(read, options), expected)
             self.judge.counts["states at the end"] += 1
 
     def model_rows(self, number: int) -> list[Row]:
@@ -138,7 +139,7 @@ class Verdict:
         self.table = open_table(self.folder / "warehouse")
         expected = self.judge.model.rows(len(self.judge.seen), complete=True)
         for reader, read in self._readers(java):
-            self._compare(f"all commits by {reader}", lambda read=read: read({}), expected)  # type: ignore[misc]
+            self._compare(f"all commits by {reader}", partial(read, {}), expected)
 
     def _check_followed(self, look: Callable[[], None]) -> None:
         """The subscriber reads to the end and has every row then."""

@@ -234,7 +234,7 @@ def test_the_projects_trigger_is_what_the_compaction_goes_by(
         config = {"ops": {"compact": {"config": {"dry_run": True}}}}
         result = job.execute_in_process(instance=instance, run_config=config, op_selection=["compact"])
         (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
-        assert event.event_specific_data.metadata["planned files"].value == planned  # type: ignore[union-attr]
+        assert event.step_output_data.metadata["planned files"].value == planned
 
 
 def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(

@@ -115,8 +115,10 @@ def test_the_expiry_makes_sure_of_the_last_periods_tag_first(
     dry = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"dry_run": True}}}}}}
     result = job.execute_in_process(instance=instance, op_selection=["expire_shop_orders.tag"], run_config=dry)
     (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
-    (planned,) = event.event_specific_data.metadata["plan"].records  # type: ignore[union-attr]
-    assert (planned.data["group"][:8], planned.data["reason"]) == ("tag day-", "keeps snapshot 3")
+    plan = event.step_output_data.metadata["plan"]
+    assert isinstance(plan, dg.TableMetadataValue)
+    (planned,) = plan.records
+    assert (str(planned.data["group"])[:8], planned.data["reason"]) == ("tag day-", "keeps snapshot 3")
     assert not table.tags.names()
     selection = ["expire_shop_orders.tag", "expire_shop_orders.expire_snapshots"]
     assert job.execute_in_process(instance=instance, op_selection=selection).success

@@ -119,7 +119,7 @@ def pairs(root: Path, *, of_a_kind: int) -> Iterator[tuple[str, str]]:
             kinds.setdefault(kind_of(path), []).append(path)
         some = {kind: list(dict.fromkeys([*found[: of_a_kind - 1], found[-1]])) for kind, found in kinds.items()}
         for one, other in combinations_with_replacement(some, 2):
-            yield from {tuple(sorted((a, b))) for a in some[one] for b in some[other] if a != b}  # type: ignore[misc]
+            yield from {(min(a, b), max(a, b)) for a in some[one] for b in some[other] if a != b}
 
 
 def one_of_each_two_kinds(root: Path, dice: random.Random) -> list[tuple[str, str]]:

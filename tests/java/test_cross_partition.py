@@ -17,7 +17,9 @@ OPTIONS = {"bucket": "-1", "dynamic-bucket.target-row-num": "3", "write-only": "
 
 def inserts(ids: range, version: int) -> Batch:
     """Rows of three partitions; another version puts a key into another one."""
-    rows: list[Row] = [(f"part {(row[1] + version) % 3}", *row[1:]) for row in rows_of(ids, version)]  # type: ignore[operator]
+    rows: list[Row] = [
+        (f"part {(key + version) % 3}", *row[1:]) for key, row in zip(ids, rows_of(ids, version), strict=True)
+    ]
     return rows, ["+I"] * len(rows)
 
 

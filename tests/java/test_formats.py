@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
@@ -242,7 +243,7 @@ def test_orc_timestamps_of_a_writer_in_another_time_zone(
     java_in_shanghai.create_table(warehouse, "db.t", columns, ((), ()), options)
     rows = rows_of(range(12), 0, values)
     java_in_shanghai.write(warehouse, "db.t", rows)
-    assert sorted(rows_in(table_of(warehouse).to_arrow()), key=lambda row: row[1]) == rows  # type: ignore[arg-type,return-value]
+    assert sorted(rows_in(table_of(warehouse).to_arrow()), key=itemgetter(1)) == rows
 
 
 @pytest.mark.parametrize("name", ["v1_pk", "v1_app", "v1_explicit", "none_pk", "v2_pk"])

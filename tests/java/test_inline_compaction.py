@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import StructType
 
 from maintenance.catalog import CatalogTable
 from maintenance.connector.data_source import PaimonDataSource
@@ -74,7 +75,7 @@ def test_tasks_of_spark_that_wrote_the_same_keys(java: JavaProcess, tmp_path: Pa
     """Writers side by side number their rows in lanes: every reader takes the same row of those of one key."""
     table = create_table(tmp_path, options={"bucket": "2"})
     java.write(str(tmp_path), "db.t", batch(0))
-    writer = PaimonDataSource({"path": table.location}).writer(None, False)  # type: ignore[arg-type]
+    writer = PaimonDataSource({"path": table.location}).writer(StructType(), False)
     tasks = [keyed([(key, f"task {task}") for key in range(task, 4 + task)]) for task in range(3)]
     messages: list[Any] = [writer.written(iter(rows.to_batches()), task) for task, rows in enumerate(tasks)]
     writer.commit(messages)

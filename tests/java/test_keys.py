@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.operations.compaction.compact import compact
+from maintenance.types.values import Value
 from tests.java.process import JavaProcess
 from tests.java.samples import VALUES, Row, Sample, arrow_of, comparable, rows_in, table_of
 
@@ -17,8 +18,8 @@ def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, text
     keys = tuple(value for value in VALUES[text] if repr(value) not in ("nan", "-0.0"))
     wanted: dict[str, Row] = {}
 
-    def batch(chosen: tuple[object, ...], version: int) -> list[Row]:
-        rows: list[Row] = [(key, version) for key in chosen]  # type: ignore[misc]
+    def batch(chosen: tuple[Value, ...], version: int) -> list[Row]:
+        rows: list[Row] = [(key, version) for key in chosen]
         wanted.update({repr(row[0]): row for row in rows})
         return rows
 

@@ -3,6 +3,7 @@
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,9 +46,9 @@ def plant(table: CatalogTable) -> set[str]:
     return {str(root / place) for place in places}
 
 
-def found_here(table: CatalogTable, **arguments: object) -> set[str]:
+def found_here(table: CatalogTable, **arguments: Any) -> set[str]:
     moment = datetime.now(UTC) + TOMORROW + timedelta(hours=1)
-    report = remove_orphan_files(None, table, now=moment, **arguments)  # type: ignore[arg-type]
+    report = remove_orphan_files(None, table, now=moment, **arguments)
     return {orphan.path for orphan in report.orphans}
 
 

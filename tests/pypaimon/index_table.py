@@ -11,8 +11,8 @@ import json
 import sys
 from typing import Any
 
-from pypaimon import CatalogFactory  # type: ignore[import-not-found]
-from pypaimon.globalindex.indexed_split import IndexedSplit  # type: ignore[import-not-found]
+from pypaimon import CatalogFactory
+from pypaimon.globalindex.indexed_split import IndexedSplit
 
 
 def found(table: Any, column: str, method: str, *values: Any) -> list[Any]:

@@ -8,7 +8,7 @@ Runs in an environment of its own, `.venv-pypaimon`, so it knows nothing of the 
 import sys
 
 import pyarrow as pa
-from pypaimon import CatalogFactory  # type: ignore[import-not-found]
+from pypaimon import CatalogFactory
 
 
 def main(warehouses: list[str]) -> None:

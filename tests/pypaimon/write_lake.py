@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import pyarrow as pa
-from pypaimon import CatalogFactory, Schema  # type: ignore[import-not-found]
+from pypaimon import CatalogFactory, Schema
 
 ROWS = pa.schema(
     [

@@ -7,9 +7,10 @@ Runs in an environment of its own, `.venv-pypaimon`, so it knows nothing of the 
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-from pypaimon import CatalogFactory  # type: ignore[import-not-found]
+from pypaimon import CatalogFactory
 
 
 def main(warehouses: list[str]) -> None:
@@ -27,8 +28,8 @@ def rows_of(path: Path) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-def append(table: object, rows: pa.Table) -> None:
-    builder = table.new_batch_write_builder()  # type: ignore[attr-defined]
+def append(table: Any, rows: pa.Table) -> None:
+    builder = table.new_batch_write_builder()
     writer, commit = builder.new_write(), builder.new_commit()
     writer.write_arrow(rows)
     commit.commit(writer.prepare_commit())
@@ -36,8 +37,8 @@ def append(table: object, rows: pa.Table) -> None:
     commit.close()
 
 
-def change(table: object, rows: pa.Table) -> None:
-    builder = table.new_batch_write_builder()  # type: ignore[attr-defined]
+def change(table: Any, rows: pa.Table) -> None:
+    builder = table.new_batch_write_builder()
     update = builder.new_update().with_update_type([name for name in rows.column_names if name != "_ROW_ID"])
     commit = builder.new_commit()
     commit.commit(update.update_by_arrow_with_row_id(rows))

@@ -10,7 +10,7 @@ import json
 import sys
 
 import pyarrow as pa
-from pypaimon import CatalogFactory  # type: ignore[import-not-found]
+from pypaimon import CatalogFactory
 
 ROWS = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("v", pa.string())])
 

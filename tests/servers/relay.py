@@ -222,12 +222,12 @@ for _method in ("GET", "PUT", "POST", "DELETE", "HEAD"):
 def relaying(server: str) -> Iterator[Relay]:
     """A relay in front of a server of this machine. `server`: its URL."""
     host, _, port = server.partition("://")[2].partition(":")
-    handler = type("Handler", (_Handler,), {"server_of": (host, int(port))})
+    handler: type[_Handler] = type("Handler", (_Handler,), {"server_of": (host, int(port))})
     listener = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     listener.daemon_threads = True
     listener.request_queue_size = 64
     relay = Relay(f"http://127.0.0.1:{listener.server_port}")
-    handler.relay = relay  # type: ignore[attr-defined]
+    handler.relay = relay
     thread = threading.Thread(target=listener.serve_forever, daemon=True)
     thread.start()
     try:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import APPLICATION_PROPERTY
@@ -29,7 +30,7 @@ def writer_of(
     table: CatalogTable, options: Mapping[str, str] | None = None, *, overwrite: bool = False
 ) -> PaimonWriter:
     source = PaimonDataSource({"path": table.location, **(options or {})})
-    return source.writer(None, overwrite)  # type: ignore[arg-type]
+    return source.writer(StructType(), overwrite)
 
 
 def save(table: CatalogTable, tasks: Sequence[pa.Table], options: Mapping[str, str] | None = None, **how: Any) -> None:
@@ -246,7 +247,7 @@ def test_the_snapshot_names_the_spark_application(spark: SparkSession, tmp_path:
 def test_system_tables_are_not_written(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     with pytest.raises(UnsupportedError, match="writing to"):
-        PaimonDataSource({"warehouse": str(tmp_path), "table": "db.t$files"}).writer(None, False)  # type: ignore[arg-type]
+        PaimonDataSource({"warehouse": str(tmp_path), "table": "db.t$files"}).writer(StructType(), False)
     assert table.latest_snapshot() is None
 
 

@@ -1,5 +1,7 @@
 """Manifest entries of files that do not exist."""
 
+from typing import Any
+
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
@@ -30,9 +32,9 @@ def entry(
     return ManifestEntry(kind, partition, bucket, total_buckets, file)
 
 
-def add(name: str, **more: object) -> ManifestEntry:
-    return entry(FileKind.ADD, name, **more)  # type: ignore[arg-type]
+def add(name: str, **more: Any) -> ManifestEntry:
+    return entry(FileKind.ADD, name, **more)
 
 
-def delete(name: str, **more: object) -> ManifestEntry:
-    return entry(FileKind.DELETE, name, **more)  # type: ignore[arg-type]
+def delete(name: str, **more: Any) -> ManifestEntry:
+    return entry(FileKind.DELETE, name, **more)

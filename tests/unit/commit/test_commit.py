@@ -10,6 +10,7 @@ from maintenance.catalog import CatalogTable, RemoveOption, SetOption
 from maintenance.commit.commit import abort, append_or_abort, commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed
+from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
@@ -47,7 +48,9 @@ def compacted(table: CatalogTable) -> list[CompactionResult]:
     plan = plan_compaction(table, CompactionScope(full=True), now_millis=0)
     write = table.write_context()
     read = ReadContext(table.file_io, {table.schema.id: table.schema}, write.row_fields)
-    return [rewrite_bucket(CompactionTask(write, read, unit)) for unit in plan.units]  # type: ignore[arg-type]
+    units = [unit for unit in plan.units if isinstance(unit, BucketCompaction)]
+    assert len(units) == len(plan.units)
+    return [rewrite_bucket(CompactionTask(write, read, unit)) for unit in units]
 
 
 def test_what_a_snapshot_says(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,14 +18,14 @@ LARGEST = 2**63 - 1
 
 
 @pytest.mark.parametrize("identifier", [2**63, -(2**63) - 1, 1.5, True, "7", BATCH_IDENTIFIER])
-def test_numbers_that_no_commit_can_have(tmp_path: Path, identifier: object) -> None:
+def test_numbers_that_no_commit_can_have(tmp_path: Path, identifier: Any) -> None:
     table = create_table(tmp_path)
     with pytest.raises(OptionError, match="commit identifier"):
-        table.write_arrow(keyed({1: "a"}), commit_user="me", commit_identifier=identifier)  # type: ignore[arg-type]
+        table.write_arrow(keyed({1: "a"}), commit_user="me", commit_identifier=identifier)
     with pytest.raises(OptionError, match="commit identifier"):
-        table.overwrite_arrow(keyed({1: "a"}), commit_user="me", commit_identifier=identifier)  # type: ignore[arg-type]
+        table.overwrite_arrow(keyed({1: "a"}), commit_user="me", commit_identifier=identifier)
     with pytest.raises(OptionError, match="commit identifier"):
-        ingest(None, table, keyed({1: "a"}), commit_user="me", commit_identifier=identifier)  # type: ignore[arg-type]
+        ingest(None, table, keyed({1: "a"}), commit_user="me", commit_identifier=identifier)
     assert files_on_disk(table) == set()
     assert table.snapshots.list_ids() == []
 
@@ -39,14 +40,14 @@ def test_numbers_that_commits_can_have(tmp_path: Path, identifier: int) -> None:
 
 
 @pytest.mark.parametrize("user", ["", "  ", "\ud800", 7])
-def test_users_that_nobody_can_be(tmp_path: Path, user: object) -> None:
+def test_users_that_nobody_can_be(tmp_path: Path, user: Any) -> None:
     table = create_table(tmp_path)
     with pytest.raises(OptionError, match="commit user"):
-        table.write_arrow(keyed({1: "a"}), commit_user=user, commit_identifier=1)  # type: ignore[arg-type]
+        table.write_arrow(keyed({1: "a"}), commit_user=user, commit_identifier=1)
     with pytest.raises(OptionError, match="commit user"):
-        ingest(None, table, keyed({1: "a"}), commit_user=user)  # type: ignore[arg-type]
+        ingest(None, table, keyed({1: "a"}), commit_user=user)
     with pytest.raises(OptionError, match="commit user"):
-        table.truncate(commit_user=user)  # type: ignore[arg-type]
+        table.truncate(commit_user=user)
     assert files_on_disk(table) == set()
 
 
@@ -59,10 +60,10 @@ def test_users_are_read_back_as_they_are(tmp_path: Path, user: str) -> None:
 
 
 @pytest.mark.parametrize("watermark", [2**63, -(2**63) - 1, 1.5, "1"])
-def test_watermarks_that_no_snapshot_can_hold(tmp_path: Path, watermark: object) -> None:
+def test_watermarks_that_no_snapshot_can_hold(tmp_path: Path, watermark: Any) -> None:
     table = create_table(tmp_path)
     with pytest.raises(OptionError, match="watermark"):
-        ingest(None, table, keyed({1: "a"}), commit_user="me", watermark=watermark)  # type: ignore[arg-type]
+        ingest(None, table, keyed({1: "a"}), commit_user="me", watermark=watermark)
     assert files_on_disk(table) == set()
     ingest(None, table, keyed({1: "a"}), commit_user="me", watermark=LARGEST)
     assert table.snapshots.get(1).watermark == LARGEST

@@ -1,6 +1,7 @@
 """Which row ids and sequence numbers a commit gives to its files."""
 
 from dataclasses import replace
+from typing import Any
 
 from maintenance.commit.row_ids import with_row_ids
 from maintenance.format.metadata.data_file import FileSource
@@ -8,11 +9,11 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from tests.unit.commit.entries import add, delete
 
 
-def file(name: str, rows: int, **more: object) -> ManifestEntry:
+def file(name: str, rows: int, **more: Any) -> ManifestEntry:
     """A new file that has neither numbers nor row ids, except those given."""
-    made = {"row_count": rows, "min_sequence_number": 0, "max_sequence_number": 0, **more}
+    made: dict[str, Any] = {"row_count": rows, "min_sequence_number": 0, "max_sequence_number": 0, **more}
     entry = add(name)
-    return replace(entry, file=replace(entry.file, **made))  # type: ignore[arg-type]
+    return replace(entry, file=replace(entry.file, **made))
 
 
 def ids(entries: list[ManifestEntry]) -> list[int | None]:

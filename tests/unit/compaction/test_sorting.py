@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -148,7 +149,7 @@ def rows(start: int, count: int) -> pa.Table:
     return pa.table({"a": numbers, "b": random.normal(size=count), "c": texts})
 
 
-def all_rows(table: CatalogTable) -> list[tuple[object, ...]]:
+def all_rows(table: CatalogTable) -> list[tuple[Any, ...]]:
     return sorted((tuple(row.values()) for row in table.to_arrow().to_pylist()), key=repr)
 
 
@@ -228,7 +229,7 @@ def test_rows_that_come_meanwhile_stay(tmp_path: Path) -> None:
             get_table(tmp_path).write_arrow(rows(100, 10))
 
     assert compact(None, table, order_strategy="order", order_by=["a"], progress=another).snapshot_ids == (4,)
-    assert sorted(row[0] for row in all_rows(table)) == list(range(110))  # type: ignore[type-var]
+    assert sorted(row[0] for row in all_rows(table)) == list(range(110))
 
 
 def test_files_that_another_compaction_took_are_planned_anew(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import numpy as np
@@ -102,27 +103,27 @@ def test_avro_is_what_fastavro_makes_of_the_rows(file: tuple[list[DataField], pa
     assert ours == theirs
 
 
-def _avro_value(value: object, data_type: DataType) -> object:
+def _avro_value(value: Any, data_type: DataType) -> Any:
     if value is None:
         return None
     if data_type.root == "DECIMAL":
-        sign, digits, _ = value.as_tuple()  # type: ignore[attr-defined]
+        sign, digits, _ = value.as_tuple()
         number = int("".join(map(str, digits))) * (-1 if sign else 1)
         return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
     if data_type.element is not None and data_type.root == "ARRAY":
-        return [_avro_value(part, data_type.element) for part in value]  # type: ignore[attr-defined]
+        return [_avro_value(part, data_type.element) for part in value]
     if data_type.root == "ROW":
-        return {f.name: _avro_value(value[f.name], f.type) for f in data_type.fields}  # type: ignore[index]
+        return {f.name: _avro_value(value[f.name], f.type) for f in data_type.fields}
     if data_type.root in ("MAP", "MULTISET"):
         key_type = data_type.key or data_type.element
         assert key_type is not None
         value_type = data_type.value or DataType("INT")
-        pairs = [(_avro_value(k, key_type), _avro_value(v, value_type)) for k, v in value]  # type: ignore[attr-defined]
+        pairs = [(_avro_value(k, key_type), _avro_value(v, value_type)) for k, v in value]
         return _Pairs(pairs) if key_type.is_string else [{"key": k, "value": v} for k, v in pairs]
     return value
 
 
-class _Pairs(dict):  # type: ignore[type-arg]
+class _Pairs(dict[object, object]):
     """A map as fastavro writes one, in which a key may stand twice."""
 
     def __init__(self, pairs: list[tuple[object, object]]) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,10 +38,10 @@ SCHEMA = TableSchema(0, (DataField(0, "k", parse_type("INT")),), 0)
         {"commit_identifier": 1.5},
     ],
 )
-def test_snapshots(part: dict[str, object]) -> None:
+def test_snapshots(part: dict[str, Any]) -> None:
     serialize_snapshot(SNAPSHOT)
     with pytest.raises(DataError, match="could not be read back"):
-        serialize_snapshot(replace(SNAPSHOT, **part))  # type: ignore[arg-type]
+        serialize_snapshot(replace(SNAPSHOT, **part))
 
 
 @pytest.mark.parametrize(
@@ -55,10 +56,10 @@ def test_snapshots(part: dict[str, object]) -> None:
         {"version": 4},
     ],
 )
-def test_schemas(part: dict[str, object]) -> None:
+def test_schemas(part: dict[str, Any]) -> None:
     serialize_schema(SCHEMA)
     with pytest.raises(DataError, match="could not be read back"):
-        serialize_schema(replace(SCHEMA, **part))  # type: ignore[arg-type]
+        serialize_schema(replace(SCHEMA, **part))
 
 
 def test_tags() -> None:

@@ -68,7 +68,7 @@ def few(text: str, *, small: bool = False) -> st.SearchStrategy[Value]:
     """`small`: nothing that an integer type may be too narrow for."""
     values = FEW[text]
     if small and text.split("(", maxsplit=1)[0] in ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL"):
-        values = [value for value in values if -10 < value < 10]  # type: ignore[operator]
+        values = [value for value in values if isinstance(value, int | Decimal) and -10 < value < 10]
     return st.sampled_from([None, *values])
 
 

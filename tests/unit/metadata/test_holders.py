@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,8 +60,8 @@ def test_who_holds(table: HandMade) -> None:
     table.branches.tags("x").publish("a", Tag(snapshot_of(1)))
     table.branches.changelogs("x").keep(snapshot_of(7))
 
-    def names(branch: str = "main", **less: object) -> list[str]:
-        found = holders_of(table.branches, table.manifests, branch, **less)  # type: ignore[arg-type]
+    def names(branch: str = "main", **less: Any) -> list[str]:
+        found = holders_of(table.branches, table.manifests, branch, **less)
         return [holder.name for holder in found]
 
     of_branch = ["snapshot 1 of branch x", "tag 'a' of branch x", "changelog 7 of branch x"]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -347,8 +348,8 @@ def in_shares(patch: pytest.MonkeyPatch, count: int) -> None:
     """So many units share the buckets of a partition."""
     right = compact_postponed._units
 
-    def shared(*given: object) -> list[PostponeCompaction]:
-        (unit,) = right(*given)  # type: ignore[arg-type]
+    def shared(*given: Any) -> list[PostponeCompaction]:
+        (unit,) = right(*given)
         return [replace(unit, share=share, shares=count) for share in range(count)]
 
     patch.setattr(compact_postponed, "_units", shared)

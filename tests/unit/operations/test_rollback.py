@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,8 @@ def at(number: int) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("how", [{"snapshot_id": 2}, {"tag": "two"}, {"timestamp_millis": 2 * 3_600_000 + 5}])
-def test_back_to_a_snapshot(table: CatalogTable, how: dict[str, object]) -> None:
-    report = rollback_to(table, **how)  # type: ignore[arg-type]
+def test_back_to_a_snapshot(table: CatalogTable, how: dict[str, Any]) -> None:
+    report = rollback_to(table, **how)
     assert (report.previous, report.current, report.tags) == (4, 2, ("four",))
     assert rows(table) == at(2)
     assert table.snapshots.list_ids() == [1, 2]
@@ -61,10 +62,10 @@ def test_back_to_where_it_is(table: CatalogTable) -> None:
 
 
 @pytest.mark.parametrize("how", [{"snapshot_id": 1}, {"tag": "one"}])
-def test_back_to_an_expired_snapshot_of_a_tag(table: CatalogTable, how: dict[str, object]) -> None:
+def test_back_to_an_expired_snapshot_of_a_tag(table: CatalogTable, how: dict[str, Any]) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     assert table.snapshots.list_ids() == [4]
-    rollback_to(table, **how)  # type: ignore[arg-type]
+    rollback_to(table, **how)
     assert rows(table) == at(1)
     assert table.snapshots.list_ids() == [1]
     assert (table.snapshots.earliest_id(), table.snapshots.read_hint("EARLIEST")) == (1, 1)
@@ -90,9 +91,10 @@ def test_what_cannot_be_gone_back_to(tmp_path: Path, table: CatalogTable) -> Non
         rollback_to(table, tag="three")
     with pytest.raises(NotFoundError, match="no snapshot at or before 5"):
         rollback_to(table, timestamp_millis=5)
-    for wrong in ({}, {"tag": "one", "snapshot_id": 1}):
+    several: list[dict[str, Any]] = [{}, {"tag": "one", "snapshot_id": 1}]
+    for wrong in several:
         with pytest.raises(OptionError, match="needs exactly one target"):
-            rollback_to(table, **wrong)  # type: ignore[arg-type]
+            rollback_to(table, **wrong)
     assert rows(table) == at(4)
 
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_nothing_is_lost_beside_compactions(tmp_path: Path, kind: str) -> None:
     def steps(name: str, change: Callable[[CatalogTable, int], int]) -> None:
         mine = get_table(tmp_path)
         for step in range(STEPS):
-            changed = until_done(lambda step=step: change(mine, step))  # type: ignore[misc]
+            changed = until_done(partial(change, mine, step))
             counts[name] = counts.get(name, 0) + changed
 
     def keep_compacting() -> int:

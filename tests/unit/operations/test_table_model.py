@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -209,7 +209,7 @@ class TableMachine(RuleBasedStateMachine):
         for bucket in range(2):
             files = [entry.file for entry in entries if entry.bucket == bucket]
             if all(file.level == self.top for file in files):
-                self.model.forget_retractions(lambda key, bucket=bucket: bucket_of(key) == bucket)  # type: ignore[misc]
+                self.model.forget_retractions(in_bucket(bucket))
                 assert all(file.delete_row_count == 0 for file in files)
 
     def record(self) -> None:
@@ -240,6 +240,10 @@ class TableMachine(RuleBasedStateMachine):
             rows = pq.read_table(self.table.paths.data_file(entry.partition, entry.bucket, entry.file))
             kinds = [KIND_TEXTS[kind] for kind in rows.column("_VALUE_KIND").to_pylist()]
             yield from zip(kinds, rows_of(rows), strict=True)
+
+
+def in_bucket(bucket: int) -> Callable[[int], bool]:
+    return lambda key: bucket_of(key) == bucket
 
 
 def bucket_of(key: int) -> int:

@@ -22,6 +22,7 @@ from maintenance.predicate.tree import (
     In,
     IsNull,
     Not,
+    Operator,
     Or,
     Predicate,
     StartsWith,
@@ -130,8 +131,11 @@ def test_expression_is_none_where_nothing_can_be_asked(predicate: Predicate) -> 
 def test_a_group_of_one_number_and_nan_is_kept_for_what_nan_satisfies() -> None:
     """Arrow takes equal bounds without nulls for a group of one value; the NaN in it must not be lost."""
     fragment = fragment_of(pa.table({"double": [5.0, math.nan], "row": [0, 1]}), row_group_size=2)
-    for op, value in ((">", 5.0), (">=", 6.0), ("!=", 5.0), ("=", math.nan), (">=", math.nan)):
-        asked = expression(Compare(op, "double", value), FIELDS)  # type: ignore[arg-type]
+    asked_for: list[tuple[Operator, float]] = [
+        (">", 5.0), (">=", 6.0), ("!=", 5.0), ("=", math.nan), (">=", math.nan),
+    ]  # fmt: skip
+    for op, value in asked_for:
+        asked = expression(Compare(op, "double", value), FIELDS)
         assert 1 in fragment.to_table(filter=asked)["row"].to_pylist(), (op, value)
 
 
@@ -157,12 +161,13 @@ def test_both_zeros_are_one_number(name: str) -> None:
 
 def test_nan_is_the_largest_number_and_equals_itself() -> None:
     batch = batch_of([{"double": value} for value in (math.nan, math.inf, None)], frozenset(("double",)))
-    for op, value, expected in (
+    cases: list[tuple[Operator, float, list[bool]]] = [
         (">", math.inf, [True, False]), (">=", math.inf, [True, True]), ("<", math.nan, [False, True]),
         ("=", math.nan, [True, False]), ("!=", math.nan, [False, True]), ("<=", math.nan, [True, True]),
         (">", math.nan, [False, False]), (">=", math.nan, [True, False]), ("!=", 1.0, [True, True]),
-    ):  # fmt: skip
-        predicate = Compare(op, "double", value)  # type: ignore[arg-type]
+    ]  # fmt: skip
+    for op, value, expected in cases:
+        predicate = Compare(op, "double", value)
         assert mask(predicate, batch).to_pylist() == [*expected, None], predicate
 
 

@@ -11,7 +11,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.scan.explain import BUCKET, INDEX, KEY_STATISTICS, PARTITION, STATISTICS, explain_plan, explained
 from maintenance.scan.plan import ScanPlan
-from tests.tables import create_table, keyed
+from tests.tables import create_table, keyed, splits_of
 
 INDEXED = {"file-index.bitmap.columns": "s", "file-index.in-manifest-threshold": "1 mb"}
 Verdicts = list[tuple[bool, str | None, str]]
@@ -29,7 +29,7 @@ def verdicts(table: CatalogTable, where: str, options: Mapping[str, str] | None 
     predicate = seen.predicate(where)
     found = explain_plan(seen.scan_source(), snapshot_of(seen), predicate)
     plan: ScanPlan = seen.plan(None, predicate)[0]
-    planned = {file.file_name for split in plan.splits for file in split.files}  # type: ignore[union-attr]
+    planned = {file.file_name for split in splits_of(plan) for file in split.files}
     assert planned == {verdict.file_name for verdict in found if verdict.kept}
     return [(verdict.kept, verdict.by, verdict.reason) for verdict in found]
 

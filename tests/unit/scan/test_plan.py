@@ -3,12 +3,15 @@
 import datetime as dt
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, SetOption, UpdateColumnType
 from maintenance.errors import UnsupportedError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.manifests import Manifests
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare
 from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
@@ -70,7 +73,9 @@ def test_partitions_left_out(tmp_path: Path) -> None:
 def test_files_made_since(levels: CatalogTable) -> None:
     moments = sorted(file.creation_time or 0 for file in live_files(levels))
     # Files have the local time of their writer.
-    shift = int(dt.datetime.now().astimezone().utcoffset().total_seconds() * 1000)  # type: ignore[union-attr]
+    offset = dt.datetime.now().astimezone().utcoffset()
+    assert offset is not None
+    shift = int(offset.total_seconds() * 1000)
     assert len(planned(levels, files_since=moments[0] - shift)) == 2
     assert len(planned(levels, files_since=moments[1] - shift)) == 1
     assert planned(levels, files_since=moments[1] - shift + 1) == []
@@ -81,8 +86,8 @@ def test_files_made_since(levels: CatalogTable) -> None:
 def test_files_that_do_not_say_when_they_were_made(levels: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
     real = type(levels.manifests).live_entries
 
-    def without_times(self: object, *given: object) -> list[object]:
-        found = real(self, *given)  # type: ignore[arg-type]
+    def without_times(self: Manifests, *given: Any) -> list[ManifestEntry]:
+        found = real(self, *given)
         return [replace(entry, file=replace(entry.file, creation_time=None)) for entry in found]
 
     monkeypatch.setattr(type(levels.manifests), "live_entries", without_times)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -112,8 +112,8 @@ def test_a_damaged_file_is_our_readers_error(session: Session, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("dialect", ["spark", "flink"])
-def test_decimals_beyond_64_bits(tmp_path: Path, dialect: str) -> None:
-    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)  # type: ignore[arg-type]
+def test_decimals_beyond_64_bits(tmp_path: Path, dialect: Literal["flink", "spark"]) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
     session.sql("CREATE TABLE d (a DECIMAL(12, 2), b DECIMAL(12, 2))")
     session.sql("INSERT INTO d VALUES (9876543210.99, 1234567890.12)")
     assert [str(v) for v in rows(session, "SELECT a * b AS x, SUM(a * b) + 1 AS y FROM d GROUP BY a, b")[0]] == [

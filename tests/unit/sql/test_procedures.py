@@ -1,6 +1,7 @@
 """Every procedure of Paimon is one here, or is refused with the reason."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -79,8 +80,8 @@ def test_all_are_known() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
-def test_refused_ones_say_why(tmp_path: Path, dialect: str) -> None:
-    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)  # type: ignore[arg-type]
+def test_refused_ones_say_why(tmp_path: Path, dialect: Literal["flink", "spark"]) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
     for name, (reason, instead) in REFUSED.items():
         with pytest.raises(SqlError) as caught:
             session.sql(f"CALL sys.{name}('default.t', 'x')")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,8 +23,8 @@ def parted(rows: Mapping[tuple[str, int], str]) -> pa.Table:
     return pa.table(columns)
 
 
-def found(table: CatalogTable, **how: object) -> dict[tuple[str, int], str]:
-    rows = table.to_arrow(**how).to_pylist()  # type: ignore[arg-type]
+def found(table: CatalogTable, **how: Any) -> dict[tuple[str, int], str]:
+    rows = table.to_arrow(**how).to_pylist()
     assert len({(row["p"], row["id"]) for row in rows}) == len(rows)
     return {(row["p"], row["id"]): row["v"] for row in rows}
 

@@ -17,7 +17,7 @@ from maintenance.operations.rows.update import update
 from maintenance.sql.session import Session
 from maintenance.types.far_timestamps import FarTimestampType
 from maintenance.types.nanos import array_of, fits_nanoseconds, in_nanoseconds
-from maintenance.types.values import values_of_arrow
+from maintenance.types.values import Value, values_of_arrow
 from tests.examples import examples
 from tests.tables import create_table, get_table
 
@@ -42,12 +42,12 @@ def rows_of(values: dict[int, int | None]) -> pa.Table:
     return pa.table({"k": moments([*values]), "v": moments([*values.values()], "UTC"), "l": lists})
 
 
-def found(table: CatalogTable, where: str | None = None) -> dict[int, int | None]:
+def found(table: CatalogTable, where: str | None = None) -> dict[Value, Value]:
     rows = table.to_arrow(where=where)
     keys, values = (values_of_arrow(rows.column(name)) for name in ("k", "v"))
     lists = [part for chunk in rows.column("l").chunks for part in values_of_arrow(chunk.flatten())]
     assert lists == keys
-    return dict(zip(keys, values, strict=True))  # type: ignore[arg-type]
+    return dict(zip(keys, values, strict=True))
 
 
 def text(nanos: int) -> str:

@@ -1,6 +1,7 @@
 """Incremental reads and the audit log of tables written here, against what was written."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -27,11 +28,11 @@ def table(tmp_path: Path) -> CatalogTable:
 
 
 def log(
-    table: CatalogTable, between: str, mode: str = "auto", name: str = "audit_log", **how: object
+    table: CatalogTable, between: str, mode: str = "auto", name: str = "audit_log", **how: Any
 ) -> list[tuple[object, ...]]:
     view = AuditLogView(table, name)
     options = {"incremental-between": between, "incremental-between-scan-mode": mode}
-    rows = view.to_arrow(options=options, **how).to_pylist()  # type: ignore[arg-type]
+    rows = view.to_arrow(options=options, **how).to_pylist()
     return sorted(tuple(row.values()) for row in rows)
 
 

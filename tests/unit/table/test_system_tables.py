@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,8 +52,8 @@ def table_of(catalog: Catalog) -> CatalogTable:
     return table
 
 
-def rows(catalog: Catalog, name: str, **how: object) -> list[dict[str, object]]:
-    return catalog.get_table(f"db.t${name}").to_arrow(**how).to_pylist()  # type: ignore[arg-type]
+def rows(catalog: Catalog, name: str, **how: Any) -> list[dict[str, Any]]:
+    return catalog.get_table(f"db.t${name}").to_arrow(**how).to_pylist()
 
 
 def test_every_system_table_of_paimon_is_known() -> None:
@@ -84,7 +85,7 @@ def test_snapshots(catalog: Catalog) -> None:
         (3, "COMPACT", 9, -3),
     ]
     assert [(r["commit_user"], r["commit_identifier"]) for r in found[:2]] == [("me", 97), ("me", 98)]
-    assert found[0]["commit_time"] <= found[1]["commit_time"]  # type: ignore[operator]
+    assert found[0]["commit_time"] <= found[1]["commit_time"]
     assert [r["snapshot_id"] for r in rows(catalog, "snapshots", where="commit_kind = 'COMPACT'")] == [3]
     assert rows(catalog, "snapshots", columns=["schema_id", "snapshot_id"])[0] == {"schema_id": 0, "snapshot_id": 1}
 
@@ -98,7 +99,7 @@ def test_files(catalog: Catalog) -> None:
         assert Path(str(row["file_path"])).stat().st_size == row["file_size_in_bytes"]
         assert row["file_format"] == "parquet"
         assert (row["partition"], row["level"]) in (("{x}", 5), ("{y}", 0))
-    assert sum(r["record_count"] for r in found) == 9  # type: ignore[misc]
+    assert sum(r["record_count"] for r in found) == 9
     lowest = min(found, key=lambda r: str(r["min_key"]))
     assert lowest["min_value_stats"] == "{id=0, p=x, v=b}"
     assert lowest["null_value_counts"] == "{id=0, p=0, v=0}"
@@ -110,10 +111,10 @@ def test_partitions_and_buckets(catalog: Catalog) -> None:
     partitions = rows(catalog, "partitions")
     assert sorted((r["partition"], r["record_count"]) for r in partitions) == [("p=x", 3), ("p=y", 6)]
     buckets = rows(catalog, "buckets")
-    assert sum(r["record_count"] for r in buckets) == 9  # type: ignore[misc]
+    assert sum(r["record_count"] for r in buckets) == 9
     size = sum(file.file_size for file in live_files(table_of(catalog)))
     for found in (partitions, buckets):
-        assert sum(r["file_size_in_bytes"] for r in found) == size  # type: ignore[misc]
+        assert sum(r["file_size_in_bytes"] for r in found) == size
 
 
 def test_tags_options_and_consumers(catalog: Catalog) -> None:
@@ -203,8 +204,8 @@ def test_the_system_database(tmp_path: Path, catalog: Catalog) -> None:
     create_table(tmp_path, primary_keys=(), options={"owner": "me"}, name="db.a")
     assert catalog.list_tables("sys") == ["all_table_options", "partitions", "tables"]
 
-    def read(name: str, **how: object) -> list[tuple[object, ...]]:
-        found = catalog.get_table(f"sys.{name}").to_arrow(**how)  # type: ignore[arg-type]
+    def read(name: str, **how: Any) -> list[tuple[object, ...]]:
+        found = catalog.get_table(f"sys.{name}").to_arrow(**how)
         return [tuple(row.values()) for row in found.to_pylist()]
 
     assert [row[:6] for row in read("tables")] == [

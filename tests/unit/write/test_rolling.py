@@ -4,6 +4,7 @@ import math
 import uuid
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +24,9 @@ from tests.tables import create_table, files_on_disk, keyed, live_files, state
 APPEND = [("a", "INT"), ("b", "STRING")]
 
 
-def writer_of(table: CatalogTable, **place: object) -> RollingFileWriter:
+def writer_of(table: CatalogTable, **place: Any) -> RollingFileWriter:
     context = table.write_context()
-    return RollingFileWriter(context, FilePlace(EMPTY_ROW, 0, **place), FileNames.of(context))  # type: ignore[arg-type]
+    return RollingFileWriter(context, FilePlace(EMPTY_ROW, 0, **place), FileNames.of(context))
 
 
 def rows_of(count: int, start: int = 0) -> pa.Table:

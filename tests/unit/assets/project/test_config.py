@@ -104,7 +104,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("good", "bad", "line", "told"), MISTAKES.values(), ids=MISTAKES)
+@pytest.mark.parametrize(("good", "bad", "line", "reported"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_told_with_its_line(good: str, bad: str, line: int, reported: str, tmp_path: Path) -> None:
     path = written(GOOD.replace(good, bad), tmp_path)
     with pytest.raises(OptionError) as caught:
@@ -113,7 +113,9 @@ def test_a_mistake_is_told_with_its_line(good: str, bad: str, line: int, reporte
     assert caught.value.where == f"{path}, line {line}"
 
 
-@pytest.mark.parametrize(("text", "told"), [(None, "does not exist"), ("", "empty"), ("- a\n", "expected a mapping")])
+@pytest.mark.parametrize(
+    ("text", "reported"), [(None, "does not exist"), ("", "empty"), ("- a\n", "expected a mapping")]
+)
 def test_a_file_that_is_none(text: str | None, reported: str, tmp_path: Path) -> None:
     if text is not None:
         written(text, tmp_path)
@@ -122,7 +124,7 @@ def test_a_file_that_is_none(text: str | None, reported: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("data", "line", "told"),
+    ("data", "line", "reported"),
     [
         (
             b"warehouse: lake\ntables: !!python/object/apply:os.system [ls]\n",

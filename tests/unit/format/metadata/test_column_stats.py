@@ -1,6 +1,7 @@
 """Column statistics: what is stored in each mode, in one batch or several, and how it is read back."""
 
 import math
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -152,9 +153,9 @@ def test_bounds_hold_and_batches_do_not_matter(batch: tuple[DataType, list[Value
     assert merged == whole
     low, high, nulls = stats_values(stored_stats(whole, fields, modes, dense=False)[0], fields)[0]
     assert nulls == (None if mode == "none" else column.count(None))
-    present = [value for value in column if value is not None]
+    present: list[Any] = [value for value in column if value is not None]
     if low is not None and high is not None:
-        assert all(low <= value <= high for value in present)  # type: ignore[operator]
+        assert all(low <= value <= high for value in present)
     if mode == "full" and data_type.is_integer and present:
         assert (low, high) == (min(present), max(present))
 

@@ -25,6 +25,7 @@ from maintenance.errors import (
 )
 from maintenance.metastore.hive.catalog import HiveCatalog
 from maintenance.metastore.hive.client import HiveMetastore, thrift
+from maintenance.metastore.hive.lock import HeldHiveLock
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.schema import FieldSpec
 from maintenance.operations import clone
@@ -364,8 +365,9 @@ def test_a_lost_lock_publishes_nothing(hive: Hive, options: dict[str, str], db: 
     catalog = open_catalog({**options, "lock.enabled": "true"})
     assert isinstance(catalog, HiveCatalog)
     with catalog._lock(Identifier(db, "t")).held() as held:
+        assert isinstance(held, HeldHiveLock)
         held.check()
-        _metastore(hive).change("unlock", thrift().UnlockRequest(lockid=held.lock_id))  # type: ignore[attr-defined]
+        _metastore(hive).change("unlock", thrift().UnlockRequest(lockid=held.lock_id))
         with pytest.raises(CommitError, match="was lost"):
             held.check()
 

@@ -8,6 +8,7 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.expiry.doubtful_vectors import doubtful_index_manifests
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
@@ -35,13 +36,13 @@ def index_manifest(table: CatalogTable, snapshot_id: int) -> str:
     return table.paths.manifest(name)
 
 
-def pairs_of(table: CatalogTable) -> list[object]:
+def pairs_of(table: CatalogTable) -> list[tuple[Snapshot, Snapshot]]:
     found = [table.snapshots.get(number) for number in table.snapshots.list_ids()]
     return list(zip(found, found[1:], strict=False))
 
 
 def test_vectors_that_only_grow_are_not_doubted(table: CatalogTable) -> None:
-    assert doubtful_index_manifests(pairs_of(table), table.manifests) == set()  # type: ignore[arg-type]
+    assert doubtful_index_manifests(pairs_of(table), table.manifests) == set()
     report = expire_snapshots(table, retain_min=1, retain_max=1)
     assert report.notes == ()
     assert unreachable_files(table) == set()
@@ -50,7 +51,7 @@ def test_vectors_that_only_grow_are_not_doubted(table: CatalogTable) -> None:
 def test_a_file_that_goes_takes_its_vector_along(table: CatalogTable) -> None:
     table.truncate()
     put(table, {1: "new"})
-    assert doubtful_index_manifests(pairs_of(table), table.manifests) == set()  # type: ignore[arg-type]
+    assert doubtful_index_manifests(pairs_of(table), table.manifests) == set()
 
 
 def test_exchanged_index_manifests_lose_nothing(table: CatalogTable) -> None:

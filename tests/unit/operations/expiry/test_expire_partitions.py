@@ -142,8 +142,9 @@ def test_tables_without_a_time_or_without_partitions(tmp_path: Path) -> None:
 def now_texts() -> tuple[str, str, str]:
     """Days of a table whose partitions live for 7 days: past its retention, due within the hour, young."""
     now = datetime.now()
-    soon, young = now - timedelta(days=7) + timedelta(minutes=30), now - timedelta(days=1)
-    return tuple(f"{day:%Y-%m-%d %H:%M:%S}" for day in (now - timedelta(days=8), soon, young))  # type: ignore[return-value]
+    days = (now - timedelta(days=8), now - timedelta(days=7) + timedelta(minutes=30), now - timedelta(days=1))
+    past, soon, young = (f"{day:%Y-%m-%d %H:%M:%S}" for day in days)
+    return past, soon, young
 
 
 @pytest.mark.parametrize("bucket", ["1", "-1", "-2"])

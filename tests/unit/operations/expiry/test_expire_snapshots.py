@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,8 +36,8 @@ def filled(folder: Path, options: dict[str, str] | None = None, commits: int = 6
     return table
 
 
-def drop_all_but(table: CatalogTable, count: int, **arguments: object) -> tuple[int, ...]:
-    return expire_snapshots(table, retain_min=count, retain_max=count, **arguments).expired  # type: ignore[arg-type]
+def drop_all_but(table: CatalogTable, count: int, **arguments: Any) -> tuple[int, ...]:
+    return expire_snapshots(table, retain_min=count, retain_max=count, **arguments).expired
 
 
 def test_leaves_nothing_behind_and_takes_nothing_that_is_needed(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import CatalogTable
+from maintenance.catalog import CatalogTable, SchemaChange
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError, PredicateError
@@ -21,7 +22,7 @@ from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexRe
 from maintenance.scan.file_index import index_bytes
 from maintenance.types.data_type import parse_type
 from maintenance.write.message import CommitMessage
-from tests.tables import create_table, get_table, keyed, live, open_warehouse
+from tests.tables import create_table, get_table, keyed, live, open_warehouse, splits_of
 
 FIELDS = (("day", "INT"), ("city", "STRING"), ("degrees", "INT"), ("tags", "MAP<STRING, INT>"))
 ALL_KINDS = {
@@ -53,10 +54,10 @@ def rows_of(table: CatalogTable, day: int) -> pa.Table:
     )
 
 
-def altered(table: CatalogTable, *changes: object) -> CatalogTable:
+def altered(table: CatalogTable, *changes: SchemaChange) -> CatalogTable:
     location = Path(table.location)
     catalog = open_warehouse(location.parent.parent)
-    catalog.alter_table("db.t", changes)  # type: ignore[arg-type]
+    catalog.alter_table("db.t", changes)
     return get_table(location.parent.parent)
 
 
@@ -75,8 +76,8 @@ def indexes(table: CatalogTable) -> list[dict[str, set[str]]]:
     return found
 
 
-def rewritten(table: CatalogTable, **how: object) -> RewriteFileIndexReport:
-    report = rewrite_file_index(None, table, **how)  # type: ignore[arg-type]
+def rewritten(table: CatalogTable, **how: Any) -> RewriteFileIndexReport:
+    report = rewrite_file_index(None, table, **how)
     if not report.dry_run:
         assert rewrite_file_index(None, table).snapshot_ids == ()
     return report
@@ -250,5 +251,5 @@ def test_explanations(tmp_path: Path) -> None:
     assert "2 of 10 rows may match by bitmap of city" in text
     assert "no row matches by bitmap of city" in text
     plan, _ = table.plan(None, table.predicate(explanation.where))
-    read = {file.file_name for split in plan.splits for file in split.files}  # type: ignore[union-attr]
+    read = {file.file_name for split in splits_of(plan) for file in split.files}
     assert read == {file.file_name for file in explanation.files if file.kept}

@@ -3,7 +3,7 @@
 import logging
 import multiprocessing
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -186,9 +186,15 @@ def test_append_tables(tmp_path: Path) -> None:
     ],
     ids=["dynamic", "cross-partition", "postponed"],
 )
-def test_other_bucket_modes(tmp_path: Path, fields: object, keys: object, partition: object, options: object) -> None:
+def test_other_bucket_modes(
+    tmp_path: Path,
+    fields: Sequence[tuple[str, str]],
+    keys: Sequence[str],
+    partition: Sequence[str],
+    options: Mapping[str, str],
+) -> None:
     trigger = {"num-sorted-run.compaction-trigger": "2"}
-    table = create_table(tmp_path, fields, keys, {**INLINE, **trigger, **options}, partition_keys=partition)  # type: ignore[arg-type,dict-item]
+    table = create_table(tmp_path, fields, keys, {**INLINE, **trigger, **options}, partition_keys=partition)
     for i in range(5):
         table.write_arrow(keyed({7: "p", i: "p"}))
     assert state(table) == {7: "p", **dict.fromkeys(range(5), "p")}

@@ -5,6 +5,7 @@ import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,8 @@ def strays(table: CatalogTable) -> set[str]:
     return {str(root / place) for place in places}
 
 
-def clean(table: CatalogTable, **arguments: object) -> RemoveOrphanFilesReport:
-    return remove_orphan_files(None, table, **arguments)  # type: ignore[arg-type]
+def clean(table: CatalogTable, **arguments: Any) -> RemoveOrphanFilesReport:
+    return remove_orphan_files(None, table, **arguments)
 
 
 def paths_of(report: RemoveOrphanFilesReport) -> set[str]:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,9 +127,10 @@ def test_a_partition_that_was_dropped_is_kept_by_older_snapshots(tmp_path: Path)
 
 
 def test_one_thing_at_a_time(table: CatalogTable) -> None:
-    for wrong in ({}, {"tag": "t", "snapshot_id": 1}):
+    several: list[dict[str, Any]] = [{}, {"tag": "t", "snapshot_id": 1}]
+    for wrong in several:
         with pytest.raises(OptionError, match="one thing"):
-            explain(table, **wrong)  # type: ignore[arg-type]
+            explain(table, **wrong)
 
 
 def test_it_is_a_procedure(tmp_path: Path, table: CatalogTable) -> None:
