@@ -128,7 +128,8 @@ def _mutant(module: Path, name: str, occurrence: int) -> Iterator[Mutant]:
     changed = [i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b]
     # How a record is stored (`slots`, `frozen`) changes no result, nor does it that `zip` checks lengths.
     at = changed[0] if changed else 0
-    unseen = old[at].strip().startswith("@dataclass(") or old[at].replace("strict=True", "strict=False") == new[at]
+    checked = "zip(" in old[at] and old[at].replace("strict=True", "strict=False") == new[at]
+    unseen = old[at].strip().startswith("@dataclass(") or checked
     if changed and after is not None and not unseen:
         path = str(module.relative_to(ROOT))
         yield Mutant(path, at + 1, old[at].strip(), new[at].strip(), after)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import CatalogTable, RemoveOption, SetOption
+from maintenance.commit import commit as module
 from maintenance.commit.commit import abort, append_or_abort, commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed
@@ -14,6 +15,7 @@ from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.local_disk import always
 from maintenance.operations.compaction.compact import compact
@@ -26,6 +28,8 @@ from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.table_write import TableWrite
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, open_warehouse, state
+from tests.unit.commit.entries import add
+from tests.unit.metadata.states import HandMade
 
 ME = CommitIdentity("me")
 
@@ -295,3 +299,18 @@ def test_a_file_index_that_comes_and_goes(tmp_path: Path) -> None:
             assert rewrite_file_index(None, get_table(tmp_path)).written_files == 1
             assert state(get_table(tmp_path)) == {1: "a", 2: "b"}
     assert len(live_files(table)) == 1
+
+
+@pytest.mark.parametrize(("highest", "moved"), [(None, False), (9, False), (8, True)])
+def test_rows_that_leave_their_waiting_are_older_than_what_came_since(
+    tmp_path: Path, highest: int | None, moved: bool
+) -> None:
+    """The largest number in the bucket is 9; other buckets and partitions do not count."""
+    made = HandMade(tmp_path / "made")
+    latest = made.state(1, base=[add("a"), add("b", bucket=1), add("c", partition=b"elsewhere")])
+    target = replace(create_table(tmp_path).commit_target(), paths=made.paths)
+    found = module._check_moved(target, [CommitMessage(EMPTY_ROW, 0, 1, highest=highest)], latest)
+    assert (found is not None) == moved
+    assert found is None or found.groups == {(EMPTY_ROW, 0)}
+    assert module._check_moved(target, [CommitMessage(EMPTY_ROW, 2, 1, highest=0)], latest) is None
+    assert module._check_moved(target, [CommitMessage(EMPTY_ROW, 0, 1, highest=0)], None) is None

@@ -54,6 +54,22 @@ def test_full_compaction_of_an_ordered_bucket() -> None:
     assert in_order(100, 200, 1, 1, 1, full=True) == [[2, 3, 4]]
     assert in_order(1, 1, full=True) == []
     assert in_order(1, 100, 1, full=True) == [], "most bytes are in good files"
+    assert in_order(60, 100, 41, full=True) == [[0, 1, 2]]
+    assert in_order(60, 100, 40, full=True) == []
+
+
+def test_a_full_compaction_of_an_ordered_bucket_takes_all_with_deleted_rows() -> None:
+    """From the first file on that is small or has such rows."""
+    files = [data_file(str(i), size=200, sequence=i) for i in range(3)]
+
+    def chosen(*with_vectors: str) -> list[list[str]]:
+        groups = pack_in_order(files, target_size=100, min_files=5, full=True, with_vectors=with_vectors)
+        return [[file.file_name for file in group] for group in groups]
+
+    assert chosen() == []
+    assert chosen("0") == [["0", "1", "2"]]
+    assert chosen("1") == [["1", "2"]]
+    assert chosen("2") == [["2"]]
 
 
 @pytest.mark.parametrize("options", [{}, {"bucket": "1", "bucket-key": "a"}], ids=["unaware", "bucketed"])

@@ -28,6 +28,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.read.data_file import DataFileReader
 from maintenance.write.buckets import buckets_of
 from maintenance.write.context import WriteContext
+from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import RollingFileWriter
 from maintenance.write.sequence import sequence_numbers
 from maintenance.write.table_write import TableWrite
@@ -223,6 +224,21 @@ def test_a_bucket_that_is_not_committed_is_found(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(TableWrite, "finish", lambda self: right(self)[1:])
     wrong = refused(table)["wrong"]
     assert any("was written to, and is not committed" in each for each in wrong)
+
+
+@pytest.mark.parametrize("what", ["total_buckets", "compact_before", "new_files"])
+def test_a_commit_of_more_than_new_files_is_found(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = waiting(tmp_path)
+    right = postpone._as_compaction
+
+    def wrong(message: CommitMessage) -> CommitMessage:
+        made = right(message)
+        more: Any = made.total_buckets + 1 if what == "total_buckets" else made.compact_after
+        return replace(made, **{what: more})
+
+    monkeypatch.setattr(postpone, "_as_compaction", wrong)
+    report = compact(None, table)
+    assert "has more than new files of a compaction" in report.failed[0].message
 
 
 def test_a_bucket_that_others_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

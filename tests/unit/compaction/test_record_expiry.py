@@ -14,6 +14,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import parse_type
 from maintenance.types.values import arrow_of_values
+from tests.tables import live_files
 
 NOW = 1_800_000_000
 OPTIONS = {"record-level.expire-time": "1500 ms", "record-level.time-field": "t"}
@@ -110,3 +111,26 @@ def test_files_that_were_compacted_before_are_rewritten_once_a_row_is_too_old(tm
     assert group.changed
     assert shorter.to_arrow().column("k").to_pylist() == [2]
     assert not any(group.changed for group in compact(None, shorter, full=True).groups)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "unit"),
+    [("INT", 1), ("BIGINT", 1), ("BIGINT", 1000), ("TIMESTAMP(0)", 10**9), ("TIMESTAMP(6)", 10**9)],
+)
+def test_a_file_with_a_row_past_its_time_is_known_by_its_statistics(tmp_path: Path, data_type: str, unit: int) -> None:
+    """A row of the very second that still counts stays; nulls never go."""
+    table = table_with(tmp_path, data_type)
+    expiry = RecordExpiry.of(table.schema, table.options, NOW + 0.9)
+    assert expiry is not None
+    found = []
+    for k, seconds in enumerate(((NOW - 1, NOW), (NOW - 2, NOW), (None, NOW), (None, None))):
+        values = [None if second is None else second * unit for second in seconds]
+        known = {file.file_name for file in live_files(table)}
+        table.write_arrow(
+            pa.table(
+                {"k": pa.array([2 * k, 2 * k + 1], pa.int32()), "t": arrow_of_values(values, parse_type(data_type))}
+            )
+        )
+        (file,) = (file for file in live_files(table) if file.file_name not in known)
+        found.append(expiry.is_in(file, table.schema, {table.schema.id: table.schema}))
+    assert found == [False, True, False, False]
