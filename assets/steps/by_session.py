@@ -16,7 +16,7 @@ from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.result import Result
 
 # Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
-_ON_SPARK = ("delete", "update", "rescale", "restore_partitions")
+_ON_SPARK = ("delete", "update", "rescale", "restore_partitions", "compact_chain_table")
 _ROWS_SHOWN = 1000
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import DataError, UnsupportedError
+from maintenance.errors import DataError, OutdatedPlanError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.plans.row_change_plans import apply_merge_into, plan_merge_into
 from maintenance.operations.rows.merge_clauses import Clause
 from tests.tables import create_table, keyed, live_files, state
 
@@ -169,3 +171,19 @@ def test_rows_keep_their_ids(spark: SparkSession, tmp_path: Path, options: Mappi
     assert found == kept | changed
     assert {n: text for n, (_, text) in new.items()} == {20: "s2", 21: "s3"}
     assert {number for number, _ in new.values()} == {20, 21}
+
+
+@pytest.mark.parametrize("how", ["deletion_vectors", "key"])
+def test_a_merge_on_spark_is_planned_and_done_as_planned(spark: SparkSession, tmp_path: Path, how: str) -> None:
+    """What Spark and this process find has one digest, so either carries out a plan of the other."""
+    table = filled(tmp_path, APPEND.get(how, {"bucket": "2"}), ("id",) if how == "key" else ())
+    rows = pa.table({"id": pa.array([3, 4, 30], pa.int64()), "v": ["a", None, "c"]})
+    source = spark.createDataFrame(rows)
+    on, clauses = "t.id = s.id", [Clause("matched", "update", {"v": "s.v"}), Clause("not_matched", "insert")]
+    plan = plan_merge_into(spark, table, source, on, clauses)
+    assert plan.groups == plan_merge_into(None, table, rows, on, clauses).groups
+    with pytest.raises(OutdatedPlanError, match="was 0 bytes, 2 updated, 1 inserted"):
+        apply_merge_into(spark, table, plan, source.where("id <> 4"))
+    report = apply_merge_into(spark, table, plan, source)
+    assert (report.updated_rows, report.inserted_rows) == (2, 1)
+    assert {key: value for key, value in state(table).items() if key in (3, 4, 30)} == {3: "a", 4: None, 30: "c"}

@@ -30,6 +30,7 @@ from maintenance.operations.repairs.repair_earliest_snapshot import (
     RepairEarliestSnapshotReport,
     repair_earliest_snapshot,
 )
+from maintenance.operations.rows.compact_chain_table import CompactChainTableReport, compact_chain_table
 from maintenance.operations.rows.drop_partitions import DropPartitionsReport, drop_partitions
 from maintenance.operations.rows.rescale import RescaleReport, rescale
 from maintenance.operations.rows.restore_partitions import RestorePartitionsReport, restore_partitions
@@ -223,12 +224,23 @@ def _new_earliest(_: Table, report: RepairEarliestSnapshotReport) -> Iterator[Pl
         yield PlannedGroup(f"snapshots {report.previous} to {report.current - 1}", (), 0, 0, reason)
 
 
+def _completed(_: Table, report: CompactChainTableReport) -> Iterator[PlannedGroup]:
+    if report.files:
+        names = "; ".join(partition_text_of(dict(spec)) for spec in report.partitions)
+        reason = f"{report.files} files are merged into the snapshot branch"
+        yield PlannedGroup(names, report.file_names, report.bytes, len(report.partitions), reason)
+
+
 def _delete_tags(table: Table, *, names: Sequence[str], **others: Any) -> ExpireTagsReport:
     return delete_tag(table, *names, **others)
 
 
 def _restore_partitions(table: Table, *, spark: Any = None, **others: Any) -> RestorePartitionsReport:
     return restore_partitions(spark, table, **others)
+
+
+def _compact_chain_table(table: Table, *, spark: Any = None, **others: Any) -> CompactChainTableReport:
+    return compact_chain_table(spark, table, **others)
 
 
 def _rescale(table: Table, *, spark: Any = None, **others: Any) -> RescaleReport:
@@ -261,4 +273,7 @@ RESTORE_PARTITIONS: DryRunPlan[RestorePartitionsReport] = DryRunPlan(
 DROP_GLOBAL_INDEX: DryRunPlan[GlobalIndexReport] = DryRunPlan("drop_global_index", drop_global_index, _index_dropped)
 REPAIR_EARLIEST_SNAPSHOT: DryRunPlan[RepairEarliestSnapshotReport] = DryRunPlan(
     "repair_earliest_snapshot", repair_earliest_snapshot, _new_earliest
+)
+COMPACT_CHAIN_TABLE: DryRunPlan[CompactChainTableReport] = DryRunPlan(
+    "compact_chain_table", _compact_chain_table, _completed
 )

@@ -6,7 +6,7 @@ it also has a digest of the rows that are written: other rows of the source make
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -25,10 +25,11 @@ from maintenance.operations.rows.row_changes import (
     Positions,
     RowChangeReport,
     TargetState,
-    check_target,
+    check_newest,
     count_rows,
     filter_of,
     find_positions,
+    own_rows,
     positions_of_frame,
     whole_rows,
 )
@@ -43,10 +44,13 @@ if TYPE_CHECKING:
 _ALL = "true"
 
 
-def _matching(spark: "SparkSession | None", table: Table, where: str | None) -> Iterator[PlannedGroup]:
-    """The rows that a condition selects now."""
-    check_target(table)
+def _matching(
+    spark: "SparkSession | None", table: Table, where: str | None, moved: Iterable[str] = ()
+) -> Iterator[PlannedGroup]:
+    """The rows that a condition selects now. `moved`: columns that get new values."""
+    check_newest(table)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
+    table = own_rows(spark, table, where, predicate, moved)
     if table.is_primary_key_table or is_evolved(table):
         latest = table.snapshots.latest_id()
         count = 0 if latest is None else count_rows(spark, table, where or _ALL)
@@ -85,7 +89,7 @@ def _update(
     spark: Any = None,
     dry_run: bool = False,
 ) -> Any:
-    return list(_matching(spark, table, where)) if dry_run else update(spark, table, assignments, where)
+    return list(_matching(spark, table, where, assignments)) if dry_run else update(spark, table, assignments, where)
 
 
 DELETE: DryRunPlan[RowChangeReport] = DryRunPlan("delete", _delete, lambda _, found: found)

@@ -6,7 +6,7 @@ Source: Java `CompactChainTableProcedure`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maintenance.commit.commit import abort
@@ -39,7 +39,8 @@ class CompactChainTableReport:
 
     Attributes:
         partitions: specs of the partitions; none if all that were named are complete already.
-        files, bytes: that are merged; `snapshot_id`: of the snapshot branch, None if there was nothing to do.
+        files, bytes: that are merged, and their names; `snapshot_id`: of the snapshot branch, None if there was nothing
+            to do.
     """
 
     table: str
@@ -48,6 +49,7 @@ class CompactChainTableReport:
     bytes: int
     snapshot_id: int | None = None
     dry_run: bool = False
+    file_names: tuple[str, ...] = ()
 
 
 def compact_chain_table(
@@ -82,6 +84,7 @@ def compact_chain_table(
         sum(split.file_count for split in splits),
         sum(split.size for split in splits),
         dry_run=dry_run,
+        file_names=tuple(sorted({file.file_name for split in splits for file in split.files})),
     )
     if dry_run or not splits:
         return report
@@ -91,7 +94,7 @@ def compact_chain_table(
     (snapshot_id,) = overwrite_or_abort(
         chain.snapshot.commit_target(), messages, identity, Overwrite(report.partitions, dynamic=False)
     )
-    return CompactChainTableReport(table.identifier, report.partitions, report.files, report.bytes, snapshot_id)
+    return replace(report, snapshot_id=snapshot_id)
 
 
 def _matching(table: Table, partition: Mapping[str, str]) -> set[bytes]:

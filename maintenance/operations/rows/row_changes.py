@@ -314,13 +314,6 @@ def with_finding(
     return replace(report, finding=no_match(table, where))
 
 
-def check_target(table: Table) -> None:
-    """Refuse tables, and handles of tables, whose rows cannot be changed. Raises: OptionError, UnsupportedError."""
-    check_newest(table)
-    if branches_of(table) is not None:
-        raise of_branches(table)
-
-
 def check_newest(table: Table) -> None:
     """Refuse tables that are not written, and handles of an earlier state. Raises: OptionError, UnsupportedError."""
     table_options.check_writable(table.options, table.identifier)

@@ -132,13 +132,15 @@ def damage_or_date(table: Table, command: str) -> None:
         Path(table.paths.manifest(table.manifests.data_manifests(snapshot)[0].file_name)).unlink()
 
 
+# tests/unit/operations/rows/test_compact_chain_table.py tries it.
+OF_CHAIN_TABLES = {"compact-chain-table"}
 # They need a catalog with format tables: test_migrate.py and the tests of the Hive catalog try them.
 OF_FORMAT_TABLES = {"migrate-database", "migrate-table"}
 
 
 def test_every_operation_with_plans_is_tried() -> None:
     planned = {name.replace("_", "-") for name, each in PROCEDURES.items() if each.planning}
-    assert planned == {*WORK, *OF_FORMAT_TABLES}
+    assert planned == {*WORK, *OF_FORMAT_TABLES, *OF_CHAIN_TABLES}
 
 
 @pytest.mark.parametrize("command", WORK)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import OptionError, OutdatedPlanError
-from maintenance.operations import create_tag, delete, expire_snapshots, merge_into
+from maintenance.errors import OptionError, OutdatedPlanError, UnsupportedError
+from maintenance.operations import create_branch, create_tag, delete, expire_snapshots, merge_into
 from maintenance.operations.plans.dry_run_plans import (
     COMPACT_MANIFEST,
     DELETE_TAG,
@@ -158,6 +158,18 @@ def test_a_merge_that_another_commit_overtakes_is_refused(tmp_path: Path) -> Non
     with pytest.raises(OutdatedPlanError):
         merged_by(Overtaken(table, plan), None, table, source, "t.k = s.k", clauses)
     assert rows(table) == [(2, "b")]
+
+
+def test_a_plan_is_of_the_tables_own_rows_where_a_branch_stands_in(table: CatalogTable) -> None:
+    create_branch(table, "b", snapshot_id=1)
+    put(table.on_branch("b"), {7: "c"})
+    both = table.copy({"scan.fallback-branch": "b"})
+    (group,) = DELETE.plan(both, where="v = 'b'").groups
+    assert len(group.files) == 1
+    with pytest.raises(UnsupportedError, match="selects rows of branch 'b'"):
+        DELETE.plan(both, where="v = 'c'")
+    assert DELETE.apply(both, DELETE.plan(both, where="v = 'b'")).deleted_rows == 1
+    assert rows(both) == [(0, "a"), (2, "a"), (7, "c")]
 
 
 def test_rows_of_a_key_are_counted_in_one_snapshot(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import ConflictError, NotFoundError, OptionError
+from maintenance.errors import ConflictError, NotFoundError, OptionError, OutdatedPlanError
 from maintenance.operations import compact_chain_table
 from maintenance.operations.rows import compact_chain_table as module
 from maintenance.sql import Session
@@ -83,3 +83,16 @@ def test_the_procedure(tmp_path: Path, table: CatalogTable) -> None:
     assert session.sql(call).to_arrow().to_pylist() == [{"result": True}]
     assert session.sql(call).to_arrow().to_pylist() == [{"result": False}]
     assert len(found(table.on_branch("snapshot"), "day = '20250811'")) == 2
+
+
+def test_a_partition_is_made_complete_as_planned(table: CatalogTable, tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    call = "CALL sys.compact_chain_table(table => 'db.t', partition => 'day=\"20250811\"')"
+    plan = session.plan(call)
+    assert [(group.name, len(group.files)) for group in plan.groups] == [("day=20250811", 2)]
+    put(table, "delta", ("20250811", 5, 1, "e"))
+    with pytest.raises(OutdatedPlanError, match="1 files are new"):
+        session.apply(plan)
+    before = found(table)
+    assert session.apply(session.plan(call)).to_arrow().to_pylist() == [{"result": True}]
+    assert found(table) == before
