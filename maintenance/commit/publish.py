@@ -64,6 +64,7 @@ def publish(
     """
     published = _published(target, changes, identity, check, prepare)
     if published[0] is not None:
+        target.rules.published(published[0])
         call_back(COMMIT_GROUP, target.options, target.name, published[0])
     return published
 

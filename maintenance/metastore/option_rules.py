@@ -25,6 +25,7 @@ def check_options(schema: TableSchema, where: str) -> None:
         _of_clustering,
         _of_manifests,
         _of_chain,
+        _of_null_keys,
     )
     for rule in (*of_columns, *others):
         for problem, fix in rule(schema):
@@ -139,6 +140,11 @@ def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:
     name = field.of(schema.options)
     if name and name not in schema.partition_keys:
         yield f"'{field.key}' names '{name}'", f"Name a partition column: {', '.join(schema.partition_keys) or 'none'}."
+
+
+def _of_null_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    if table_options.PRIMARY_KEY_NULLABLE.of(schema.options) and not schema.primary_keys:
+        yield "'primary-key.nullable' without a primary key", "Unset it."
 
 
 def _of_chain(schema: TableSchema) -> Iterator[tuple[str, str]]:

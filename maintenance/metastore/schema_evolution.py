@@ -281,7 +281,7 @@ def _with_default(field: DataField, text: str | None, where: str) -> DataField:
 
 
 def _normalized(schema: TableSchema) -> TableSchema:
-    """Keys given as options become the table's keys, and columns of the primary key NOT NULL."""
+    """Keys given as options become the table's keys, and columns of the primary key NOT NULL, or all nullable."""
     options = dict(schema.options)
     primary, partition = options.pop("primary-key", None), options.pop("partition", None)
     if (primary and schema.primary_keys) or (partition and schema.partition_keys):
@@ -290,8 +290,9 @@ def _normalized(schema: TableSchema) -> TableSchema:
         )
     primary_keys = _names(primary) if primary else schema.primary_keys
     partition_keys = _names(partition) if partition else schema.partition_keys
+    nullable = table_options.PRIMARY_KEY_NULLABLE.of(options)
     fields = tuple(
-        replace(field, type=field.type.as_nullable(False)) if field.name in primary_keys else field
+        replace(field, type=field.type.as_nullable(nullable)) if field.name in primary_keys else field
         for field in schema.fields
     )
     return replace(schema, fields=fields, primary_keys=primary_keys, partition_keys=partition_keys, options=options)

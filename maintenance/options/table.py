@@ -74,6 +74,7 @@ POSTPONE_DEFAULT_BUCKET_NUM: Option[int | None] = Option("postpone.default-bucke
 POSTPONE_TARGET_ROW_NUM_PER_BUCKET: Option[int | None] = Option("postpone.target-row-num-per-bucket", positive, None)
 POSTPONE_TARGET_SIZE_PER_BUCKET = Option("postpone.target-size-per-bucket", memory_size, 1 << 30)
 BRANCH = Option("branch", string, "main")
+PRIMARY_KEY_NULLABLE = Option("primary-key.nullable", boolean, False)
 MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"
 )
@@ -349,7 +350,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
-    "primary-key.nullable": _OFF,
     "blob-external-storage-field": _never,
     "vector.file.format": _is("parquet", "avro"),
     "pk-vector.index.columns": _never,

@@ -7,7 +7,7 @@ the hashes in two lanes, so rows may come in any order and in any number of part
 changed shows but for a chance of 2^-64. Words and hashes hold within one version of this program.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -279,9 +279,9 @@ def order_codes(column: pa.Array) -> np.ndarray | None:
 
 
 def strictly_ascending(columns: Sequence[pa.Array]) -> bool:
-    """Whether each row is larger than the one before it, by its columns one after the other. No nulls."""
+    """Whether each row is larger than the one before it, by its columns one after the other; null is the smallest."""
     undecided: np.ndarray | None = None
-    for column in columns:
+    for column in (part for whole in columns for part in _without_nulls(whole)):
         codes = order_codes(column)
         if codes is not None:
             above, same = codes[1:] > codes[:-1], codes[1:] == codes[:-1]
@@ -299,3 +299,14 @@ def strictly_ascending(columns: Sequence[pa.Array]) -> bool:
             return False
         undecided &= same
     return undecided is None or not undecided.any()
+
+
+def _without_nulls(column: pa.Array) -> Iterator[pa.Array]:
+    """Columns without nulls that sort as this one: whether there is a value, and the values."""
+    if not column.null_count:
+        yield column
+        return
+    yield column.is_valid().cast(pa.int8())
+    values = column.drop_null()
+    if len(values):
+        yield column.fill_null(values[0])

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, OutdatedPlanError, UnsupportedError
+from maintenance.operations import create_branch
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.plans.row_change_plans import apply_merge_into, plan_merge_into
 from maintenance.operations.rows.merge_clauses import Clause
@@ -187,3 +188,24 @@ def test_a_merge_on_spark_is_planned_and_done_as_planned(spark: SparkSession, tm
     report = apply_merge_into(spark, table, plan, source)
     assert (report.updated_rows, report.inserted_rows) == (2, 1)
     assert {key: value for key, value in state(table).items() if key in (3, 4, 30)} == {3: "a", 4: None, 30: "c"}
+
+
+@pytest.mark.parametrize("keys", [("p", "id"), ()], ids=["keyed", "append"])
+def test_merging_beside_a_fallback_branch(spark: SparkSession, tmp_path: Path, keys: tuple[str, ...]) -> None:
+    fields = (("p", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
+    table = create_table(tmp_path, fields, keys, partition_keys=("p",))
+    create_branch(table, "old")
+    both = table.copy({"scan.fallback-branch": "old"})
+    for into, partition in ((table, "x"), (table.on_branch("old"), "y")):
+        into.write_arrow(pa.table([[partition], pa.array([1], pa.int32()), ["a"]], ["p", "id", "v"]))
+    clauses = [Clause("matched", "update", {"v": "upper(s.v)"}), Clause("not_matched", "insert")]
+    on = "t.p = s.p AND t.id + 0 = s.id"
+    source = spark.sql("SELECT 'x' p, 1 id, 'b' v UNION ALL SELECT 'z', 2, 'c'")
+    assert both.merge(source, on, clauses, spark=spark).updated_rows == 1
+    expected = [("x", 1, "B"), ("y", 1, "a"), ("z", 2, "c")]
+    assert sorted(tuple(row.values()) for row in both.to_arrow().to_pylist()) == expected
+    with pytest.raises(UnsupportedError, match="changes rows of branch 'old'"):
+        both.merge(spark.sql("SELECT 'y' p, 1 id, 'b' v"), on, clauses, spark=spark)
+    with pytest.raises(DataError, match="fallback branch stands in for"):
+        both.merge(spark.sql("SELECT 'y' p, 7 id, 'b' v"), on, clauses, spark=spark)
+    assert sorted(tuple(row.values()) for row in both.to_arrow().to_pylist()) == expected
