@@ -83,7 +83,8 @@ def _show_plan(target: Any, catalog: Catalog, command: str, plan: StoredPlan, *,
     if not plan.groups:
         return NOTHING_TO_DO
     if only_id:
-        click.echo(kept(catalog, plan))
+        plan_id = kept(catalog, plan)
+        target.say({"plan": plan_id}, plan_id)
     else:
         shown(target, command, catalog, plan)
     return 0
