@@ -62,6 +62,12 @@ class Target:
         if rows.num_columns:
             self.print_rows(rows)
 
+    def say(self, content: Mapping[str, Any], text: str) -> None:
+        """Print what a command without rows tells. `content`: the same as JSON."""
+        import json
+
+        click.echo(json.dumps(content, ensure_ascii=False) if self.output == "json" else text)
+
     def print_names(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         """Print rows of texts, without Arrow where it is not asked for."""
         if self.output in FILES:
@@ -72,13 +78,18 @@ class Target:
             return
         from maintenance.cli.output import text_of_values
 
-        click.echo(text_of_values(heads, rows, self.output))
+        self._echo(text_of_values(heads, rows, self.output))
+
+    def _echo(self, text: str) -> None:
+        """Print rows. As JSON, none are no line, for a blank one is no object."""
+        if text or self.output != "json":
+            click.echo(text)
 
     def print_rows(self, rows: "pa.Table") -> None:
         from maintenance.cli.output import bytes_of, text_of
 
         if self.output not in FILES:
-            click.echo(text_of(rows, self.output))
+            self._echo(text_of(rows, self.output))
             return
         out: BinaryIO = sys.stdout.buffer
         if out.isatty():
@@ -290,11 +301,12 @@ def tables(target: Target, database: str | None) -> None:
 
 @cli.command()
 @click.argument("table")
-@click.pass_obj
+@_showing
 def show(target: Target, table: str) -> None:
     """Print the statement that creates a table: paimonctl --warehouse /data/lake show db.trips"""
     rows = target.session().sql(f"SHOW CREATE TABLE {_quoted(table)}").to_arrow()
-    click.echo(rows.column(0)[0].as_py())
+    statement = rows.column(0)[0].as_py()
+    target.say({"table": table, "statement": statement}, statement)
 
 
 @cli.command()
@@ -341,13 +353,13 @@ def read(
     output = format_of(path)
     rows = target.session().sql(text).to_arrow()
     write_file(rows, path, output)
-    click.echo(f"{rows.num_rows:,} rows in {path}")
+    target.say({"rows": rows.num_rows, "file": str(path)}, f"{rows.num_rows:,} rows in {path}")
 
 
 @cli.command()
 @click.argument("table")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.pass_obj
+@_showing
 def write(target: Target, table: str, path: Path) -> None:
     """Add the rows of a csv, json (an object a line), parquet or arrow file, as one commit.
 
@@ -364,7 +376,8 @@ def write(target: Target, table: str, path: Path) -> None:
         raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
     rows = rows_of(path, {field.name: arrow_type(field.type) for field in written.schema.fields})
     ids = written.write_arrow(rows)
-    click.echo(f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot")
+    text = f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot"
+    target.say({"rows": rows.num_rows, "snapshots": list(ids)}, text)
 
 
 def _prompt(target: Target) -> None:

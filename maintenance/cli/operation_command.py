@@ -84,7 +84,8 @@ def show_plan(target: Any, session: SessionState, command: str, plan: StoredPlan
     if not plan.groups:
         return NOTHING_TO_DO
     if only_id:
-        click.echo(keep_plan(session, plan))
+        plan_id = keep_plan(session, plan)
+        target.say({"plan": plan_id}, plan_id)
     else:
         shown(target, command, session, plan)
     return 0

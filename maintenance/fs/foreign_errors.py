@@ -6,11 +6,17 @@ from maintenance.errors import PaimonError
 
 _DRIVERS = frozenset({"aiohttp", "requests", "urllib3", "botocore", "google", "azure", "ossfs", "oss2", "paramiko"})
 _OBJECTS = "obstore"
+_PANICS = "pyo3_runtime"
 
 
 def is_of_driver(error: BaseException) -> bool:
     """Whether an exception is one of a driver of fsspec, and not of Python."""
     return any(kind.__module__.partition(".")[0] in _DRIVERS for kind in type(error).__mro__)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a driver written in Rust broke off: an exception that is none of Python's `Exception`."""
+    return type(error).__module__ == _PANICS
 
 
 def error_of_store(error: Exception, path: str, action: str) -> OSError | None:

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from maintenance.errors import PaimonError, StorageError
-from maintenance.fs.foreign_errors import error_of_store, is_of_driver
+from maintenance.fs.foreign_errors import error_of_store, is_of_driver, is_panic
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +44,11 @@ def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method
                 if isinstance(error, FileNotFoundError) and not missing_is_fault:
                     raise
                 raise StorageError.of(error, action, where) from error
+            except BaseException as error:
+                if not is_panic(error):
+                    raise
+                fix = "Check the path and the options of the store."
+                raise StorageError(f"the storage cannot {action}: its driver broke off: {error}", path, fix) from None
 
         return cast(Method[P, R], call)
 

@@ -34,7 +34,7 @@ def storage_of(path: str, settings: Settings) -> Storage:
     scheme, _, rest = path.partition("://")
     try:
         if store_kind(scheme) is not None:
-            return _bucket(scheme, rest.partition("/")[0], settings, os.getpid())
+            return _bucket(scheme, _checked_bucket(rest.partition("/")[0], path), settings, os.getpid())
         if scheme in HDFS_SCHEMES:
             return _hdfs(scheme, rest.partition("/")[0], settings)
         return _file_system(scheme, settings)
@@ -47,6 +47,18 @@ def storage_of(path: str, settings: Settings) -> Storage:
             path,
             _fix(scheme, error, [key for key, _ in settings]),
         ) from None
+
+
+def _checked_bucket(name: str, path: str) -> str:
+    """The name of a bucket. The driver breaks off at characters that no address can have, and tells standard error.
+
+    Raises: StorageAccessError.
+    """
+    if any(sign.isspace() or not sign.isprintable() for sign in name):
+        raise StorageAccessError(
+            f"the bucket {name!r} has a blank or a character that cannot be shown", path, "Correct the path."
+        )
+    return name
 
 
 @lru_cache(maxsize=256)

@@ -51,7 +51,7 @@ def _arguments(parser: Any, names: Sequence[str]) -> dict[str, Any]:
             found[given] = parser._parse_table()
         elif given == "TIMECOL":
             if not parser._match_text_seq("DESCRIPTOR", "("):
-                parser.raise_error("DESCRIPTOR(column) is expected")
+                parser.raise_error("the column of the time is expected as DESCRIPTOR(column)")
             found[given] = parser._parse_column()
             parser._match_r_paren()
         else:

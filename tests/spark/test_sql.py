@@ -60,13 +60,33 @@ OF_SPARK = (
     "pmod(-7, 3)", "isnull(b)", "isnotnull(b)", "size(array(1, 2))", "datediff(day, DATE '2024-01-01')", "nvl(b, 'x')",
     "add_months(day, 1)", "trunc(day, 'MM')", "weekofyear(day)", "last_day(day)", "date_sub(day, 3)", "split(b, 'b')",
     "a <=> NULL", "left(b, 2)", "translate(b, 'ab', 'xy')", "get_json_object('{\"a\": {\"b\": 1}}', '$.a.b')",
+    "get_json_object(b, '$.a')", "substring_index('x.y.z', '.', a)", "substring_index('x.y.z', '.', -a)",
+    "unix_timestamp(day)", "unix_timestamp(TIMESTAMP_NTZ '1969-12-31 23:59:58.5')",
+    "exists(array(1, NULL), x -> x > a)",
+    "forall(array(1, 2), x -> x <= a)", "format_number(d * 1000000, 2)", "conv('ff', 16, 10)", "conv(255, 10, 16)",
+    "a div 2", "d / 2", "CAST(1.5 AS FLOAT) / 3", "ceil(d)", "floor(d)", "weekday(day)", "date_trunc('MONTH', day)",
+    "array_distinct(array(3, 1, 3, NULL))", "array_remove(array(1, NULL, 2), 1)", "array_position(array(1, 2), 3)",
+    "array_union(array(1, 1), array(2))", "reverse(array(1, 2))", "hypot(3, 4)", "nanvl(d, 1)", "rint(d)",
+    "negative(a)",
+    "timestampdiff(HOUR, TIMESTAMP_NTZ '2024-01-02 12:30:00', TIMESTAMP_NTZ '2024-01-02 14:00:00')",
+    "to_timestamp('2024-02-29 01:02:03')", "CAST(d AS TIMESTAMP)", "CAST(TIMESTAMP '2024-02-29 01:02:03' AS STRING)",
 )  # fmt: skip
 OF_FLINK = (
     "CARDINALITY(r)",
     "SPLIT_INDEX('p-q', '-', 1)",
     "REGEXP(b, 'a.c')",
     "a IS DISTINCT FROM 1",
-)
+    *(f"{function}(TIMESTAMP '2024-02-29 12:34:56' TO {unit})"
+      for function in ("FLOOR", "CEIL") for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE")),
+    "FLOOR(day TO MONTH)", "CEIL(day TO MONTH)", "FLOOR(d)", "CEIL(a)", "TRUNCATE(d, 0)", "TRUNCATE(-42.345, 2)",
+    "SHA256('a')", "JSON_VALUE('{\"a\": {\"b\": 1}}', '$.a.b' RETURNING INTEGER)",
+    "JSON_VALUE('{\"a\": []}', 'lax $.a')",
+    "JSON_VALUE(b, '$.a' DEFAULT 'e' ON EMPTY DEFAULT 'f' ON ERROR)",
+    "JSON_VALUE('{}', '$.a' DEFAULT 'e' ON EMPTY DEFAULT 'f' ON ERROR)",
+    "JSON_QUERY('{\"a\": [1, 2]}', '$.a')", "JSON_EXISTS(b, '$.a')", "ELEMENT(ARRAY[a])",
+    "TO_TIMESTAMP('2024-02-29 12:00:00')",
+    "TIMESTAMPDIFF(DAY, TIMESTAMP '2024-02-29 12:00:00', TIMESTAMP '2024-03-01 00:00:00')",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
@@ -88,20 +108,75 @@ def test_functions_give_the_same_values(
             assert alone.type == with_spark.type, expression
 
 
-def test_decimals_have_the_types_of_spark(tmp_path: Path, spark: SparkSession) -> None:
+DECIMALS = (
+    "p * 2", "2 * p", "p * 12", "p * a", "p * l", "p * t", "p + 1", "p - 1.005", "p + q", "p * q", "q * q * q",
+    "w + p", "-p * 2", "(p + 1) * (1 - p)", "p * CAST(a AS DECIMAL(5, 1))", "CAST(p AS DECIMAL(12)) + 1", "0.5 * a",
+    "SUM(p)", "SUM(p * (1 - p))", "SUM(w)", "MAX(p) * 2", "SUM(a) + MAX(p)", "SUM(p) OVER ()", "a + l",
+    "p / 3", "p / 1.5", "p / p", "a / p", "p / l", "l / p", "q / p", "p / q", "w / p", "w / w", "p / 3 / 7",
+    "p / 3 * 7",
+    "-p / 3", "(p + 1) / 3", "100 * p / 3", "SUM(p) / SUM(q)", "SUM(p) / COUNT(*)",
+    "SUM(CASE WHEN a > 0 THEN p ELSE 0 END) / SUM(p)",
+    "AVG(p)", "AVG(q)", "AVG(w)", "AVG(p * 2)", "AVG(DISTINCT p)", "AVG(p) FILTER (WHERE a > 0)", "AVG(p) OVER ()",
+    "0.2 * AVG(p)", "SUM(p) FILTER (WHERE a > 0)", "MAX(p) / MIN(q)", "COALESCE(p, 0) / 7", "AVG(a)", "AVG(t)",
+    "AVG(a + l)",
+    "SUM(v) / 7 FROM (SELECT p * (1 - q) AS v FROM n)",
+)  # fmt: skip
+OF_SPARK_ALONE = (
+    "p + 1 FROM (SELECT p * q AS p FROM n)",
+    "p * 1.5D", "p % 3", "p % 0.7", "try_divide(p, 0)", "ROUND(p)", "ROUND(p / 3, 2)", "CEIL(p)", "FLOOR(p)",
+    "MEDIAN(p)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_decimals_have_the_same_types(tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]) -> None:
     options = {"warehouse": str(tmp_path)}
-    alone, with_spark = Session(options), Session(options, spark)
-    alone.sql("CREATE TABLE n (a INT, l BIGINT, t TINYINT, p DECIMAL(10, 2), q DECIMAL(30, 10), w DECIMAL(38, 0))")
-    alone.sql("INSERT INTO n VALUES (3, 4, 5, 1.25, 2.5, 7), (-3, 4, 5, -1.25, 2.5, 7)")
-    for expression in (
-        "p * 2", "2 * p", "p * 12", "p * a", "p * l", "p * t", "p + 1", "p - 1.005", "p + q", "p * q", "q * q * q",
-        "w + p", "-p * 2", "(p + 1) * (1 - p)", "p * CAST(a AS DECIMAL(5, 1))", "CAST(p AS DECIMAL(12)) + 1", "0.5 * a",
-        "SUM(p)", "SUM(p * (1 - p))", "SUM(w)", "MAX(p) * 2", "SUM(a) + MAX(p)", "SUM(p) OVER ()", "a + l", "p * 1.5D",
-    ):  # fmt: skip
-        text = f"SELECT {expression} AS x FROM n"
+    alone, with_spark = Session(options, dialect=dialect), Session(options, spark, dialect)
+    made = Session(options)
+    made.sql("CREATE TABLE n (a INT, l BIGINT, t TINYINT, p DECIMAL(10, 2), q DECIMAL(30, 10), w DECIMAL(38, 0))")
+    made.sql("INSERT INTO n VALUES (3, 4, 5, 1.25, 2.5, 7), (-3, 4, 6, -1.26, 2.5, 7)")
+    for expression in (*DECIMALS, *(OF_SPARK_ALONE if dialect == "spark" else ())):
+        output, _, source = expression.partition(" FROM ")
+        text = f"SELECT {output} AS x FROM {source or 'n'}"
         ours, of_spark = (session.sql(text).to_arrow() for session in (alone, with_spark))
         assert ours.schema.field("x").type == of_spark.schema.field("x").type, expression
         assert sorted(ours["x"].to_pylist()) == sorted(of_spark["x"].to_pylist()), expression
+
+
+def test_a_division_by_zero_is_an_error(tmp_path: Path, spark: SparkSession) -> None:
+    options = {"warehouse": str(tmp_path)}
+    for session in (Session(options), Session(options, spark)):
+        for expression in ("1 / 0", "1.5D / 0", "1.25 / 0"):
+            with pytest.raises(SqlError, match="ivision by zero"):
+                session.sql(f"SELECT {expression}").to_arrow()
+        assert rows(session, "SELECT NULL / 0 AS x, 1 / NULLIF(0, 0) AS y") == [[None, None]]
+
+
+WINDOWS = (
+    "a, window_start, window_end, window_time FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '10' MINUTES))",
+    "a, window_start, window_end FROM HOP(TABLE w, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)",
+    "a, window_start, window_end FROM CUMULATE(TABLE w, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '1' DAY)",
+)
+
+
+def test_windows_are_the_same(tmp_path: Path, spark: SparkSession) -> None:
+    options = {"warehouse": str(tmp_path)}
+    alone, with_spark = Session(options, dialect="flink"), Session(options, spark, "flink")
+    alone.sql("CREATE TABLE w (a INT, ts TIMESTAMP(3))")
+    alone.sql("INSERT INTO w VALUES (1, TIMESTAMP '2024-02-29 12:34:56.789'), (2, TIMESTAMP '1969-12-31 23:59:59')")
+    for text in WINDOWS:
+        found = [sorted(map(str, rows(session, f"SELECT {text}"))) for session in (alone, with_spark)]
+        assert found[0] == found[1], text
+        assert found[0], text
+
+
+def test_a_hint_names_a_table_and_an_outer_view_keeps_rows(tmp_path: Path, spark: SparkSession) -> None:
+    options = {"warehouse": str(tmp_path)}
+    list(Session(options, dialect="flink").execute(SETUP))
+    for session in (Session(options), Session(options, spark)):
+        assert rows(session, "SELECT /*+ BROADCAST(t) */ a FROM t WHERE a = 1") == [[1]]
+        exploded = "SELECT a, e.v.x FROM t LATERAL VIEW OUTER explode(r) e AS v ORDER BY a, v.x"
+        assert rows(session, exploded) == [[1, 1], [1, 2], [2, None]]
 
 
 def test_changes_and_procedures_on_spark(tmp_path: Path, spark: SparkSession) -> None:

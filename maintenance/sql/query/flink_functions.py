@@ -24,6 +24,8 @@ _START = {
 # An object or array is no value, and a value no object or array.
 _IS_NESTED = "LEFT(:text, 1) IN ('{', '[')"
 
+_IS_JSON = {True: "JSON_VALID(:json)", False: "TRY_PARSE_JSON(:json) IS NOT NULL"}
+
 
 def shape_flink(tree: exp.Expr, types: Mapping[str, DataType], rules: Rules, *, embedded: bool) -> None:
     """Give a query of Flink's dialect the values that Flink gives. `embedded`: DuckDB runs it, else Spark.
@@ -95,13 +97,24 @@ def _json_value(node: exp.JSONValue, *, embedded: bool) -> exp.Expr:
     kind, condition = node.args.get("returning"), node.args.get("on_condition")
     if isinstance(kind, exp.Expr):
         value = exp.TryCast(this=value, to=kind.copy())
-    for when in ("empty", "error"):
-        instead = condition.args.get(when) if condition is not None else None
-        if isinstance(instead, exp.Expr):
-            value = exp.Coalesce(this=value, expressions=[instead.copy()])
-        elif instead == f"ERROR ON {when.upper()}":
-            raise SqlError(f"JSON_VALUE with ERROR ON {when.upper()}", "query", f"Use NULL ON {when.upper()}.")
-    return value
+    empty, error = (_instead(condition, when) for when in ("empty", "error"))
+    if empty is None and error is None:
+        return value
+    return made(
+        f"CASE WHEN :json IS NULL THEN NULL WHEN {_IS_JSON[embedded]} THEN COALESCE(:value, :empty) ELSE :error END",
+        json=node.this,
+        value=value,
+        empty=empty or exp.null(),
+        error=error or exp.null(),
+    )
+
+
+def _instead(condition: exp.Expr | None, when: str) -> exp.Expr | None:
+    """What is given where there is no value, or a fault. Raises: SqlError: an error is."""
+    instead = condition.args.get(when) if condition is not None else None
+    if instead == f"ERROR ON {when.upper()}":
+        raise SqlError(f"JSON_VALUE with ERROR ON {when.upper()}", "query", f"Use NULL ON {when.upper()}.")
+    return instead if isinstance(instead, exp.Expr) else None
 
 
 def _to_unit(node: exp.Floor | exp.Ceil, types: Mapping[str, DataType]) -> exp.Expr:

@@ -79,3 +79,15 @@ def test_a_watermark_of_no_column(session: Session) -> None:
     assert caught.value.column == 45
     with pytest.raises(SqlError, match="column 'b' does not exist"):
         session.sql("CREATE TABLE w (a INT, c AS b + 1)")
+
+
+def test_conditions_on_stored_columns_reach_the_scan(session: Session, tmp_path: Path) -> None:
+    session.sql("CREATE TABLE p (id INT, twice AS id * 2, dt STRING) PARTITIONED BY (dt)")
+    session.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    plan = [row[0] for row in rows(session, "EXPLAIN SELECT twice FROM p AS q WHERE q.dt = 'x' AND q.twice > 1")]
+    assert plan[2] == "  filter: (dt = 'x')"
+    # A partition that the condition leaves out is not read: its file may even be gone.
+    for path in (tmp_path / "default.db" / "p" / "dt=y").rglob("*.parquet"):
+        path.unlink()
+    assert rows(session, "SELECT twice FROM p WHERE dt = 'x'") == [(2,)]
+    assert rows(session, "SELECT a.twice FROM p AS a JOIN t ON t.id = a.id WHERE a.dt = 'x'") == [(2,)]

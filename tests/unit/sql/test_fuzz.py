@@ -50,7 +50,9 @@ def listed(of: st.SearchStrategy[str], most: int = 3) -> st.SearchStrategy[str]:
 
 def _deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     operator = st.sampled_from(["+", "-", "*", "/", "%", "=", "<", "AND", "OR", "LIKE", "||", "IS NOT DISTINCT FROM"])
-    function = st.sampled_from(["COUNT", "SUM", "MAX", "UPPER", "COALESCE", "nope", "DATE_FORMAT", "SUBSTRING", "ABS"])
+    function = st.sampled_from(
+        ["COUNT", "SUM", "MAX", "UPPER", "COALESCE", "nope", "DATE_FORMAT", "SUBSTRING", "ABS", "AVG", "JSON_VALUE"]
+    )
     return st.one_of(
         words("(", inner, operator, inner, ")"),
         words(function, "(", listed(inner), ")"),
