@@ -8,17 +8,28 @@ Spark's; strings, casts, division and timestamps are its own.
 from functools import cache, partial
 from typing import Any, ClassVar
 
-from sqlglot import exp
+from sqlglot import exp, parser
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Tokenizer as BaseTokenizer
 from sqlglot.tokens import TokenType
 
+from maintenance.errors import UnsupportedError
 from maintenance.sql.windows import parse_window
 
 _BEFORE_HINT = {*BaseTokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
 OPTIONS = "paimon_options"
 """Under this key a table's node has the text of its hint, in `meta`."""
+
+
+def check_parser() -> None:
+    """Raises: UnsupportedError: sqlglot is compiled, and lets nobody's dialects change its parser."""
+    if not str(parser.__file__).endswith(".py"):
+        raise UnsupportedError(
+            "sqlglot is installed in its compiled form",
+            str(parser.__file__),
+            "Uninstall the package sqlglotc, and install sqlglot again.",
+        )
 
 
 def _sha2(bits: int, arguments: list[exp.Expr]) -> exp.Expr:

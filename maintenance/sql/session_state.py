@@ -10,7 +10,7 @@ from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaEr
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
-from maintenance.sql.dialects import Flink, PaimonSpark
+from maintenance.sql.dialects import Flink, PaimonSpark, check_parser
 from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Readable
@@ -54,6 +54,7 @@ class SessionState:
     def __post_init__(self) -> None:
         if self.dialect not in _DIALECTS:
             raise OptionError(f"dialect '{self.dialect}' is not known", "session", "Use 'flink' or 'spark'.")
+        check_parser()
         opened = open_catalog(self.catalog) if isinstance(self.catalog, Mapping) else self.catalog
         self.add_catalog(DEFAULT_CATALOG, opened)
 

@@ -130,6 +130,7 @@ def _alter(cursor: Cursor) -> Statement:
     if cursor.peek("ADD", "PARTITION") or cursor.peek("ADD", "IF", "NOT", "EXISTS", "PARTITION"):
         return _add_partitions(cursor, path)
     if not cursor.is_spark and (statement := _alter_beside(cursor, path)) is not None:
+        statement.if_exists = if_exists
         return statement
     return AlterTable(path, tuple(_changes(cursor)), if_exists)
 
@@ -147,6 +148,12 @@ def _alter_beside(cursor: Cursor, path: tuple[str, ...]) -> AlterBeside | None:
         cursor.take_one_of("COLUMNS", "COLUMN")
         beside.changes = tuple(_add(cursor, beside))
         if beside.computed or beside.watermark is not None:
+            return beside
+    if cursor.take("DROP") and not cursor.peek("PRIMARY", "KEY"):
+        dropped = [change.column for change in _drop(cursor) if isinstance(change, DropColumn)]
+        # A part of a ROW is none of a table's columns.
+        if all(isinstance(each, str) or len(each) == 1 for each in dropped):
+            beside.dropped = tuple(each if isinstance(each, str) else each[0] for each in dropped)
             return beside
     cursor.index = start
     return None

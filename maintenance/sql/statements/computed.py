@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from maintenance.catalog import AddColumn, RemoveOption, SchemaChange, SetOption
+from maintenance.catalog import AddColumn, DropColumn, RemoveOption, SchemaChange, SetOption
 from maintenance.errors import SqlError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.variant.extension import plain_schema
@@ -79,6 +79,8 @@ class AlterBeside:
         changes: of stored columns, in the same statement.
         computed: to add, each with its place.
         must_have: there has to be a watermark already.
+        dropped: names of columns, stored ones or computed ones.
+        if_exists: a table that is not there is no error.
     """
 
     path: tuple[str, ...]
@@ -88,15 +90,22 @@ class AlterBeside:
     watermark: tuple[str, exp.Expr, str] | None = None
     drops_watermark: bool = False
     must_have: bool = False
+    dropped: tuple[str, ...] = ()
+    if_exists: bool = False
 
     def run(self, session: "SessionState") -> Result:
+        if self.if_exists and not session.table_exists(self.path):
+            return Result()
         table, name = session.table(self.path), session.table_name(self.path)
         has_one = watermark(table.schema.options) is not None
         if (self.drops_watermark or self.must_have) and not has_one:
             raise self.cursor.error("the table has no watermark", "ADD one: ALTER TABLE t ADD WATERMARK FOR c AS c.")
         if self.watermark is not None and has_one and not self.must_have:
             raise self.cursor.error("the table has a watermark", "MODIFY it, or DROP WATERMARK first.")
-        session.catalog_of(name.catalog).alter_table(name.identifier, [*self.changes, *self._options(table.schema)])
+        computed = {column.name for column in computed_columns(table.schema.options)}
+        drops = [DropColumn((name,)) for name in self.dropped if name not in computed]
+        changes = [*self.changes, *drops, *self._options(table.schema)]
+        session.catalog_of(name.catalog).alter_table(name.identifier, changes)
         return Result()
 
     def _options(self, schema: TableSchema) -> list[SchemaChange]:
@@ -108,7 +117,9 @@ class AlterBeside:
             for change in self.changes
             if isinstance(change, AddColumn) and isinstance(change.column, str) and isinstance(change.type, DataType)
         ]
-        fields, old = [*schema.fields, *new], computed_columns(schema.options)
+        fields = [*(each for each in schema.fields if each.name not in self.dropped), *new]
+        all_computed = computed_columns(schema.options)
+        old = [each for each in all_computed if each.name not in self.dropped]
         shown = placed([f.name for f in fields], old)
         order = [each.name if isinstance(each, ComputedColumn) else each for each in shown]
         written = [Computed(each.name, each.text, _parsed(each.text, self.cursor), each.comment) for each in old]
@@ -116,7 +127,7 @@ class AlterBeside:
             order.insert(_number(order, position), column.name)
             written.append(column)
         options = options_beside(fields, order, written, self.watermark, self.cursor)
-        gone = {key for each in old for key in each.options} - set(options)
+        gone = {key for each in all_computed for key in each.options} - set(options)
         return [*(RemoveOption(key) for key in sorted(gone)), *(SetOption(key, text) for key, text in options.items())]
 
 

@@ -14,9 +14,10 @@ from maintenance.cli.main import cli, run
 from maintenance.sql import Session
 
 NO_ROWS = {"fsck", "remove-unexisting-files"}  # of a table without a fault
-# What is refused here says so on standard error alone: there is no watermark, no other catalog, no run of the bin.
+# What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog or run of the bin.
 REFUSED_HERE = {
-    "create-tag-from-watermark", "migrate-database", "migrate-table", "repair", "restore", "rollback-to-watermark",
+    "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database", "migrate-table", "repair", "restore",
+    "rollback-to-watermark",
 }  # fmt: skip
 NOT_OF_JSON = {"completion"}  # it prints a script for a shell
 FILE = "{files}/rows.parquet"
@@ -24,11 +25,13 @@ TABLE = "default.t"
 _INDEX = (TABLE, "b", "bitmap")
 # What each command is given, and the commands before it that make this possible.
 ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
+    "apply": (("0123456789abcdef",),),
     "clear-consumers": ((TABLE,),),
     "clone": (("--database", "default", "--table", "t", "--target-database", "copy", "--target-table", "t",
                "--target-catalog-conf", "warehouse={files}/copy"),),
     "compact": ((TABLE,), (TABLE, "--compact-strategy", "full", "--dry-run"),
                 (TABLE, "--compact-strategy", "full", "--dry-run", "--plan")),
+    "compact-chain-table": (("default.p", "dt=x"),),
     "compact-database": (("--including-databases", "default"),),
     "compact-manifest": ((TABLE,),),
     "create-branch": ((TABLE, "b1"),),
@@ -71,6 +74,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "rescale": (("default.p", "--bucket-num", "2"),),
     "reset-consumer": ((TABLE, "reader", "--next-snapshot-id", "1"),),
     "restore": ((TABLE, "no-run"),),
+    "restore-partitions": (("default.p", "dt=x", "--snapshot-id", "1"),),
     "rewrite-file-index": ((TABLE,),),
     "rollback": ((TABLE, "--snapshot-id", "1"),),
     "rollback-to-as-latest": ((TABLE, "--snapshot-id", "1"),),

@@ -91,3 +91,16 @@ def test_conditions_on_stored_columns_reach_the_scan(session: Session, tmp_path:
         path.unlink()
     assert rows(session, "SELECT twice FROM p WHERE dt = 'x'") == [(2,)]
     assert rows(session, "SELECT a.twice FROM p AS a JOIN t ON t.id = a.id WHERE a.dt = 'x'") == [(2,)]
+
+
+def test_they_are_dropped(session: Session) -> None:
+    session.sql("ALTER TABLE t DROP four")
+    assert session.sql("SELECT * FROM t").to_arrow().column_names == ["id", "double_cost", "cost", "at"]
+    with pytest.raises(SqlError, match="'cost'"):
+        session.sql("ALTER TABLE t DROP cost")  # another one is made of it
+    session.sql("ALTER TABLE t DROP (double_cost, cost)")
+    assert session.sql("SELECT * FROM t").to_arrow().column_names == ["id", "at"]
+    assert [key for key in session.table(("t",)).schema.options if "watermark" not in key] == []
+    with pytest.raises(SqlError, match="no column 'nope'"):
+        session.sql("ALTER TABLE t DROP nope")
+    session.sql("ALTER TABLE IF EXISTS missing DROP nope")

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from sqlglot import parser
 
-from maintenance.errors import ErrorClass
+from maintenance.errors import ErrorClass, UnsupportedError
 from maintenance.sql import Session, SqlError
 
 
@@ -56,3 +57,9 @@ def test_an_error_of_the_engine_keeps_its_class(session: Session) -> None:
     with pytest.raises(SqlError, match="snapshot 7") as caught:
         session.sql("SELECT * FROM trips /*+ OPTIONS('scan.snapshot-id' = '7') */")
     assert caught.value.error_class is ErrorClass.USER
+
+
+def test_a_compiled_parser_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "__file__", "/lib/sqlglot/parser.cpython-311-x86_64-linux-gnu.so")
+    with pytest.raises(UnsupportedError, match="Uninstall the package sqlglotc"):
+        Session({"warehouse": str(tmp_path)})

@@ -388,3 +388,24 @@ def test_repair_registers_what_the_warehouse_has(
 def test_a_metastore_that_is_not_there(options: dict[str, str]) -> None:
     with pytest.raises(InfrastructureError, match="cannot be reached"):
         open_catalog({**options, "uri": "thrift://127.0.0.1:9"})
+
+
+def test_a_replaced_table_keeps_its_snapshots(hive: Hive, catalog: Catalog, db: str) -> None:
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
+    session = Session(catalog)
+    session.sql(f"INSERT INTO {db}.t VALUES (1, 'a', 'x')")
+    session.sql(f"REPLACE TABLE {db}.t (k BIGINT, w STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')")
+    assert session.sql(f"SELECT * FROM {db}.t").to_arrow().num_rows == 0
+    assert session.sql(f"SELECT * FROM {db}.t VERSION AS OF 1").to_arrow().column_names == ["k", "v", "pt"]
+    shown = [column.name for column in stored(hive, db, "t").sd.cols]
+    assert shown == ["k", "w"]
+
+
+def test_msck_repair_makes_partitions_known(hive: Hive, catalog: Catalog, options: dict[str, str], db: str) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.p", schema)
+    files = open_catalog({"warehouse": options["warehouse"]})
+    Session(files).sql(f"INSERT INTO {db}.p (k, pt) VALUES (1, 'x'), (2, 'y')")
+    assert partitions(hive, db, "p") == []
+    Session(catalog).sql(f"MSCK REPAIR TABLE {db}.p")
+    assert partitions(hive, db, "p") == ["x", "y"]

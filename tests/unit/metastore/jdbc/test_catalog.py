@@ -204,3 +204,14 @@ def test_a_catalog_that_was_closed_can_be_used_again(catalog: Catalog) -> None:
     assert catalog.list_tables("db") == ["t"]
     with suppress(OSError):
         catalog.close()
+
+
+def test_a_replaced_table_keeps_its_snapshots(catalog: Catalog, options: dict[str, str]) -> None:
+    table_of(catalog).write_arrow(keyed({1: "a"}))
+    catalog.replace_table("db.t", Schema([("id", "INT NOT NULL"), ("n", "INT")], ["id"], options={"bucket": "2"}))
+    other = open_catalog(options)
+    replaced = table_of(other)
+    assert (replaced.schema.id, replaced.schema.field_names) == (1, ("id", "n"))
+    assert replaced.to_arrow().num_rows == 0
+    assert replaced.copy({"scan.snapshot-id": "1"}).to_arrow().num_rows == 1
+    other.close()
