@@ -260,7 +260,7 @@ def test_what_is_no_table_of_its_own(tmp_path: Path) -> None:
 
 def test_what_is_not_supported_may_stay() -> None:
     """Tables of Paimon with features that this engine lacks can be changed, but not given another of them."""
-    theirs = replace(start(), options={**start().options, "chain-table.enabled": "true"})
+    theirs = replace(start(), options={**start().options, "pk-clustering-override": "true"})
     blobs = DataType("ARRAY", element=DataType("BLOB"))
     theirs = replace(theirs, fields=(*theirs.fields, DataField(40, "v", blobs)), highest_field_id=40)
     assert altered(AddColumn("n", "INT"), schema=theirs).field("n").id == 41
