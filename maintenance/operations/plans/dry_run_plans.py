@@ -91,7 +91,8 @@ def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
     for old in plan.groups:
         new = by_name.get(old.name)
         if new is not None and new.files == old.files and new != old:
-            moved.append(f"{old.name}: was {old.bytes} bytes, {old.reason}; is {new.bytes} bytes, {new.reason}")
+            sizes = ("", "") if old.bytes == new.bytes else (f"{old.bytes} bytes, ", f"{new.bytes} bytes, ")
+            moved.append(f"{old.name}: was {sizes[0]}{old.reason}; is {sizes[1]}{new.reason}")
     return moved
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.plans.dry_run_plans import DryRunPlan, changed_groups
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
-from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter, FoundChanges
+from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.evolved import is_evolved
 from maintenance.operations.rows.merge_clauses import Clause
@@ -60,10 +61,14 @@ def _matching(
     state, found = _found(spark, table, where, predicate)
     for name, rows in sorted(found.items()):
         entry = state.entries[name]
-        where_it_is = partition_text_of(table.paths.spec_of(entry.partition))
         numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
         reason = f"{len(rows)} of {entry.file.row_count} rows match, by their numbers {numbers}"
-        yield PlannedGroup(f"{where_it_is} {name}".strip(), (name,), entry.file.file_size, 1, reason)
+        yield PlannedGroup(_file_of(table, entry), (name,), entry.file.file_size, 1, reason)
+
+
+def _file_of(table: Table, entry: ManifestEntry) -> str:
+    """The partition and the name of a file."""
+    return f"{partition_text_of(table.paths.spec_of(entry.partition))} {entry.file.file_name}".strip()
 
 
 def _found(
@@ -130,18 +135,17 @@ def groups_of(preview: ChangePreview) -> tuple[PlannedGroup, ...]:
     counted = {"updated": found.report.updated_rows, "deleted": found.report.deleted_rows}
     counted["inserted"] = found.report.inserted_rows
     told = ", ".join(f"{count} {verb}" for verb, count in counted.items() if count)
-    groups = [_rows_of(found, name, rows) for name, rows in sorted(found.positions.items())]
+    groups = [_rows_of(preview.table, found.entries[name], rows) for name, rows in sorted(found.positions.items())]
     if found.written.rows:
         place = "new rows" if found.snapshot_id is None else f"rows of snapshot {found.snapshot_id}"
         groups.append(PlannedGroup(place, (), 0, 1, f"{told}; what is written has the digest {found.written.text}"))
     return tuple(groups)
 
 
-def _rows_of(found: FoundChanges, name: str, rows: BitMap) -> PlannedGroup:
-    entry = found.entries[name]
+def _rows_of(table: Table, entry: ManifestEntry, rows: BitMap) -> PlannedGroup:
     numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
     reason = f"{len(rows)} of {entry.file.row_count} rows are deleted or replaced, by their numbers {numbers}"
-    return PlannedGroup(f"file {name}", (name,), entry.file.file_size, 1, reason)
+    return PlannedGroup(_file_of(table, entry), (entry.file.file_name,), entry.file.file_size, 1, reason)
 
 
 def plan_merge_into(

@@ -76,6 +76,7 @@ class ChangePreview(ChangeWriter):
     """Writes nothing, and keeps what would be written in `found`."""
 
     def __init__(self, table: Table) -> None:
+        self.table = table
         self.found: FoundChanges | None = None
         # Before any row is read: if there is a later one by then, the plan is outdated, not wrong.
         self._latest = table.snapshots.latest_id()
