@@ -221,3 +221,18 @@ def test_a_record_that_is_missing_is_written_whether_it_must_be_flushed_or_not(t
     assert set(records.file_io.list_names(records.paths.commit_record_folder())) == {
         record("a", 1).name, record("b", 2).name,
     }  # fmt: skip
+
+
+def test_a_record_is_waited_for_only_where_it_must_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    right = FileIO.overwrite
+
+    def overwrite(self: FileIO, path: str, data: bytes, *, flushed: bool = True) -> None:
+        asked.append(flushed)
+        right(self, path, data, flushed=flushed)
+
+    monkeypatch.setattr(FileIO, "overwrite", overwrite)
+    records = records_in(tmp_path)
+    records.add(record("a", 1))
+    records.add(record("b", 2), flushed=True)
+    assert asked == [False, True]

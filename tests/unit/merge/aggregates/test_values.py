@@ -14,13 +14,17 @@ Step = tuple[Op, int | None]
 
 
 def value(function: str, *steps: Step) -> int | None:
-    """The value of a key whose records follow those of another one: nothing is taken from there."""
-    column = pa.array([99, *(given for _, given in steps)], pa.int32())
-    inputs = Inputs(column, np.arange(len(column)), np.array([0, 1]), np.array([A, *(op for op, _ in steps)], np.int8))
+    """The value of two keys with these records, and another one between them: nothing is taken from elsewhere."""
+    values, count = [given for _, given in steps], len(steps)
+    column = pa.array([*values, 99, *values], pa.int32())
+    ops = np.array([*(op for op, _ in steps), A, *(op for op, _ in steps)], np.int8)
+    inputs = Inputs(column, np.arange(len(column)), np.array([0, count, count + 1]), ops)
     found = AGGREGATES[function].reduce(inputs, AggregatedColumn(DataField(1, "a", parse_type("INT")), {}))
     assert isinstance(found, np.ndarray)
-    assert found[0] == 0
-    taken: int | None = None if found[1] < 0 else column[int(found[1])].as_py()
+    first, between, last = (None if at < 0 else column[int(at)].as_py() for at in found)
+    assert between == 99
+    assert first == last
+    taken: int | None = first
     return taken
 
 
