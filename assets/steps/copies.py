@@ -206,7 +206,7 @@ def _migrated(session: Session, plan: StoredPlan, context: dg.OpExecutionContext
         return _Copied(report.reports, report.errors)
     source = catalog.get_table(plan.table)
     if not isinstance(source, FormatTable):
-        raise OptionError(f"'{plan.table}' is no table of plain files", f"plan {plan.id}", "Launch a dry run again.")
+        raise OptionError(f"'{plan.table}' is not a table of plain files", f"plan {plan.id}", "Launch a dry run again.")
     taken = into(source) if into_bin and plan.arguments["delete_origin"] else None
     return _Copied({plan.table: apply_migrate_table(source, catalog, plan, into=taken, progress=say)}, {})
 

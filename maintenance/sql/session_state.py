@@ -102,7 +102,7 @@ class SessionState:
             return self.views[name]
         try:
             return self.catalog_of(name.catalog).get_view(name.identifier)
-        except (NotFoundError, SchemaError):  # a name with a dollar is none of a view
+        except (NotFoundError, SchemaError):  # a name with a dollar is not a name of a view
             return None
 
     def is_temporary_view(self, path: tuple[str, ...]) -> bool:

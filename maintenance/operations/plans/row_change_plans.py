@@ -134,11 +134,11 @@ def groups_of(preview: ChangePreview) -> tuple[PlannedGroup, ...]:
         return ()
     counted = {"updated": found.report.updated_rows, "deleted": found.report.deleted_rows}
     counted["inserted"] = found.report.inserted_rows
-    told = ", ".join(f"{count} {verb}" for verb, count in counted.items() if count)
+    changed = ", ".join(f"{count} {verb}" for verb, count in counted.items() if count)
     groups = [_rows_of(preview.table, found.entries[name], rows) for name, rows in sorted(found.positions.items())]
     if found.written.rows:
         place = "new rows" if found.snapshot_id is None else f"rows of snapshot {found.snapshot_id}"
-        groups.append(PlannedGroup(place, (), 0, 1, f"{told}; what is written has the digest {found.written.text}"))
+        groups.append(PlannedGroup(place, (), 0, 1, f"{changed}; what is written has the digest {found.written.text}"))
     return tuple(groups)
 
 

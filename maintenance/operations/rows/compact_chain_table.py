@@ -71,7 +71,7 @@ def compact_chain_table(
     chain = chain_of(table)
     if chain is None:
         fix = "Name the table itself, not a branch, and see that it has both."
-        raise OptionError("this is no chain table", f"table {table.identifier}", fix)
+        raise OptionError("this is not a chain table", f"table {table.identifier}", fix)
     changes, complete = _matching(chain.delta, partition), _matching(chain.snapshot, partition)
     if not changes and not complete:
         raise NotFoundError(f"there is no partition {dict(partition)}", table.identifier, "Name one of a branch.")

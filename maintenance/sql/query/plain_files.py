@@ -135,7 +135,7 @@ def _key(table: Table, columns: Sequence[str], condition: str | None) -> Hashabl
     options = seen.options
     if SCAN_FALLBACK_BRANCH.of(options) or SCAN_PRIMARY_BRANCH.of(options):
         return None
-    # The names of manifest lists are never used again, even where a table is made anew.
+    # The names of manifest lists are never used again, even if a table is created again.
     lists = target.snapshot.base_manifest_list, target.snapshot.delta_manifest_list
     place = seen.location, seen.branch, seen.read_optimized
     return *place, *lists, seen.schema.id, frozenset(options.items()), tuple(columns), condition

@@ -1,6 +1,6 @@
 """A query that is run more than once: what was made of it serves as long as the schemas of its tables stay.
 
-Only names, schemas and settings shape a query. Which rows a table has is asked anew at each run.
+Only names, schemas and settings shape a query. Which rows a table has is looked up again at each run.
 """
 
 from dataclasses import dataclass, field, replace

@@ -14,10 +14,10 @@ from maintenance.cli.main import cli, run
 from maintenance.sql import Session
 
 NO_ROWS = {"fsck", "remove-unexisting-files"}  # of a table without a fault
-# What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog or run of the bin.
+# What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, or bin.
 REFUSED_HERE = {
-    "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database", "migrate-table", "repair", "restore",
-    "rollback-to-watermark",
+    "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database", "migrate-table", "repair",
+    "restore", "rollback-to-watermark",
 }  # fmt: skip
 NOT_OF_JSON = {"completion"}  # it prints a script for a shell
 FILE = "{files}/rows.parquet"
