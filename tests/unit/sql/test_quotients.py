@@ -1,6 +1,7 @@
 """Quotients of decimals are those of Java's BigDecimal, rounded half up."""
 
 import random
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from maintenance.sql.query.quotients import quotients
 WHOLE = pa.decimal128(38, 0)
 
 
-def digits(values: list[int | None]) -> pa.Array:
+def digits(values: Sequence[int | None]) -> pa.Array:
     return pa.array([None if value is None else Decimal(value) for value in values], WHOLE)
 
 
