@@ -1,5 +1,6 @@
 """Write sorted rows as data files of about the target size, with everything the manifest says of them."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -289,6 +290,9 @@ class _OpenFile:
 
     def abandon(self) -> None:
         self._beside.abort()
+        # Not left to the garbage collector, which may take the sink first: native code ends the file.
+        with suppress(Exception):
+            self._writer_of_format.close()
         self._sink.close()
         self._context.file_io.delete_quietly([self._path])
 

@@ -79,7 +79,11 @@ def carry_out(table: CatalogTable, step: str, number: int) -> None:
     elif step == "consumer":
         reset_consumer(table, "c", ids[number % len(ids)])
     elif step == "rollback":
-        rollback_to(table, snapshot_id=ids[number % len(ids)])
+        chosen = ids[number % len(ids)]
+        rollback_to(table, snapshot_id=chosen)
+        # As its reader does, which finds that what it waits for will be another snapshot.
+        if any(following > chosen + 1 for following in table.consumers.next_snapshots().values()):
+            reset_consumer(table, "c", chosen)
     elif step == "expire":
         expire_snapshots(table, retain_min=1, retain_max=2)
 
