@@ -1,6 +1,7 @@
 """Of long parametrised tests a run tries a part of the cases, and the other parts on the following days.
 
-So every case has its turn within a few days, and a run stays short. ``HYPOTHESIS_PROFILE=thorough`` runs them all.
+So every case has its turn within a few days, and a run stays short. ``HYPOTHESIS_PROFILE=thorough`` runs them all, and
+so does ``PAIMON_TEST_DAY=all``.
 """
 
 import os
@@ -24,16 +25,18 @@ DAYS: Mapping[str, int] = {
 }
 # Set by the first process of a run, so that those that it starts see the same day after midnight.
 _DAY = "PAIMON_TEST_DAY"
+EVERY_DAY = "all"
 
 
-def today() -> int:
-    """The number of the day of this run."""
-    return int(os.environ.setdefault(_DAY, str(date.today().toordinal())))
+def today() -> int | None:
+    """The number of the day of this run; None = every day's cases run."""
+    day = os.environ.setdefault(_DAY, str(date.today().toordinal()))
+    return None if day == EVERY_DAY else int(day)
 
 
-def others_turn(nodeids: Iterable[str], day: int, days: Mapping[str, int] = DAYS) -> set[str]:
+def others_turn(nodeids: Iterable[str], day: int | None, days: Mapping[str, int] = DAYS) -> set[str]:
     """The cases whose turn is on another day. Each test has at least one case on every day."""
-    if PROFILE == "thorough":
+    if day is None or PROFILE == "thorough":
         return set()
     cases: dict[str, list[str]] = {}
     for nodeid in nodeids:

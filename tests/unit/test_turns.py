@@ -23,3 +23,8 @@ def test_other_tests_run_every_day() -> None:
 def test_thorough_runs_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PROFILE", "thorough")
     assert others_turn([*CASES, *OTHERS], 50) == set()
+
+
+def test_all_days_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIMON_TEST_DAY", "all")
+    assert others_turn([*CASES, *OTHERS], turns.today()) == set()
