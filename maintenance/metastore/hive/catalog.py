@@ -308,8 +308,15 @@ class HiveCatalog(HiveViews):
 
     def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:
         table = self._found(name)
-        if table is not None:
+        if table is None:
+            return
+        try:
             self._update_object(name, table, following, [key for key in before.options if key not in following.options])
+        except BaseException:
+            # A metastore may refuse columns of other types: the table then keeps its schema.
+            schemas = self._schemas(self._location_of(table))
+            self.file_io.discard([f"{schemas.folder}/schema-{following.id}"])
+            raise
 
     def _update_object(self, name: Identifier, table: Struct, schema: TableSchema, removed: Sequence[str]) -> None:
         place = Place(self._location_of(table), table.tableType == EXTERNAL, self._in_properties)

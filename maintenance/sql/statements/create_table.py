@@ -5,9 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
+from sqlglot.tokens import Token
 
 from maintenance.catalog import Catalog, CatalogTable, Schema
 from maintenance.errors import NotFoundError
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.schemas import Schemas
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.query.run import run_query
@@ -104,6 +107,8 @@ class CreateTable:
         """The schema to create; that of LIKE's table comes first."""
         made, options = self.definition, self._options(session, fields)
         keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
+        if made.like is None and not fields and "path" in options and "type" not in options:
+            return self._of_place(session, options["path"])
         if made.like is None:
             return Schema(fields, keys, made.partition_keys, options, made.comment)
         like, without = session.table(made.like).schema, made.not_like
@@ -114,6 +119,20 @@ class CreateTable:
             options if "OPTIONS" in without else {**like.options, **options},
             made.comment or like.comment,
         )
+
+    def _of_place(self, session: "SessionState", path: str) -> Schema:
+        """The schema of the table that lies there already. Raises: SqlError: there is none."""
+        catalog = session.catalog_of(session.table_name(self.path).catalog)
+        there = Schemas(FileIO.of(catalog.options), f"{path.rstrip('/')}/schema").latest()
+        if there is None:
+            fix = "Name the folder of a table, or write columns in brackets after the name."
+            raise self.cursor.error("no table lies there", fix, token=self._at(path))
+        options = {**there.options, **self.definition.options}
+        return Schema(there.fields, there.primary_keys, there.partition_keys, options, there.comment)
+
+    def _at(self, text: str) -> Token:
+        """Where a text stands in the statement."""
+        return next((token for token in self.cursor.words if token.text == text), self.cursor.words[-1])
 
     def _options(self, session: "SessionState", fields: Sequence[DataField]) -> dict[str, str]:
         """The options to store, which keep computed columns and the watermark as well."""
@@ -151,7 +170,8 @@ def _create(cursor: Cursor, *, replaces: bool = False, must_exist: bool = False)
     if cursor.peek("("):
         _elements(cursor, definition)
     query = _clauses(cursor, definition)
-    if not definition.columns and query is None and definition.like is None and "type" not in definition.options:
+    known = definition.like is not None or {"type", "path"} & definition.options.keys()
+    if not definition.columns and query is None and not known:
         raise cursor.error("the table has no columns", "Write them in brackets after its name.")
     return CreateTable(path, definition, if_not_exists, query, cursor, replaces, must_exist)
 

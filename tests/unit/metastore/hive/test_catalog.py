@@ -20,7 +20,9 @@ from maintenance.errors import (
     InfrastructureError,
     NotFoundError,
     OptionError,
+    PaimonError,
     SchemaError,
+    SqlError,
     UnsupportedError,
 )
 from maintenance.metastore.hive.catalog import HiveCatalog
@@ -399,6 +401,29 @@ def test_a_replaced_table_keeps_its_snapshots(hive: Hive, catalog: Catalog, db: 
     assert session.sql(f"SELECT * FROM {db}.t VERSION AS OF 1").to_arrow().column_names == ["k", "v", "pt"]
     shown = [column.name for column in stored(hive, db, "t").sd.cols]
     assert shown == ["k", "w"]
+
+
+def test_a_replacement_that_the_metastore_refuses_leaves_the_schema(catalog: Catalog, db: str) -> None:
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
+    session = Session(catalog)
+    session.sql(f"INSERT INTO {db}.t VALUES (1, 'a', 'x')")
+    with pytest.raises(PaimonError, match="incompatible"):
+        session.sql(f"REPLACE TABLE {db}.t (k DATE, w INT)")
+    table = table_of(catalog, f"{db}.t")
+    assert table.schemas.list_ids() == [0]
+    assert session.sql(f"SELECT * FROM {db}.t VERSION AS OF 1").to_arrow().num_rows == 1
+
+
+def test_a_folder_that_holds_a_table_gives_its_columns(catalog: Catalog, db: str, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1", "path": str(place)}))
+    table_of(catalog, f"{db}.t").write_arrow(rows((1, "a", "x")))
+    session = Session(catalog)
+    session.sql(f"CREATE TABLE {db}.again LOCATION '{place}'")
+    assert session.sql(f"SELECT * FROM {db}.again").to_arrow().to_pylist() == [{"k": 1, "v": "a", "pt": "x"}]
+    assert table_of(catalog, f"{db}.again").schema.primary_keys == ("k",)
+    with pytest.raises(SqlError, match="no table lies there"):
+        session.sql(f"CREATE TABLE {db}.none LOCATION '{place}/nothing'")
 
 
 def test_msck_repair_makes_partitions_known(hive: Hive, catalog: Catalog, options: dict[str, str], db: str) -> None:
