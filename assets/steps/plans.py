@@ -107,6 +107,8 @@ def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_
 def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:
     """How long it may take, by the speed of past runs on this table, or else by their time; None if there were none."""
     if plan.table == MANY:
+        if "plans" not in plan.arguments:  # of the bin, or of a database's copies: there are no past runs to compare
+            return None
         plans = [StoredPlan.of_dict(stored) for stored in plan.arguments["plans"][: _ESTIMATED + 1]]
         parts = [_estimate(catalog, stored) for stored in plans] if len(plans) <= _ESTIMATED else [None]
         estimates = [seconds for seconds in parts if seconds is not None]

@@ -19,6 +19,15 @@ from tests.tables import create_table, data_files, files_on_disk, get_table, key
 RIVAL = {**dict.fromkeys(range(100, 140), "rival"), 1: "rival", 2: "rival"}
 
 
+def first_of_all(path: str) -> bool:
+    """Whether no other task has asked before."""
+    try:
+        Path(path).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
 def overtaken(warehouse: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """For `mapInArrow`: another writer commits, once, while the rows are on their way."""
     path, done = str(warehouse), str(warehouse / "rival")
@@ -26,8 +35,7 @@ def overtaken(warehouse: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            if batch.num_rows and not Path(done).exists():
-                Path(done).touch()
+            if batch.num_rows and first_of_all(done):
                 table: Any = open_catalog({"warehouse": path}).get_table("db.t")
                 given = pa.table({"id": pa.array(rival["id"], pa.int32()), "v": rival["v"]})
                 table.write_arrow(given, commit_user="rival")

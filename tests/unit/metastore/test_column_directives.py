@@ -46,7 +46,7 @@ def test_comments_become_types(tmp_path: Path) -> None:
         ("BYTES", "__BLOB_FIELDS", SchemaError, "begins with"),
         ("INT", "__BLOB_FIELD", SchemaError, "Declare it BYTES"),
         ("ARRAY<BYTES>", "__BLOB_FIELD", UnsupportedError, "ARRAY<BYTES>"),
-        ("ARRAY<INT>", "__VECTOR_FIELD", SchemaError, "no length"),
+        ("ARRAY<INT>", "__VECTOR_FIELD", SchemaError, "not the length"),
         ("ARRAY<INT>", "__VECTOR_FIELD;0", SchemaError, "1 to"),
         ("ARRAY<STRING>", "__VECTOR_FIELD;2", SchemaError, "elements"),
         ("INT", "__VECTOR_FIELD;2", SchemaError, "Declare it ARRAY"),
