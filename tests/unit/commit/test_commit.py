@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, RemoveOption, SetOption
@@ -27,7 +28,17 @@ from maintenance.read.data_file import ReadContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.table_write import TableWrite
-from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, open_warehouse, state
+from tests.tables import (
+    create_table,
+    data_files,
+    files_on_disk,
+    get_table,
+    keyed,
+    live,
+    live_files,
+    open_warehouse,
+    state,
+)
 from tests.unit.commit.entries import add
 from tests.unit.metadata.states import HandMade
 
@@ -285,6 +296,23 @@ def test_a_partition_keeps_its_number_of_buckets(tmp_path: Path) -> None:
     compact(None, altered, full=True)
     assert altered.to_arrow(where="p = 1 and id = 3").num_rows == 1
     assert altered.to_arrow().num_rows == 20
+
+
+def test_buckets_are_counted_again_when_files_are_committed(tmp_path: Path) -> None:
+    """Another writer may have been the first in a partition since these files were written."""
+    table = create_table(tmp_path, [("p", "INT NOT NULL"), ("id", "INT NOT NULL")], ("p", "id"), partition_keys=["p"])
+    for partition in (1, 2):
+        table.write_arrow(pa.table({"p": pa.array([partition], pa.int32()), "id": pa.array([7], pa.int32())}))
+    open_warehouse(tmp_path).alter_table("db.t", [SetOption("bucket", "4")])
+    altered = get_table(tmp_path)
+    entries = sorted(live(altered), key=lambda entry: altered.paths.spec_of(entry.partition)["p"])
+    messages = [
+        CommitMessage(entry.partition, 0, total, new_files=(replace(entry.file, file_name=f"new-{total}.parquet"),))
+        for entry, total in zip(entries, (1, 4), strict=True)
+    ]
+    with pytest.raises(ConflictError, match="partition p=2 has 1 buckets, and is written with 4"):
+        append_or_abort(altered.commit_target(), messages, CommitIdentity("me"))
+    assert altered.snapshots.list_ids() == [1, 2]
 
 
 def test_a_file_index_that_comes_and_goes(tmp_path: Path) -> None:
