@@ -11,6 +11,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from maintenance.errors import CorruptFileError, ExpiredError, MissingFileError, NotFoundError
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
@@ -23,16 +24,18 @@ _ATTEMPTS = 10
 
 
 @contextmanager
-def unless_expired(file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False) -> Iterator[None]:
+def unless_expired(
+    file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False, snapshot: Snapshot | None = None
+) -> Iterator[None]:
     """Turn the error for a missing or damaged file of a snapshot into `ExpiredError` if the snapshot is gone.
 
     Args: `paths`: of the snapshot's branch; `changes`: only what the snapshot changed is read, which a long-lived
-        changelog holds too.
+        changelog holds too; `snapshot`: as it was read, so that another one of its number does not count.
     """
     try:
         yield
     except (CorruptFileError, MissingFileError, FileNotFoundError) as error:
-        if is_held(file_io, paths, snapshot_id, changes=changes):
+        if is_held(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot):
             raise
         raise ExpiredError(
             f"snapshot {snapshot_id} was expired while it was read, and no tag holds it",
@@ -41,19 +44,27 @@ def unless_expired(file_io: FileIO, paths: TablePaths, snapshot_id: int, *, chan
         ) from error
 
 
-def is_held(file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False) -> bool:
+def is_held(
+    file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False, snapshot: Snapshot | None = None
+) -> bool:
     """Whether something still names a snapshot's state, so that all its files must be there. Arguments: as above."""
     snapshots = Snapshots(file_io, paths)
     earliest = snapshots.earliest_id()
-    if earliest is not None and earliest <= snapshot_id and snapshots.exists(snapshot_id):
+    if earliest is not None and earliest <= snapshot_id and _is_there(snapshots, snapshot_id, snapshot):
         return True
     if changes and file_io.exists(paths.changelog(snapshot_id)):
         return True
     try:
-        return any(tag.snapshot.id == snapshot_id for tag in Tags(file_io, paths).all().values())
+        tagged = [tag.snapshot for tag in Tags(file_io, paths).all().values() if tag.snapshot.id == snapshot_id]
+        return any(snapshot is None or held == snapshot for held in tagged)
     except CorruptFileError:
         # A tag that cannot be read may hold it.
         return True
+
+
+def _is_there(snapshots: Snapshots, snapshot_id: int, snapshot: Snapshot | None) -> bool:
+    """A number is used again when the snapshot was withdrawn, or after a rollback."""
+    return snapshots.exists(snapshot_id) if snapshot is None else snapshots.find(snapshot_id) == snapshot
 
 
 def again_if_expired(work: Callable[[], T], attempts: int = _ATTEMPTS) -> T:

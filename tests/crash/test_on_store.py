@@ -17,7 +17,7 @@ SAMPLES = {
     "create_branch": (1, 4),
     "delete_branch": (1, 4),
     "rename_branch": (2, 7),
-    "rename_table": (7, 7),
+    "rename_table": (5, 5),
     "orphans_into_bin": (3, 3),
     "remove_orphan_files": (1, 1),
 }

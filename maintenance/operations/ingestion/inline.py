@@ -164,7 +164,7 @@ def _on_state(
     """Write on a state. Raises: ExpiredError: its snapshot was expired, and what tells the places of keys with it."""
     if state.snapshot is None or not state.gives_places:
         return write(state)
-    with unless_expired(table.file_io, table.paths, state.snapshot.id):
+    with unless_expired(table.file_io, table.paths, state.snapshot.id, snapshot=state.snapshot):
         return write(state)
 
 

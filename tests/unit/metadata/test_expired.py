@@ -1,6 +1,7 @@
 """What somebody expires while it is read is read again in its newest state, or named as that; damage stays damage."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -225,6 +226,18 @@ def test_what_is_held(table: CatalogTable) -> None:
     assert held == [True, True, False]
     expire_snapshots(table, retain_min=1, retain_max=1)
     assert [is_held(table.file_io, table.paths, number) for number in (1, 2, 4)] == [True, False, True]
+
+
+def test_another_snapshot_of_the_same_number_is_not_held(table: CatalogTable) -> None:
+    """A number is used again after a rollback, or when a commit was withdrawn."""
+    first = table.snapshots.get(2)
+    other = replace(first, commit_user="another")
+    assert is_held(table.file_io, table.paths, 2, snapshot=first)
+    assert not is_held(table.file_io, table.paths, 2, snapshot=other)
+    create_tag(table, "two", snapshot_id=2)
+    assert not is_held(table.file_io, table.paths, 2, snapshot=other)
+    Path(table.paths.snapshot(2)).unlink()
+    assert is_held(table.file_io, table.paths, 2, snapshot=first), "a tag holds it"
 
 
 def test_a_compaction_whose_files_expire(table: CatalogTable) -> None:
