@@ -1,5 +1,6 @@
 """Commits: what a snapshot says, replays, lost races, groups that lose to another writer."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -296,6 +297,13 @@ def test_a_partition_keeps_its_number_of_buckets(tmp_path: Path) -> None:
     compact(None, altered, full=True)
     assert altered.to_arrow(where="p = 1 and id = 3").num_rows == 1
     assert altered.to_arrow().num_rows == 20
+
+
+def test_a_snapshot_has_the_time_of_its_commit(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    before = time.time_ns() // 1_000_000
+    table.write_arrow(keyed({1: "a"}))
+    assert before <= table.snapshots.get(1).time_millis <= time.time_ns() // 1_000_000
 
 
 def test_buckets_are_counted_again_when_files_are_committed(tmp_path: Path) -> None:
