@@ -87,6 +87,14 @@ def test_the_catalog_loads_neither_spark_nor_dagster() -> None:
     assert sorted(set(loaded) & set(OPTIONAL) - {"pandas"}) == []
 
 
+def test_statements_are_read_without_the_engine_that_runs_queries() -> None:
+    """Spark runs them where there is a session, and Dagster's definitions run none."""
+    names = "maintenance.sql.session, maintenance.sql.procedures.registry, maintenance.sql.planned_rows"
+    loaded = run(f"import sys, {names}\nprint(*{{name.split('.')[0] for name in sys.modules}})").split()
+    assert "sqlglot" in loaded
+    assert not {"duckdb", "pyspark"} & set(loaded)
+
+
 def test_one_import_has_all_that_is_stable() -> None:
     program = """
 import sys, maintenance as pm

@@ -8,13 +8,15 @@ Java's `BigDecimal`.
 import re
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
+
+if TYPE_CHECKING:
+    import duckdb
 
 _NAME = re.compile(r"paimon_quotient_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
 # Arrow gives a quotient four digits after the point at least: one more than the divisor has digits.
@@ -29,7 +31,7 @@ def quotient_function(dividend_scale: int, divisor_scale: int, precision: int, s
     return f"paimon_quotient_{dividend_scale}_{divisor_scale}_{precision}_{scale}"
 
 
-def register_quotients(connection: duckdb.DuckDBPyConnection, query: str, process: int) -> None:
+def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, process: int) -> None:
     """Give DuckDB the functions that a query calls, for all connections of a process."""
     create: Any = connection.create_function
     for match in _NAME.finditer(query):

@@ -53,7 +53,6 @@ from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.sql.cursor import Source
-from maintenance.sql.query.embedded import run_embedded
 from maintenance.sql.query.run import prepared
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import read_splits
@@ -199,6 +198,8 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
         DataField(0, _ROW, DataType("BIGINT")),
         *table.schema.fields,
     ]
+    from maintenance.sql.query.embedded import run_embedded  # takes long to import, and Spark has no need of it
+
     return _once(table, run_embedded(resolved, types), change)
 
 
