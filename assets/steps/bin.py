@@ -11,9 +11,8 @@ from assets.pages.metadata import report_metadata
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.failures import as_dagster_failure
-from assets.steps.ops import failing
+from assets.steps.ops import on_known_table
 from assets.steps.plans import kept_plan
-from assets.steps.refs import known_table
 from maintenance.operations.bin.empty_bin import WINDOW, empty_bin
 from maintenance.operations.bin.restore import restore
 from maintenance.operations.plans.bin_plans import RESTORE, plan_empty_bin
@@ -46,9 +45,7 @@ def restore_from_bin_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
 
     @dg.op(name="from_bin", description="Brings back files, snapshots and tags from the bin.", out=dg.Out(dg.Nothing))
     def bring_back(context: dg.OpExecutionContext, config: RestoreConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, RESTORE_FROM_BIN)
-        with failing(context, catalog, table, RESTORE_FROM_BIN):
+        with on_known_table(context, catalog, tables, config.table, RESTORE_FROM_BIN):
             opened, root = catalog.get_table(config.table), catalog.root()
             chosen: dict[str, Any] = {
                 "run": config.run,

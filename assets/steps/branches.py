@@ -11,9 +11,7 @@ from pydantic import Field
 
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import as_dagster_failure
-from assets.steps.ops import failing, record_state
-from assets.steps.refs import known_table
+from assets.steps.ops import on_known_table, record_state
 from assets.steps.step import Preview, Step, Work, run_step
 from maintenance.operations.plans.ref_plans import (
     DELETE_BRANCH,
@@ -68,10 +66,8 @@ def branch_op(step: Step, name: str, tables: Sequence[TableConfig], zone: ZoneIn
 
     @dg.op(name=name, description=step.description, out=dg.Out(dg.Nothing))
     def change(context: dg.OpExecutionContext, config: BranchOfTableConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, step.name)
-        chosen = BranchConfig(branch=config.branch, dry_run=config.dry_run)
-        with failing(context, catalog, table, step.name):
+        with on_known_table(context, catalog, tables, config.table, step.name) as table:
+            chosen = BranchConfig(branch=config.branch, dry_run=config.dry_run)
             account = run_step(step, Work(context, table, chosen, catalog, zone, None, step.opened), {})
             if account:
                 record_state(context, catalog, table, account)

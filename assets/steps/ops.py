@@ -5,7 +5,7 @@ table, so the ops are made per table. What a step does is in its `Step`; the two
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from assets.runs.account import Account, after_dry_step, is_dry, steps_of
 from assets.runs.failures import as_dagster_failure, refuse_if_cancelled
 from assets.runs.history import keep_account, keep_failure
 from assets.steps.step import Step, Work, run_step
+from maintenance.errors import NotFoundError
 from maintenance.table.shape import table_shape
 
 Compute = Callable[[dg.OpExecutionContext, Account], dg.Output[Account]]
@@ -95,6 +96,30 @@ def failing(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: Table
     except dg.Failure as failure:
         keep_failure(context, catalog, table.identifier, step, failure)
         raise
+
+
+@contextmanager
+def on_known_table(
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    tables: Sequence[TableConfig],
+    identifier: str,
+    step: str,
+) -> Iterator[TableConfig]:
+    """The table that a job was given by name. Failures: as of `failing`; NotFoundError: see `known_table`."""
+    with as_dagster_failure(context):
+        table = known_table(tables, identifier, step)
+    with failing(context, catalog, table, step):
+        yield table
+
+
+def known_table(tables: Sequence[TableConfig], identifier: str, job: str) -> TableConfig:
+    """The table of that name. Raises: NotFoundError: this project does not maintain it."""
+    config = next((table for table in tables if table.identifier == identifier), None)
+    if config is None:
+        names = ", ".join(table.identifier for table in tables[:20])
+        raise NotFoundError(f"'{identifier}' is not one of the tables here", f"job {job}", f"There are: {names}.")
+    return config
 
 
 def describe_op(table: TableConfig) -> dg.OpDefinition:

@@ -11,9 +11,7 @@ from pydantic import Field
 from assets.pages.metadata import report_metadata
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import as_dagster_failure
-from assets.steps.ops import failing
-from assets.steps.refs import known_table
+from assets.steps.ops import on_known_table
 from maintenance.operations.retention.explain import explain
 from maintenance.operations.retention.what_if import what_if
 
@@ -48,9 +46,7 @@ def explain_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         out=dg.Out(dg.Nothing),
     )
     def explained(context: dg.OpExecutionContext, config: ExplainConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, EXPLAIN)
-        with failing(context, catalog, table, EXPLAIN):
+        with on_known_table(context, catalog, tables, config.table, EXPLAIN):
             report = explain(
                 catalog.get_table(config.table),
                 file=config.file,
@@ -76,9 +72,7 @@ def what_if_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         out=dg.Out(dg.Nothing),
     )
     def tried(context: dg.OpExecutionContext, config: WhatIfConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, WHAT_IF)
-        with failing(context, catalog, table, WHAT_IF):
+        with on_known_table(context, catalog, tables, config.table, WHAT_IF):
             report = what_if(
                 catalog.get_table(config.table),
                 config.options,

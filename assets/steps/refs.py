@@ -17,10 +17,10 @@ from assets.project.step_config import TagConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.failures import as_dagster_failure
 from assets.steps.expiry import TAG, instant
-from assets.steps.ops import failing, record_state
+from assets.steps.ops import failing, known_table, on_known_table, record_state
 from assets.steps.plans import kept_plan
 from assets.steps.step import Work, run_step
-from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.errors import AlreadyExistsError
 from maintenance.operations.plans import dry_run_plans as plans
 from maintenance.operations.plans.tag_plans import RESET_CONSUMER as CONSUMER_PLANS
 from maintenance.operations.refs.reset_consumer import reset_consumer
@@ -106,9 +106,7 @@ def rollback_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         out=dg.Out(dg.Nothing),
     )
     def rollback(context: dg.OpExecutionContext, config: RollbackConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, ROLLBACK)
-        with failing(context, catalog, table, ROLLBACK):
+        with on_known_table(context, catalog, tables, config.table, ROLLBACK) as table:
             moment = instant(config.time)
             millis = _millis(moment)
             opened = catalog.get_table(config.table)
@@ -137,9 +135,7 @@ def rollback_as_latest_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         out=dg.Out(dg.Nothing),
     )
     def rollback(context: dg.OpExecutionContext, config: RollbackAsLatestConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, ROLLBACK_AS_LATEST)
-        with failing(context, catalog, table, ROLLBACK_AS_LATEST):
+        with on_known_table(context, catalog, tables, config.table, ROLLBACK_AS_LATEST) as table:
             opened = catalog.get_table(config.table).of_run(context.run_id)
             goal: dict[str, Any] = {"snapshot_id": config.snapshot_id, "tag": config.tag}
             if config.dry_run:
@@ -167,9 +163,7 @@ def reset_consumer_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         out=dg.Out(dg.Nothing),
     )
     def reset(context: dg.OpExecutionContext, config: ResetConsumerConfig, catalog: PaimonCatalog) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, RESET_CONSUMER)
-        with failing(context, catalog, table, RESET_CONSUMER):
+        with on_known_table(context, catalog, tables, config.table, RESET_CONSUMER) as table:
             opened = catalog.get_table(config.table)
             goal: dict[str, Any] = {"consumer": config.consumer, "next_snapshot": config.next_snapshot_id}
             if config.dry_run:
@@ -187,12 +181,3 @@ def reset_consumer_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
 
 def _millis(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp() * 1000)
-
-
-def known_table(tables: Sequence[TableConfig], identifier: str, job: str) -> TableConfig:
-    """The table of that name. Raises: NotFoundError: this project does not maintain it."""
-    config = next((table for table in tables if table.identifier == identifier), None)
-    if config is None:
-        names = ", ".join(table.identifier for table in tables[:20])
-        raise NotFoundError(f"'{identifier}' is not one of the tables here", f"job {job}", f"There are: {names}.")
-    return config

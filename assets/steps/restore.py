@@ -13,10 +13,8 @@ from assets.pages.metadata import report_metadata, report_numbers
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure
-from assets.steps.ops import failing, record_state
+from assets.steps.ops import on_known_table, record_state
 from assets.steps.plans import kept_plan
-from assets.steps.refs import known_table
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.plans.dry_run_plans import RESTORE_PARTITIONS
 from maintenance.operations.rows.restore_partitions import restore_partitions
@@ -44,9 +42,7 @@ def restore_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         out=dg.Out(dg.Nothing),
     )
     def restore(context: dg.OpExecutionContext, config: RestoreConfig, catalog: PaimonCatalog, spark: Spark) -> None:
-        with as_dagster_failure(context):
-            table = known_table(tables, config.table, RESTORE)
-        with failing(context, catalog, table, RESTORE):
+        with on_known_table(context, catalog, tables, config.table, RESTORE) as table:
             opened = catalog.get_table(config.table).of_run(context.run_id)
             goal: dict[str, Any] = {
                 "partitions": config.partitions,
