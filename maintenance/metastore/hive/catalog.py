@@ -299,23 +299,23 @@ class HiveCatalog(HiveViews):
         if name.branch != MAIN_BRANCH:
             return
         removed = [change.key for change in changes if isinstance(change, RemoveOption)]
-        try:
-            self._update_object(name, table, following, removed)
-        except BaseException:
-            schemas = self._schemas(self._location_of(table))
-            self.file_io.discard([f"{schemas.folder}/schema-{following.id}"])
-            raise
+        self._update_or_withdraw(name, table, following, removed)
 
     def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:
         table = self._found(name)
-        if table is None:
-            return
+        if table is not None:
+            removed = [key for key in before.options if key not in following.options]
+            self._update_or_withdraw(name, table, following, removed)
+
+    def _update_or_withdraw(
+        self, name: Identifier, table: Struct, published: TableSchema, removed: Sequence[str]
+    ) -> None:
+        """Give the metastore a schema that was just published. If it refuses, the table keeps the schema before."""
         try:
-            self._update_object(name, table, following, [key for key in before.options if key not in following.options])
+            self._update_object(name, table, published, removed)
         except BaseException:
-            # A metastore may refuse columns of other types: the table then keeps its schema.
             schemas = self._schemas(self._location_of(table))
-            self.file_io.discard([f"{schemas.folder}/schema-{following.id}"])
+            self.file_io.discard([f"{schemas.folder}/schema-{published.id}"])
             raise
 
     def _update_object(self, name: Identifier, table: Struct, schema: TableSchema, removed: Sequence[str]) -> None:

@@ -60,15 +60,16 @@ def _matching(
         return
     state, found = _found(spark, table, where, predicate)
     for name, rows in sorted(found.items()):
-        entry = state.entries[name]
-        numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
-        reason = f"{len(rows)} of {entry.file.row_count} rows match, by their numbers {numbers}"
-        yield PlannedGroup(_file_of(table, entry), (name,), entry.file.file_size, 1, reason)
+        yield _rows_of(table, state.entries[name], rows, "match")
 
 
-def _file_of(table: Table, entry: ManifestEntry) -> str:
-    """The partition and the name of a file."""
-    return f"{partition_text_of(table.paths.spec_of(entry.partition))} {entry.file.file_name}".strip()
+def _rows_of(table: Table, entry: ManifestEntry, rows: BitMap, verb: str) -> PlannedGroup:
+    """Rows of a file, by their numbers. `verb`: what they do, or what happens to them."""
+    file = entry.file
+    place = f"{partition_text_of(table.paths.spec_of(entry.partition))} {file.file_name}".strip()
+    numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
+    reason = f"{len(rows)} of {file.row_count} rows {verb}, by their numbers {numbers}"
+    return PlannedGroup(place, (file.file_name,), file.file_size, 1, reason)
 
 
 def _found(
@@ -135,17 +136,14 @@ def groups_of(preview: ChangePreview) -> tuple[PlannedGroup, ...]:
     counted = {"updated": found.report.updated_rows, "deleted": found.report.deleted_rows}
     counted["inserted"] = found.report.inserted_rows
     changed = ", ".join(f"{count} {verb}" for verb, count in counted.items() if count)
-    groups = [_rows_of(preview.table, found.entries[name], rows) for name, rows in sorted(found.positions.items())]
+    groups = [
+        _rows_of(preview.table, found.entries[name], rows, "are deleted or replaced")
+        for name, rows in sorted(found.positions.items())
+    ]
     if found.written.rows:
         place = "new rows" if found.snapshot_id is None else f"rows of snapshot {found.snapshot_id}"
         groups.append(PlannedGroup(place, (), 0, 1, f"{changed}; what is written has the digest {found.written.text}"))
     return tuple(groups)
-
-
-def _rows_of(table: Table, entry: ManifestEntry, rows: BitMap) -> PlannedGroup:
-    numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
-    reason = f"{len(rows)} of {entry.file.row_count} rows are deleted or replaced, by their numbers {numbers}"
-    return PlannedGroup(_file_of(table, entry), (entry.file.file_name,), entry.file.file_size, 1, reason)
 
 
 def plan_merge_into(
