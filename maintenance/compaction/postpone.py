@@ -3,10 +3,12 @@
 The rows are taken in the order in which they were committed and written as any writer of a table with fixed buckets
 does it: numbered on from what each bucket holds, sorted, merged, as new files of level 0.
 
-Some rows may have been written straight into the buckets after rows that wait. Then the order of the commits is kept:
-rows that wait are numbered on from what is older than they are, and files that are newer are written again with higher
-numbers (`DirectFiles`), unless theirs are high enough. So what waited never comes back over what was written after it,
-and deletes nothing of it. All this is one commit. Rows are buffered and merged only up to the next such file.
+Some rows may have been written straight into the buckets after rows that wait (`DirectFiles`). Then the order of the
+commits is kept: rows that wait are numbered on from what is older than they are. Where the last record of a key is all
+that counts, those whose key came again later are left out; else the files that are newer are written again with higher
+numbers, unless theirs are high enough. So what waited never comes back over what was written after it, and deletes
+nothing of it. All this is one commit. Rows are buffered and merged only up to the next file that is written again, and
+up to the end of a file with deletions where these remove what rows before them have set.
 
 Source: data section 8.4, Java `PostponeUtils`, whose compactions keep the order within a writer, and number rows that
 waited behind all others.
@@ -24,6 +26,7 @@ from maintenance.compaction.proof.postponed import Moved, PostponeProof
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.renumbered import RenumberProof, not_ascending
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings, together
+from maintenance.compaction.superseded import DirectFiles, NewerKeys, may_pass_over, newer_keys
 from maintenance.errors import ProofError
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
@@ -40,18 +43,6 @@ from maintenance.write.state import WriteState
 from maintenance.write.table_write import TableWrite
 
 _BATCH_ROWS = 1 << 17
-
-
-@dataclass(frozen=True, slots=True)
-class DirectFiles:
-    """Files of one commit that were written straight into a bucket, after rows that wait.
-
-    `after`: how many of the waiting files are older; one or more.
-    """
-
-    bucket: int
-    after: int
-    files: tuple[DataFileMeta, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +162,20 @@ class _Move:
         self._changelog: dict[int, list[DataFileMeta]] = {}
         self._replaced: dict[int, list[DataFileMeta]] = {}
         self._renumbered: list[tuple[int, DataFileMeta]] = []
+        # What makes rows that wait superfluous, each file with how many waiting files are older.
+        self._later: list[tuple[int, DataFileReader]] = []
+        self._newer: NewerKeys | None = None
 
     def run(self) -> Distributed:
-        start = 0
-        for direct in self._mine():
-            self._distribute(self._plan.files[start : direct.after])
+        start, mine = 0, self._mine()
+        if mine and may_pass_over(self._context.options, mine):
+            self._later = [(d.after, self._task.reader(d.bucket, file)) for d in mine for file in d.files]
+            self._newer = newer_keys(self._later, self._context.schema)
+        for direct in mine:
+            self._advance(start, direct.after)
             start = max(start, direct.after)
-            self._raise(direct)
-        self._distribute(self._plan.files[start:])
+            self._raise(direct) if self._newer is None else self._pass(direct)
+        self._advance(start, len(self._plan.files))
         # Numbers that are the user's sequence say nothing of the order of commits.
         if self._proving and not table_options.SEQUENCE_AUTO_PADDING.of(self._context.options):
             wrong = [*not_ascending(self._written, self._plan.sequences)]
@@ -197,24 +194,39 @@ class _Move:
             (direct for direct in plan.direct if direct.bucket % plan.shares == plan.share), key=lambda d: d.after
         )
 
-    def _distribute(self, files: Sequence[DataFileMeta]) -> None:
-        """Write the rows of waiting files, numbered on from what the buckets hold so far."""
+    def _advance(self, start: int, stop: int) -> None:
+        """Write the rows of some of the waiting files; where deletions count, those of each deletion end a run.
+
+        Merged with a later row of its key in one buffer, a deletion would be forgotten, and older rows come back.
+        """
+        for at in range(start, stop) if removes_records(self._context.options) else ():
+            if self._plan.files[at].delete_row_count != 0:
+                self._distribute(start, at + 1)
+                start = at + 1
+        self._distribute(start, stop)
+
+    def _distribute(self, start: int, stop: int) -> None:
+        """Write the rows of some of the waiting files, numbered on from what the buckets hold so far."""
+        files = self._plan.files[start:stop]
         if not files:
             return
         plan, context, task = self._plan, self._context, self._task
         proof = None
         if self._proving:
-            moved = Moved(plan.partition, files, dict(self._last), plan.share, plan.shares)
+            moved = Moved(plan.partition, files, dict(self._last), plan.share, plan.shares, start, self._later)
             proof = PostponeProof(task.proof, context, moved)
         state = WriteState({(plan.partition, bucket): last for bucket, last in self._last.items()})
         writer = TableWrite(context, state, None if proof is None else proof.bucket)
         self._writers.append(writer)
-        for file in files:
+        for place, file in enumerate(files, start):
             for records in task.reader(table_options.POSTPONE_BUCKET, file).batches(_BATCH_ROWS):
                 buckets = buckets_of(records, context)
+                superseded = None if self._newer is None else self._newer.of_rows(records, place)
                 if proof is not None:
-                    proof.reads(file, records, buckets)
+                    proof.reads(file, records, buckets, superseded)
                 self._rows += int(np.count_nonzero(buckets % plan.shares == plan.share))
+                if superseded is not None and superseded.any():
+                    records, buckets = records.filter(pa.array(~superseded)), buckets[~superseded]
                 _write(writer, records.drop_columns([SEQUENCE_NUMBER.name]), buckets, plan)
         messages = [_as_compaction(message) for message in writer.finish()]
         for message in messages:
@@ -226,6 +238,11 @@ class _Move:
     def _take(self, bucket: int, files: Sequence[DataFileMeta]) -> None:
         self._written.setdefault(bucket, []).append(files)
         self._last[bucket] = max([self._last.get(bucket, -1), *(file.max_sequence_number for file in files)])
+
+    def _pass(self, direct: DirectFiles) -> None:
+        """Let rows that came after files have higher numbers than these. No older row has a key of theirs any more."""
+        bucket = direct.bucket
+        self._last[bucket] = max([self._last.get(bucket, -1), *(file.max_sequence_number for file in direct.files)])
 
     def _raise(self, direct: DirectFiles) -> None:
         """Let files come after all that their bucket has got so far."""
@@ -279,6 +296,15 @@ class _Move:
         paths = self._task.write.paths
         for bucket, file in self._renumbered:
             self._task.write.file_io.delete_quietly(paths.all_files_of(self._plan.partition, bucket, file))
+
+
+def removes_records(options: Mapping[str, str]) -> bool:
+    """Whether a deletion removes what rows before it have set, in an engine that merges rows column by column."""
+    return (
+        table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options)
+        or bool(table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options))
+        or table_options.AGGREGATION_REMOVE_RECORD_ON_DELETE.of(options)
+    )
 
 
 def check_shares(tasks: Sequence[PostponeTask], done: Sequence[Distributed]) -> None:

@@ -291,6 +291,12 @@ class Oracle:
         self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str], buckets: int
     ) -> None:
         """Write rows to a table with postponed buckets, into so many real ones, as Paimon's batch jobs do."""
+        self.commit_prepared(self.prepare_straight(warehouse, identifier, rows, kinds, buckets))
+
+    def prepare_straight(
+        self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str], buckets: int
+    ) -> int:
+        """The same without the commit; the number to commit it by."""
         table = self._table(warehouse, identifier)
         fixed = table.copy(jpype.java.util.HashMap({"bucket": str(buckets), "write-only": "true"}))
         write = fixed.newBatchWriteBuilder().newWrite()
@@ -299,8 +305,11 @@ class Oracle:
             for row, kind in zip(self._java_rows(table, rows), kinds, strict=True):
                 row.setRowKind(self._paimon.types.RowKind.fromShortString(kind))
                 write.write(row)
-            table.newBatchWriteBuilder().newCommit().commit(write.prepareCommit())
+            messages = write.prepareCommit()
             write.close()
+        number = max(self._prepared, default=-1) + 1
+        self._prepared[number] = lambda: table.newBatchWriteBuilder().newCommit().commit(messages)
+        return number
 
     def write_cross_partition(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str]) -> None:
         """Write rows to a table whose keys move between partitions as one commit, with Java's own index of keys."""

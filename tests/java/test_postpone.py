@@ -89,3 +89,20 @@ def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, begi
             replay.check()
             java.compact(replay.warehouse, "db.t")
             replay.check()
+
+
+def test_a_move_lets_no_row_overtake_what_java_is_still_writing(java: JavaProcess, tmp_path: Path) -> None:
+    """Java numbers its rows on from what it found; a move meanwhile must not lift older rows above these numbers."""
+    options = {**OPTIONS, "postpone.default-bucket-num": "1", "write-only": "true"}
+    sample = Sample(("p", "id"), ("p",), options)
+    sample.create(str(tmp_path))
+    replay = Replay(java, str(tmp_path), sample)
+    replay.we_write(inserts(range(20), 0))
+    java.write_straight(replay.warehouse, "db.t", *inserts(range(5, 9), 1), 1)
+    replay.expect(inserts(range(5, 9), 1))
+    prepared = java.prepare_straight(replay.warehouse, "db.t", *inserts(range(7, 9), 2), 1)
+    compact(None, table_of(replay.warehouse))
+    replay.check(orphans=True)
+    java.commit_prepared(prepared)
+    replay.expect(inserts(range(7, 9), 2))
+    replay.check()

@@ -6,6 +6,7 @@ sorted run, with one row of each key, so what is expected of the rows of a run i
 made of; where each run ends is all that is believed of the writer.
 
 - Every waiting file is read once, and as many rows of it as its manifest entry says.
+- Rows are left out where later files have their key, by the proof's own reading of these, and no others.
 - The rows written are those expected, with their kinds and numbers, and so are those of the changelog, unmerged.
 - Each row that reaches an encoder is of the bucket that its file is for.
 - Files are of level 0, of the buckets of this task, and hold what manifests say: `files`.
@@ -31,6 +32,7 @@ from maintenance.compaction.proof.results import (
 )
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import WrittenRows
+from maintenance.compaction.superseded import key_hashes, keys_only
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.options import table as table_options
@@ -41,6 +43,7 @@ from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.sequence import sequence_numbers
 
+_BATCH_ROWS = 1 << 17
 ReadAgain = Callable[[int, DataFileMeta], DataFileReader]
 
 
@@ -52,6 +55,9 @@ class Moved:
         files: those that wait, in the order in which they are read.
         sequences: largest sequence number in each real bucket.
         share, shares: only buckets whose number, divided by `shares`, leaves `share`.
+        start: how many files that wait come before these.
+        later: files that came into their buckets later, each with how many of those that wait are older: rows of their
+            keys in these are left out.
     """
 
     partition: bytes
@@ -59,6 +65,8 @@ class Moved:
     sequences: Mapping[int, int]
     share: int
     shares: int
+    start: int = 0
+    later: Sequence[tuple[int, DataFileReader]] = ()
 
 
 @dataclass(slots=True)
@@ -128,6 +136,32 @@ class PostponeProof:
         self._runs: list[_Run] = []
         self._buckets: dict[int, _Bucket] = {}
         self._arrived = Digest()
+        self._places = {file.file_name: place for place, file in enumerate(moved.files, moved.start)}
+        self._later = self._later_keys()
+        self._misjudged = 0
+
+    def _later_keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """Hashes of the keys of later files, ascending, and up to which waiting file each is later."""
+        hashes, after = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        key, schema = self._write.schema.trimmed_primary_keys, self._write.schema
+        with self.timer:
+            for older, reader in self._moved.later:
+                for rows in keys_only(reader, schema).batches(_BATCH_ROWS):
+                    hashes.append(key_hashes(rows, key))
+                    after.append(np.full(rows.num_rows, older))
+            every, ends = np.concatenate(hashes), np.concatenate(after)
+            order = np.lexsort((ends, every))
+            every, ends = every[order], ends[order]
+            last = np.append(every[1:] != every[:-1], True) if len(every) else np.empty(0, bool)
+            return every[last], ends[last]
+
+    def _misjudges(self, file: DataFileMeta, rows: pa.Table, superseded: np.ndarray) -> int:
+        """How many rows are wrongly left out or wrongly kept."""
+        hashes, after = self._later
+        own = key_hashes(rows, self._write.schema.trimmed_primary_keys)
+        at = np.minimum(np.searchsorted(hashes, own), len(hashes) - 1)
+        due = (hashes[at] == own) & (after[at] > self._places[file.file_name])
+        return int(np.count_nonzero(due != superseded))
 
     # What is read and written
 
@@ -156,10 +190,15 @@ class PostponeProof:
         """How many rows are of another bucket."""
         return int(np.count_nonzero(buckets_of(rows, self._write) != bucket))
 
-    def reads(self, file: DataFileMeta, rows: pa.Table, buckets: np.ndarray) -> None:
-        """Rows as they are read, before anybody has them, and the buckets they are to go to."""
+    def reads(
+        self, file: DataFileMeta, rows: pa.Table, buckets: np.ndarray, superseded: np.ndarray | None = None
+    ) -> None:
+        """Rows as they are read, before anybody has them, the buckets they are to go to, and which are left out."""
         with self.timer:
             self._read[file.file_name] = self._read.get(file.file_name, 0) + rows.num_rows
+            if superseded is not None:
+                self._misjudged += self._misjudges(file, rows, superseded)
+                rows, buckets = rows.filter(pa.array(~superseded)), buckets[~superseded]
             mine = buckets % self._moved.shares == self._moved.share
             if not mine.all():
                 rows, buckets = rows.filter(pa.array(mine)), buckets[mine]
@@ -207,6 +246,8 @@ class PostponeProof:
                 wrong.insert(
                     0, f"the rows of the real buckets differ from what is expected of the waiting rows{rows.where}"
                 )
+            if self._misjudged:
+                wrong.append(f"{self._misjudged} rows are wrongly left out or kept beside later rows of their keys")
             if self._logs and arrived != self._arrived:
                 wrong.append(f"the changelog is not the rows that waited: expected {self._arrived}, given {arrived}")
             read_back = 0

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import abort
 from maintenance.compaction.postpone import (
-    DirectFiles,
     Distributed,
     PostponeCompaction,
     PostponeTask,
@@ -22,6 +21,7 @@ from maintenance.compaction.postpone import (
 )
 from maintenance.compaction.proof.settings import together
 from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.superseded import DirectFiles
 from maintenance.errors import PaimonError, ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry

@@ -21,6 +21,7 @@ import maintenance.write.bucket_writer as bucket_writer
 import maintenance.write.renumber as renumbering
 from maintenance.catalog import CatalogTable
 from maintenance.compaction.postpone import PostponeCompaction
+from maintenance.compaction.superseded import NewerKeys
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups
 from maintenance.operations.checks.fsck import fsck
@@ -118,6 +119,7 @@ WRONG: dict[str, Change] = {
 }
 ENGINES: dict[str, dict[str, str]] = {
     "deduplicate": {},
+    "partial-update": {"merge-engine": "partial-update"},
     "first-row": {"merge-engine": "first-row"},
     "groups": GROUPS,
     "aggregation": SUMS,
@@ -475,7 +477,7 @@ RENUMBERED: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("wrong", RENUMBERED)
-@pytest.mark.parametrize("engine", ["deduplicate", "aggregation"])
+@pytest.mark.parametrize("engine", ["partial-update", "aggregation"])
 def test_a_file_that_is_not_the_same_with_higher_numbers_is_found(
     engine: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,7 +490,7 @@ def test_a_file_that_is_not_the_same_with_higher_numbers_is_found(
 
 
 def test_a_file_that_is_not_read_whole_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = with_direct(tmp_path)
+    table = with_direct(tmp_path, ENGINES["partial-update"])
     right, direct = DataFileReader.batches, {entry.file.file_name for entry in live(table) if entry.bucket >= 0}
 
     def wrong(self: DataFileReader, batch_rows: int) -> Iterator[pa.Table]:
@@ -503,11 +505,34 @@ def test_a_file_that_is_not_read_whole_is_found(tmp_path: Path, monkeypatch: pyt
 def test_an_order_that_is_not_that_of_the_commits_is_found(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = with_direct(tmp_path)
+    table = with_direct(tmp_path, ENGINES["partial-update"])
     monkeypatch.setattr(postpone._Move, "_raise", lambda self, direct: self._take(direct.bucket, direct.files))
     assert any(
         "is not higher than those of rows committed before" in each for each in refused(table, proof=mode)["wrong"]
     )
+    monkeypatch.undo()
+    assert not compact(None, table, proof=mode).failed
+    found = {row["id"]: row["b"] for row in table.to_arrow().to_pylist()}
+    assert found == {key: f"{2 if key % 3 else 9} of {key}" for key in range(40)}
+
+
+@pytest.mark.parametrize("mode", ["auto", "full", "sampled"])
+@pytest.mark.parametrize("fault", ["leaves one out", "keeps all"])
+def test_rows_wrongly_left_out_for_later_ones_are_found(
+    fault: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = with_direct(tmp_path)
+    right = NewerKeys.of_rows
+
+    def wrong(self: NewerKeys, given: pa.Table, place: int) -> np.ndarray:
+        found = right(self, given, place)
+        if fault == "keeps all":
+            return np.zeros(len(found), bool)
+        found[np.flatnonzero(~found)[:1]] = True
+        return found
+
+    monkeypatch.setattr(NewerKeys, "of_rows", wrong)
+    assert any("wrongly left out or kept" in each for each in refused(table, proof=mode)["wrong"])
     monkeypatch.undo()
     assert not compact(None, table, proof=mode).failed
     found = {row["id"]: row["b"] for row in table.to_arrow().to_pylist()}

@@ -113,7 +113,7 @@ def test_snapshots_that_an_expiry_is_deleting_count_as_expired(tmp_path: Path, e
 
 
 def test_only_what_came_later_is_written_again(tmp_path: Path) -> None:
-    table = postponed(tmp_path, **{"postpone.default-bucket-num": "1"})
+    table = postponed(tmp_path, "partial-update", **{"postpone.default-bucket-num": "1"})
     direct(table, *OLD)
     (first,) = [entry.file.file_name for entry in live(table)]
     wait(table, ("+I", 1, 1, 1), ("+I", 2, 1, 1))
@@ -128,6 +128,36 @@ def test_only_what_came_later_is_written_again(tmp_path: Path) -> None:
     compact(None, table)
     assert {first, *names} < {entry.file.file_name for entry in live(table)}
     assert rows(table) == {0: (0, 0), 1: (3, 3), 2: (1, 1), 3: (0, 0)}
+
+
+@pytest.mark.parametrize("buffer", ["1 b", "256 mb"])
+def test_what_came_later_stays_where_the_last_record_of_a_key_counts(tmp_path: Path, buffer: str) -> None:
+    """Whoever numbers rows on from these files, and commits after the move, is still newer."""
+    options = {"postpone.default-bucket-num": "1", "num-sorted-run.compaction-trigger": "99"}
+    table = postponed(tmp_path, **options, **{"write-buffer-size": buffer})
+    direct(table, *OLD)
+    wait(table, ("+I", 1, 1, 1), ("+I", 2, 1, 1), ("+I", 5, 1, 1))
+    direct(table, ("+I", 1, 2, 2), ("-D", 5, None, None))
+    direct(table, ("-D", 3, None, None))
+    wait(table, ("+I", 1, 3, 3), ("+I", 3, 3, 3), ("-D", 2, None, None))
+    direct(table, ("+I", 3, 4, 4))
+    names = {entry.file.file_name for entry in live(table) if entry.bucket >= 0}
+    compact(None, table)
+    assert names < {entry.file.file_name for entry in live(table)}
+    expected = {0: (0, 0), 1: (3, 3), 3: (4, 4)}
+    assert rows(table) == expected
+    compact(None, table, full=True)
+    assert rows(table) == expected
+    assert fsck(table.file_io, table.location, deep=True).healthy
+
+
+def test_a_deletion_that_waits_removes_what_was_set_before_it(tmp_path: Path) -> None:
+    table = postponed(tmp_path, "partial-update, deletes")
+    direct(table, ("+I", 1, 1, 1))
+    wait(table, ("-D", 1, None, None))
+    wait(table, ("+I", 1, None, 2))
+    compact(None, table)
+    assert rows(table) == {1: (None, 2)}
 
 
 def test_buckets_are_not_compacted_before_older_rows_have_moved(tmp_path: Path) -> None:
