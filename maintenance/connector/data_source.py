@@ -5,7 +5,7 @@ Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (
 dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`. The
 further options of ``write`` are listed in `data_writer`.
 Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
-Register it once for each session: `register(spark)`.
+Register it in each thread that names the format: `register(spark)`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,7 +75,13 @@ _OWN = ("path", "warehouse", "table")
 
 
 def register(spark: SparkSession) -> None:
-    """Make format ``paimon`` known to a session."""
+    """Make format ``paimon`` known to a session, in the calling thread.
+
+    Spark looks a Python format up in the session that is active in the thread of the JVM, which each Python thread has
+    of its own: so a thread that reads or writes ``paimon`` by name calls this itself.
+    """
+    # The one public call that makes a session the active one.
+    spark.createDataFrame([], "none INT")
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 
     class OfSession(PaimonDataSource):

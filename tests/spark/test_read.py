@@ -1,6 +1,7 @@
 """Reading with Spark: to_spark and the data source, filters, columns, time travel, types."""
 
 import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,14 @@ def test_filters_reach_file_indexes(spark: SparkSession, tmp_path: Path) -> None
     register(spark)
     frame = spark.read.format("paimon").load(table.location)
     assert found(frame.filter("v = 'b07'")) == {22: "b07"}
+
+
+def test_the_format_is_known_in_any_thread_that_registers_it(spark: SparkSession, table: CatalogTable) -> None:
+    """Each thread has a thread of the JVM of its own, in which no session is active at first."""
+
+    def read() -> dict[int, str | None]:
+        register(spark)
+        return found(spark.read.format("paimon").load(table.location))
+
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(read).result()) == 40
