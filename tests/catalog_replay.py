@@ -106,8 +106,8 @@ class Replay:
         self.catalog.create_database(name, ignore, properties)
 
     def get_database(self, name: str) -> Json:
-        found = self.catalog.get_database(name)
-        return {"name": found.name, "options": dict(found.properties), "comment": found.comment}
+        database = self.catalog.get_database(name)
+        return {"name": database.name, "options": dict(database.properties), "comment": database.comment}
 
     def alter_database(self, name: str, set: dict[str, str], remove: Iterable[str] = ()) -> None:  # noqa: A002
         self.catalog.alter_database(name, set, list(remove))
@@ -123,13 +123,13 @@ class Replay:
         self.catalog.create_table(table, definition)
 
     def get_table(self, table: str) -> Json:
-        found = self.catalog.get_table(table)
-        assert isinstance(found, CatalogTable | ObjectTable | FormatTable)
-        schema = found.schema
+        actual = self.catalog.get_table(table)
+        assert isinstance(actual, CatalogTable | ObjectTable | FormatTable)
+        schema = actual.schema
         return {
-            "full_name": found.identifier,
-            "location": found.location,
-            "options": {k: v for k, v in found.options.items() if k not in ("path", "branch")},
+            "full_name": actual.identifier,
+            "location": actual.location,
+            "options": {k: v for k, v in actual.options.items() if k not in ("path", "branch")},
             "comment": schema.comment,
             "primary_keys": list(schema.primary_keys),
             "partition_keys": list(schema.partition_keys),
@@ -144,9 +144,9 @@ class Replay:
         self.catalog.create_view(view, View(columns, **rest))
 
     def get_view(self, view: str) -> Json:
-        found = self.catalog.get_view(view)
-        parts = {"dialects": dict(found.dialects), "options": dict(found.options), "comment": found.comment}
-        return {"query": found.query, **parts, "fields": [_field(field) for field in found.columns()]}
+        actual = self.catalog.get_view(view)
+        parts = {"dialects": dict(actual.dialects), "options": dict(actual.options), "comment": actual.comment}
+        return {"query": actual.query, **parts, "fields": [_field(field) for field in actual.columns()]}
 
     def alter_view(self, view: str, changes: Json) -> None:
         self.catalog.alter_view(view, _changes(changes))
@@ -161,20 +161,20 @@ class Replay:
         return names[: page.get("max")]
 
     def write(self, table: str, rows: Json) -> int | None:
-        found = self.catalog.get_table(table)
-        if isinstance(found, ObjectTable):
-            return found.write_arrow(pa.table({}))[0]
-        assert isinstance(found, api.CatalogTable | FormatTable)
-        fields = found.schema.fields
+        actual = self.catalog.get_table(table)
+        if isinstance(actual, ObjectTable):
+            return actual.write_arrow(pa.table({}))[0]
+        assert isinstance(actual, api.CatalogTable | FormatTable)
+        fields = actual.schema.fields
         columns = zip(*rows, strict=True)
         arrays = [_array(values, arrow_type(f.type)) for values, f in zip(columns, fields, strict=False)]
-        ids = found.write_arrow(pa.Table.from_arrays(arrays, [f.name for f in fields[: len(arrays)]]))
+        ids = actual.write_arrow(pa.Table.from_arrays(arrays, [f.name for f in fields[: len(arrays)]]))
         return ids[0] if ids else None
 
     def read(self, table: str, projection: list[str] | None = None, filter: Json = None) -> Json:  # noqa: A002
         del filter  # Paimon's object tables leave filters to the engine
-        found = self.catalog.get_table(table)
-        rows = found.to_arrow(columns=projection)
+        actual = self.catalog.get_table(table)
+        rows = actual.to_arrow(columns=projection)
         return {"columns": rows.column_names, "rows": [list(row.values()) for row in rows.to_pylist()]}
 
     def create_tag(self, table: str, tag: str) -> None:
@@ -184,9 +184,9 @@ class Replay:
         create_branch(self._table(table), branch, tag=tag)
 
     def _table(self, table: str) -> CatalogTable:
-        found = self.catalog.get_table(table)
-        assert isinstance(found, CatalogTable)
-        return found
+        actual = self.catalog.get_table(table)
+        assert isinstance(actual, CatalogTable)
+        return actual
 
     def _lay_out(self, table: str, wanted: Json) -> None:
         """The files that a listing shows are the input of its step."""
@@ -208,9 +208,9 @@ class Replay:
                 return (got[: len(wanted["elements"])] if wanted["next"] else got), wanted["elements"]
             case "list_partitions":
                 names = ("spec", "record_count", "file_count", "total_buckets", "done")
-                found = [{name: getattr(partition, name) for name in names} for partition in got]
+                actual = [{name: getattr(partition, name) for name in names} for partition in got]
                 wanted = [{name: partition[name] for name in names} for partition in wanted]
-                return sorted(found, key=str), sorted(wanted, key=str)
+                return sorted(actual, key=str), sorted(wanted, key=str)
             case "read":
                 new = [i for i, name in enumerate(wanted["columns"]) if name == "mtime"]
                 ours, theirs = (

@@ -94,9 +94,9 @@ def hdfs() -> Iterator[hdfs_server.Hdfs]:
 @pytest.fixture(scope="session")
 def relay() -> Iterator[Relay]:
     """A relay in front of an S3 server of this test run: tests count requests there, and let them fail."""
-    with s3_server.running() as server, relaying(server.url) as found:
-        found.server = server
-        yield found
+    with s3_server.running() as server, relaying(server.url) as actual:
+        actual.server = server
+        yield actual
 
 
 @pytest.fixture

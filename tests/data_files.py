@@ -98,19 +98,19 @@ def stored_values(data_type: DataType, keep: Callable[[DataType, Value], bool]) 
     """What Arrow makes values of a type from, null among them if the type has it. `keep`: which values may be there."""
     match data_type.root:
         case "ARRAY":
-            found: st.SearchStrategy[Any] = st.lists(stored_values(element_of(data_type), keep), max_size=4)
+            actual: st.SearchStrategy[Any] = st.lists(stored_values(element_of(data_type), keep), max_size=4)
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)
             entry = st.tuples(stored_values(key.as_nullable(False), keep), stored_values(value, keep))
-            found = st.lists(entry, max_size=4)
+            actual = st.lists(entry, max_size=4)
         case "ROW":
-            found = st.fixed_dictionaries({f.name: stored_values(f.type, keep) for f in data_type.fields})
+            actual = st.fixed_dictionaries({f.name: stored_values(f.type, keep) for f in data_type.fields})
         case _:
             unit = _UNITS[(max(1, data_type.precision or 0) - 1) // 3] if data_type.is_timestamp else "ns"
             values = present_values(data_type) | _FAR if has_nanos(data_type) else present_values(data_type)
             plain = values.filter(lambda value: keep(data_type, value))
-            found = plain.map(lambda value: _in_unit(value, unit)) if data_type.is_timestamp else plain
-    return st.none() | found if data_type.nullable else found
+            actual = plain.map(lambda value: _in_unit(value, unit)) if data_type.is_timestamp else plain
+    return st.none() | actual if data_type.nullable else actual
 
 
 def _in_unit(nanos: Value, unit: str) -> int:

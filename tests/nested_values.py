@@ -18,8 +18,8 @@ from tests.strategies import bits, present_values
 
 def nested_values(data_type: DataType) -> st.SearchStrategy[Any]:
     """Values of a type, null among them where it is nullable."""
-    found = _of_type(data_type)
-    return st.none() | found if data_type.nullable else found
+    actual = _of_type(data_type)
+    return st.none() | actual if data_type.nullable else actual
 
 
 def _of_type(data_type: DataType) -> st.SearchStrategy[Any]:
@@ -33,11 +33,11 @@ def _of_type(data_type: DataType) -> st.SearchStrategy[Any]:
             return st.lists(pairs, max_size=3, unique_by=lambda pair: bits(pair[0]))
         case "ROW":
             return st.tuples(*(nested_values(field.type) for field in data_type.fields))
-    found: st.SearchStrategy[Any] = present_values(data_type)
+    actual: st.SearchStrategy[Any] = present_values(data_type)
     if data_type.is_timestamp:
         step = 10 ** (9 - (data_type.precision or 0))
-        return found.map(lambda value: -(-value // step) * step if value < 0 else value // step * step)
-    return found
+        return actual.map(lambda value: -(-value // step) * step if value < 0 else value // step * step)
+    return actual
 
 
 def array_of(items: Sequence[Any], data_type: DataType) -> pa.Array:
@@ -50,8 +50,8 @@ def array_of(items: Sequence[Any], data_type: DataType) -> pa.Array:
             return pa.ListArray.from_arrays(_offsets(items), inner, type=arrow, mask=mask)
         case "MAP" | "MULTISET":
             pairs = [pair for item in items for pair in item or ()]
-            keys, found = (array_of([pair[n] for pair in pairs], part) for n, part in enumerate(map_parts(data_type)))
-            return pa.MapArray.from_arrays(_offsets(items), keys, found, type=arrow, mask=mask)
+            keys, actual = (array_of([pair[n] for pair in pairs], part) for n, part in enumerate(map_parts(data_type)))
+            return pa.MapArray.from_arrays(_offsets(items), keys, actual, type=arrow, mask=mask)
         case "ROW":
             children = [
                 array_of([None if item is None else item[n] for item in items], field.type)

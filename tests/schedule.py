@@ -40,14 +40,14 @@ def work_of(nodeid: str) -> str:
 
 def noted_seconds(noted: Path, selected: str) -> dict[str, float]:
     """How long each piece of work takes. `selected`: by ``-m``."""
-    found: dict[str, dict[str, float]] = json.loads(noted.read_text())
-    return found.get(selected, {})
+    document: dict[str, dict[str, float]] = json.loads(noted.read_text())
+    return document.get(selected, {})
 
 
 def note_seconds(noted: Path, selected: str, seconds: Seconds) -> None:
     """Note how long each piece of work took. What was not run stays as it was; what is short is left out."""
-    known = noted_seconds(noted, selected) | {work: round(found, 1) for work, found in seconds.items()}
-    long = {work: found for work, found in sorted(known.items()) if found >= _SHORT}
+    known = noted_seconds(noted, selected) | {work: round(actual, 1) for work, actual in seconds.items()}
+    long = {work: actual for work, actual in sorted(known.items()) if actual >= _SHORT}
     everything = json.loads(noted.read_text()) | {selected: long}
     noted.write_text(json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
 

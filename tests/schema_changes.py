@@ -72,11 +72,11 @@ _Place = tuple[tuple[str, ...], DataField | None, DataType]
 
 def _places(fields: tuple[DataField, ...]) -> list[_Place]:
     """Paths to all columns and what is inside them, with the field where there is one, and the type there."""
-    found: list[_Place] = []
+    collected: list[_Place] = []
     for field in fields:
-        found.append(((field.name,), field, field.type))
-        found += [((field.name, *path), end, data_type) for path, end, data_type in _inside(field.type)]
-    return found
+        collected.append(((field.name,), field, field.type))
+        collected += [((field.name, *path), end, data_type) for path, end, data_type in _inside(field.type)]
+    return collected
 
 
 def _inside(data_type: DataType) -> list[_Place]:
@@ -85,4 +85,4 @@ def _inside(data_type: DataType) -> list[_Place]:
     inner, name = (data_type.element, "element") if data_type.root == "ARRAY" else (data_type.value, "value")
     if inner is None:
         return []
-    return [((name,), None, inner), *(((name, *path), end, found) for path, end, found in _inside(inner))]
+    return [((name,), None, inner), *(((name, *path), end, actual) for path, end, actual in _inside(inner))]

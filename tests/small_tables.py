@@ -60,8 +60,8 @@ def put(table: CatalogTable, values: Mapping[int, str], deleted: Iterable[int] =
 
 def rows(table: Table, options: Mapping[str, str] | None = None) -> list[tuple[int, str]]:
     """All rows, in order."""
-    found = table.to_arrow(options=options).to_pylist()
-    return sorted((row["k"], row["v"]) for row in found)
+    actual = table.to_arrow(options=options).to_pylist()
+    return sorted((row["k"], row["v"]) for row in actual)
 
 
 def rows_at(table: Table, snapshot_id: int) -> list[tuple[int, str]]:

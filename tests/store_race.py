@@ -48,20 +48,20 @@ def run(
             for number in range(writers)
         ]
         errors = [process.communicate(timeout=900)[1] for process in processes]
-    found = [f"writer {n} ended: {error[-2000:]}" for n, error in enumerate(errors) if processes[n].returncode]
-    return found + _wrong(_table(catalog), commits, writers)
+    actual = [f"writer {n} ended: {error[-2000:]}" for n, error in enumerate(errors) if processes[n].returncode]
+    return actual + _wrong(_table(catalog), commits, writers)
 
 
 def _wrong(table: CatalogTable, commits: int, writers: int) -> list[str]:
     rows = sorted((row["writer"], row["number"]) for row in table.to_arrow().to_pylist())
     expected = [(writer, number) for writer in range(writers) for number in range(commits)]
-    found = []
+    collected = []
     if rows != expected:
         missing, twice = set(expected) - set(rows), {row for row in rows if rows.count(row) > 1}
-        found.append(f"{len(missing)} commits are missing: {sorted(missing)[:5]}, twice: {sorted(twice)[:5]}")
+        collected.append(f"{len(missing)} commits are missing: {sorted(missing)[:5]}, twice: {sorted(twice)[:5]}")
     if len(table.snapshots.list_ids()) != len(expected):
-        found.append(f"{len(table.snapshots.list_ids())} snapshots for {len(expected)} commits")
-    return found + [str(fault) for fault in fsck(table.file_io, table.location).faults]
+        collected.append(f"{len(table.snapshots.list_ids())} snapshots for {len(expected)} commits")
+    return collected + [str(fault) for fault in fsck(table.file_io, table.location).faults]
 
 
 def _write(options: Mapping[str, str], writer: int, commits: int) -> None:
@@ -94,8 +94,8 @@ def on_s3() -> Iterator[tuple[Mapping[str, str], Relay]]:
 
 @contextmanager
 def on_azure() -> Iterator[tuple[Mapping[str, str], Relay]]:
-    with azure_server.running() as server, on_azure_server(server) as found:
-        yield found
+    with azure_server.running() as server, on_azure_server(server) as actual:
+        yield actual
 
 
 @contextmanager
@@ -107,8 +107,8 @@ def on_azure_server(server: Azure) -> Iterator[tuple[Mapping[str, str], Relay]]:
 
 @contextmanager
 def on_gcs() -> Iterator[tuple[Mapping[str, str], Relay]]:
-    with TemporaryDirectory() as folder, gcs_server.running(Path(folder)) as server, on_gcs_server(server) as found:
-        yield found
+    with TemporaryDirectory() as folder, gcs_server.running(Path(folder)) as server, on_gcs_server(server) as actual:
+        yield actual
 
 
 @contextmanager
@@ -122,8 +122,8 @@ def on_gcs_server(server: GCS) -> Iterator[tuple[Mapping[str, str], Relay]]:
 
 @contextmanager
 def on_hdfs() -> Iterator[tuple[Mapping[str, str], Relay]]:
-    with TemporaryDirectory() as folder, hdfs_server.running(Path(folder)) as server, on_hdfs_cluster(server) as found:
-        yield found
+    with TemporaryDirectory() as folder, hdfs_server.running(Path(folder)) as server, on_hdfs_cluster(server) as actual:
+        yield actual
 
 
 @contextmanager

@@ -63,9 +63,9 @@ def keyed(rows: Mapping[int, str | None] | Sequence[tuple[int, str | None]]) -> 
 def state(table: CatalogTable, **how: Any) -> dict[int, str | None]:
     """The rows of a `KEYED` table; each key once."""
     rows = table.to_arrow(**how).to_pylist()
-    found = {row["id"]: row["v"] for row in rows}
-    assert len(found) == len(rows), f"a key is there twice: {rows}"
-    return found
+    actual = {row["id"]: row["v"] for row in rows}
+    assert len(actual) == len(rows), f"a key is there twice: {rows}"
+    return actual
 
 
 def live(table: CatalogTable) -> list[ManifestEntry]:
@@ -100,15 +100,15 @@ def files_on_disk(table: CatalogTable) -> set[str]:
 def data_files(table: CatalogTable) -> set[str]:
     """What `files_on_disk` must be when nothing is left over: the files of all snapshots and tags, and those beside."""
     root = table.location + "/"
-    found: set[str] = set()
+    actual: set[str] = set()
     held = [tag.snapshot for tag in table.tags.all().values()]
     snapshots = [table.snapshots.get(snapshot_id) for snapshot_id in table.snapshots.list_ids()]
     states = [table.manifests.live_entries(snapshot) for snapshot in [*snapshots, *held]]
     for entries in [*states, *(table.manifests.changelog_entries(snapshot) for snapshot in snapshots)]:
         for entry in entries:
             paths = table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
-            found.update(path.removeprefix(root) for path in paths)
-    return found
+            actual.update(path.removeprefix(root) for path in paths)
+    return actual
 
 
 def without_statistics(warehouse: Path) -> CatalogTable:

@@ -38,10 +38,10 @@ _RUNS = """query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 20
 def wait_for(what: str, look: Callable[[], Any], seconds: float = STARTING) -> Any:
     """What `look` returns, once that is true. Raises: AssertionError: it took too long."""
     end = time.monotonic() + seconds
-    while not (found := look()):
+    while not (actual := look()):
         assert time.monotonic() < end, f"waited {seconds:.0f} s in vain for {what}"
         time.sleep(0.25)
-    return found
+    return actual
 
 
 class Dagster:
@@ -118,10 +118,10 @@ class Dagster:
             entries = self.query(_LOCATIONS)["workspaceOrError"]["locationEntries"]
         except (urllib.error.URLError, ConnectionError):
             return False
-        found = [entry["locationOrLoadError"] or {} for entry in entries]
-        errors = [of["message"] for of in found if "message" in of]
+        actual = [entry["locationOrLoadError"] or {} for entry in entries]
+        errors = [of["message"] for of in actual if "message" in of]
         assert not errors, errors
-        return bool(found) and all("name" in of for of in found)
+        return bool(actual) and all("name" in of for of in actual)
 
     def _daemons_are_alive(self) -> bool:
         self._check()
@@ -137,9 +137,9 @@ class Dagster:
         body = json.dumps({"query": text, "variables": dict(variables or {})}).encode()
         request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=60) as answer:
-            found = json.load(answer)
-        assert "errors" not in found, found["errors"]
-        return found["data"]
+            document = json.load(answer)
+        assert "errors" not in document, document["errors"]
+        return document["data"]
 
     def runs(self, **tags: str) -> list[dict[str, Any]]:
         """The newest runs with these tags (`_` stands for `/`), newest first."""

@@ -27,10 +27,10 @@ def files_of(world: World, identifier: str) -> dict[str, set[str]]:
     table = world.table(identifier)
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    found: dict[str, set[str]] = {}
+    collected: dict[str, set[str]] = {}
     for entry in table.manifests.live_entries(snapshot):
-        found.setdefault(partition_path(table.paths.spec_of(entry.partition)), set()).add(entry.file.file_name)
-    return found
+        collected.setdefault(partition_path(table.paths.spec_of(entry.partition)), set()).add(entry.file.file_name)
+    return collected
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def test_a_dry_run_shows_its_plan_and_the_link_applies_it(world: World, page: Ui
     page.sees("plan id", "expected files", "full compaction", "now and expected after", "whole table bucket 0")
     page.is_well()
     page.shoot("plan")
-    tags = {tag["key"]: tag["value"] for found in world.dagster.runs(paimon_table=RETURNS) for tag in found["tags"]}
+    tags = {tag["key"]: tag["value"] for actual in world.dagster.runs(paimon_table=RETURNS) for tag in actual["tags"]}
     page.sees(tags["paimon/plan_id"])
     assert files_of(world, RETURNS) == before
     link = page.page.locator("a[href*='/jobs/apply_plan/playground/setup']").first.get_attribute("href")

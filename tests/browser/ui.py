@@ -98,8 +98,8 @@ class Ui:
         while True:
             try:
                 for text in texts:
-                    found = self.page.get_by_text(text).filter(visible=True).first
-                    expect(found).to_be_visible(timeout=20_000 if time.monotonic() < until else 1_000)
+                    actual = self.page.get_by_text(text).filter(visible=True).first
+                    expect(actual).to_be_visible(timeout=20_000 if time.monotonic() < until else 1_000)
                 return
             except AssertionError:
                 if time.monotonic() >= until:

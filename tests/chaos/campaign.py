@@ -130,10 +130,10 @@ class _Campaign:
         self.judge.poll()
 
     def _figures(self) -> dict[str, int]:
-        found = {"snapshots": len(self.judge.seen), "snapshots compared": len(self.judge.checked)}
-        found |= dict(sorted((self.processes.counts + self.judge.counts).items()))
-        found["killed in all"] = len(self.processes.deaths)
-        return found
+        actual = {"snapshots": len(self.judge.seen), "snapshots compared": len(self.judge.checked)}
+        actual |= dict(sorted((self.processes.counts + self.judge.counts).items()))
+        actual["killed in all"] = len(self.processes.deaths)
+        return actual
 
     def _progress(self, seconds: float) -> str:
         figures = self._figures()

@@ -26,8 +26,8 @@ class Faults:
 
     def texts(self) -> tuple[str, ...]:
         """The first faults of each kind, with the number of the others."""
-        found = []
+        collected = []
         for kind, shown in self.first.items():
             more = self.counts[kind] - len(shown)
-            found += [f"{kind}: {text}" for text in shown] + ([f"{kind}: {more} more"] if more else [])
-        return tuple(found)
+            collected += [f"{kind}: {text}" for text in shown] + ([f"{kind}: {more} more"] if more else [])
+        return tuple(collected)

@@ -88,12 +88,12 @@ class _Client:
         number = self.worker.dice.choice((latest, self.worker.dice.randint(earliest, latest)))
         facts: dict[str, Any] = {"how": "snapshot", "id": number, "where": None}
         try:
-            found = self.core.rows({"scan.snapshot-id": str(number)})
+            rows = self.core.rows({"scan.snapshot-id": str(number)})
         except Exception as error:  # noqa: BLE001 - whatever Java throws
             facts |= {"error": type(error).__name__, "text": str(error)}
-            found = None
+            rows = None
         there = (table.snapshots.earliest_id() or 0) <= number
-        self.worker.journal.note(READ, durable=False, found=found, there=there, **facts)
+        self.worker.journal.note(READ, durable=False, found=rows, there=there, **facts)
 
 
 class JavaCore:

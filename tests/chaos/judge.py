@@ -151,7 +151,7 @@ class Judge:
         self._compare(name, entry)
 
     def _compare(self, name: str, entry: Entry) -> None:
-        how, found = entry["how"], [tuple(row) for row in entry["found"]]
+        how, actual = entry["how"], [tuple(row) for row in entry["found"]]
         if how == "latest":
             ids = range(entry["first"], entry["last"] + 1)
         elif how == "moment":
@@ -161,10 +161,10 @@ class Judge:
         for number in reversed(ids):
             expected = self.model.rows(number, complete=self._sees_all(how))
             keep = _FILTERS.get(entry.get("where") or "")
-            if found == [row for row in expected if keep is None or keep(row)]:
+            if actual == [row for row in expected if keep is None or keep(row)]:
                 self.checked.add(number)
                 return
-        self.faults.add(f"rows of a {how}", f"{name} read {_place(entry)}: {difference(expected, found)}")
+        self.faults.add(f"rows of a {how}", f"{name} read {_place(entry)}: {difference(expected, actual)}")
 
     def _sees_all(self, how: str) -> bool:
         """Whether a read sees level 0: the rows of a table that only makes a changelog of it later."""

@@ -44,7 +44,7 @@ class Unended:
 def unended(journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death]) -> list[Unended]:
     """Operations that were killed, or that failed in a way that leaves open whether they were committed."""
     died = {(death.name, death.incarnation): death.wall for death in deaths}
-    found = []
+    collected = []
     for name, entries in journals.items():
         open_since: dict[int, Entry] = {}
         for entry in entries:
@@ -53,11 +53,11 @@ def unended(journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death]) ->
             elif entry["what"] in ("done", "failed"):
                 begun = open_since.pop(entry["incarnation"], None)
                 if begun is not None and entry["what"] == "failed" and _is_open(name, entry):
-                    found.append(Unended(name, entry["task"], begun["wall"], entry["wall"]))
+                    collected.append(Unended(name, entry["task"], begun["wall"], entry["wall"]))
         for incarnation, entry in open_since.items():
             if (name, incarnation) in died:
-                found.append(Unended(name, entry["task"], entry["wall"], died[name, incarnation]))
-    return found
+                collected.append(Unended(name, entry["task"], entry["wall"], died[name, incarnation]))
+    return collected
 
 
 def _is_open(name: str, entry: Entry) -> bool:
@@ -67,13 +67,13 @@ def _is_open(name: str, entry: Entry) -> bool:
 def attempts_of_java(journals: Mapping[str, Sequence[Entry]]) -> list[Unended]:
     """Java's commits that came to their end: some of their attempts may have come second."""
     begun: dict[int, Entry] = {}
-    found = []
+    collected = []
     for entry in journals.get(JAVA, ()):
         if entry.get("task") == COMMIT and entry["what"] == "begin":
             begun[entry["number"]] = entry
         elif entry.get("task") == COMMIT and entry["what"] == "done" and entry["number"] in begun:
-            found.append(Unended(JAVA, COMMIT, begun[entry["number"]]["wall"], entry["wall"]))
-    return found
+            collected.append(Unended(JAVA, COMMIT, begun[entry["number"]]["wall"], entry["wall"]))
+    return collected
 
 
 def uuids_of(seen: Iterable[Seen]) -> set[str]:
@@ -123,5 +123,5 @@ def _is_of_java(path: str, ours: Collection[str]) -> bool:
 
 def _hidden(table: CatalogTable) -> set[str]:
     """Temporary files, whose names start with a dot."""
-    found = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
-    return {path for path in found if "/." in path.removeprefix(table.location)}
+    actual = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
+    return {path for path in actual if "/." in path.removeprefix(table.location)}

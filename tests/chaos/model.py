@@ -74,12 +74,12 @@ class Model:
 
     def _hidden(self, snapshot_id: int) -> dict[str, tuple[int, Group]]:
         """Files whose rows are hidden at a snapshot, with the snapshot that added them."""
-        found: dict[str, tuple[int, Group]] = {}
+        collected: dict[str, tuple[int, Group]] = {}
         for applied in self.applied[:snapshot_id]:
             for name in applied.removes:
-                found.pop(name, None)
-            found.update({name: (applied.snapshot_id, group) for name, group in applied.hides.items()})
-        return found
+                collected.pop(name, None)
+            collected.update({name: (applied.snapshot_id, group) for name, group in applied.hides.items()})
+        return collected
 
     def _skipped(self, groups: set[Group] | None) -> "Skipped":
         return Skipped(frozenset(groups or ()), self.buckets)

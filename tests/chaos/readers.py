@@ -79,14 +79,14 @@ class _Reader:
         self._note("snapshot", lambda: self._rows(table, options, where), _there(table, number), id=number, where=where)
 
     def _latest(self, table: CatalogTable, before: int) -> None:
-        found: dict[str, object] = {}
+        collected: dict[str, object] = {}
 
         def read() -> list[Row]:
             rows = self._rows(table, {}, None)
-            found["last"] = table.snapshots.latest_id()
+            collected["last"] = table.snapshots.latest_id()
             return rows
 
-        self._note("latest", read, _there(table, before), first=before, extra=found)
+        self._note("latest", read, _there(table, before), first=before, extra=collected)
 
     def _tag(self, table: CatalogTable) -> None:
         names = table.tags.names()
@@ -162,13 +162,13 @@ class _Reader:
         **facts: object,
     ) -> None:
         try:
-            found = read()
+            rows = read()
         except (PaimonError, OSError, AssertionError, ValueError) as error:
             facts |= {"error": type(error).__name__, "text": str(error)}
-            found = None
+            rows = None
         # Whoever deletes takes the name away first: what is missing counts if the name is still there.
         there = still_there()
-        self.worker.journal.note(READ, durable=False, how=how, found=found, there=there, **{**facts, **(extra or {})})
+        self.worker.journal.note(READ, durable=False, how=how, found=rows, there=there, **{**facts, **(extra or {})})
 
 
 def _there(table: CatalogTable, number: int) -> Callable[[], bool]:

@@ -192,8 +192,8 @@ def test_what_an_attempt_of_java_may_have_left(bench: Bench, tmp_path: Path) -> 
         Path(table.paths.manifest(name)).write_bytes(b"x")
     bench.note("java", "done", task="commit", number=1, result=[])
     journals = {"java": read_journal(bench.folder / "java.jsonl")}
-    found = {Path(path).name: whose for path, whose in leftovers(table, journals, [], (), ours)}
-    assert found == {of_java: "an attempt of Java's that came second", of_ours: ""}
+    actual = {Path(path).name: whose for path, whose in leftovers(table, journals, [], (), ours)}
+    assert actual == {of_java: "an attempt of Java's that came second", of_ours: ""}
     assert set(dict(leftovers(table, {}, [], (), ours)).values()) == {""}
 
 

@@ -106,12 +106,12 @@ class Verdict:
 
     def _compare(self, what: str, read: Callable[[], list[Row]], expected: list[Row]) -> None:
         try:
-            found = read()
+            rows = read()
         except Exception as error:  # noqa: BLE001 - Java's among them
             self.judge.faults.add("unreadable at the end", f"{what} cannot be read: {type(error).__name__}: {error}")
             return
-        if found != expected:
-            self.judge.faults.add("rows at the end", f"{what}: {difference(expected, found)}")
+        if rows != expected:
+            self.judge.faults.add("rows at the end", f"{what}: {difference(expected, rows)}")
 
     def _fsck(self, *, unfinished: bool = False) -> None:
         """`unfinished`: an expiry that was killed has not been ended yet; what it gave up is there."""
@@ -175,11 +175,11 @@ class Verdict:
 
     def _delete_branches(self) -> set[str]:
         """Returns the files that they named."""
-        found: set[str] = set()
+        actual: set[str] = set()
         for name in Branches(self.table.file_io, self.table.paths).names():
             if name != "main":
                 branch = self.table.on_branch(name)
                 held = (branch.snapshots.get(number) for number in branch.snapshots.list_ids())
-                found |= {path for snapshot in held for path in files_of(branch, snapshot, changelog=True)}
+                actual |= {path for snapshot in held for path in files_of(branch, snapshot, changelog=True)}
                 delete_branch(self.table, name)
-        return found
+        return actual

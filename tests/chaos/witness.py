@@ -94,7 +94,7 @@ class Witness:
 
     def poll(self) -> list[Applied]:
         """The snapshots that came since the last look, in order."""
-        found = []
+        collected = []
         while (self.folder / f"snapshot-{self.latest + 1}").exists():
             number = self.latest + 1
             seen = Seen.of((self.folder / f"snapshot-{number}").read_bytes())
@@ -103,10 +103,10 @@ class Witness:
             self.seen.append(seen)
             with self.kept.open("ab") as file:
                 file.write(json.dumps(json.loads(seen.content)).encode() + b"\n")
-            found.append(self._applied(seen))
-        if found:
+            collected.append(self._applied(seen))
+        if collected:
             self.table.consumers.record(CONSUMER, self.latest + 1)
-        return found
+        return collected
 
     def check_unchanged(self) -> None:
         """Snapshots never change, and none is skipped."""

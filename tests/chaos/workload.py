@@ -126,8 +126,8 @@ class Workload:
 
     def _values(self, dice: random.Random, user: str, text: str, *, empty: bool) -> tuple[str | None, ...]:
         if self.partial is None:
-            found = None if empty else text
-            return tuple("same" if name in self.constant else found for name in self.columns)
+            actual = None if empty else text
+            return tuple("same" if name in self.constant else actual for name in self.columns)
         if empty:
             return (None,) * len(self.columns)
         own = self.partial[user]
@@ -138,9 +138,9 @@ class Workload:
         """The rows of a commit; without the columns that have no value."""
         names = ("p", "id", *self.columns)
         columns = list(zip(*commit.rows, strict=True))
-        found = {
+        actual = {
             name: pa.array(column, pa.int64() if name == "id" else pa.string())
             for name, column in zip(names, columns, strict=True)
             if any(value is not None for value in column)
         }
-        return pa.table(found)
+        return pa.table(actual)

@@ -110,15 +110,15 @@ class _Writer:
 
     def _targets(self, number: int) -> list[int]:
         """Ids of rows whose commits were acknowledged: no commit of them is under way."""
-        found = []
+        collected = []
         for user in USERS:
             last = (
                 number - 1 if user == self.user else last_done(read_journal(journal_of(self.worker.place.folder, user)))
             )
             for chosen in {self.dice.randint(max(1, last - 20), last) for _ in range(2)} if last else ():
                 ids = self.workload.ids(user, chosen)
-                found += self.dice.sample(ids, self.dice.randint(0, min(len(ids), 300)))
-        return found or [-1]
+                collected += self.dice.sample(ids, self.dice.randint(0, min(len(ids), 300)))
+        return collected or [-1]
 
     def _replay(self) -> None:
         """Repeat a commit that was acknowledged, as a job does that goes back to its last checkpoint."""

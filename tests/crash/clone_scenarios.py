@@ -42,38 +42,38 @@ def _catalog(table: CatalogTable) -> FilesystemCatalog:
 def copied(table: CatalogTable) -> CatalogTable | None:
     """The copy; None where there is none yet."""
     try:
-        found = _catalog(table).get_table("copy.t")
+        actual = _catalog(table).get_table("copy.t")
     except NotFoundError:
         return None
-    assert isinstance(found, CatalogTable)
-    return found
+    assert isinstance(actual, CatalogTable)
+    return actual
 
 
 def check_copied(table: CatalogTable) -> None:
-    found = copied(table)
-    assert found is not None
-    assert rows(found) == rows(table)
-    assert fsck(found.file_io, found.location).healthy
+    actual = copied(table)
+    assert actual is not None
+    assert rows(actual) == rows(table)
+    assert fsck(actual.file_io, actual.location).healthy
 
 
 def check_nothing_or_all(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
-    found = copied(after)
-    assert found is None or rows(found) in ([], before.rows)
+    actual = copied(after)
+    assert actual is None or rows(actual) in ([], before.rows)
 
 
 def check_old_or_new(before: "Reading", after: CatalogTable) -> None:
-    found = copied(after)
-    assert found is not None
-    assert rows(found) in ([(0, "a"), (1, "a"), (2, "a")], before.rows)
-    assert fsck(found.file_io, found.location).healthy
+    actual = copied(after)
+    assert actual is not None
+    assert rows(actual) in ([(0, "a"), (1, "a"), (2, "a")], before.rows)
+    assert fsck(actual.file_io, actual.location).healthy
 
 
 def check_copied_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_copied(table)
-    found = copied(table)
-    assert found is not None
+    actual = copied(table)
+    assert actual is not None
     # What a killed commit has written of its metadata is an orphan.
-    remove_orphan_files(None, found, minimum_age=timedelta(0))
+    remove_orphan_files(None, actual, minimum_age=timedelta(0))
     check_copied(table)
-    assert unreachable_files(found) == set()
+    assert unreachable_files(actual) == set()

@@ -57,9 +57,9 @@ def _temporaries(folder: Path) -> list[Path]:
 def _complete_hints(whole: Path, attempt: Path) -> None:
     """Hints that could not be written are missing, which is not a fault."""
     for hint in _HINTS:
-        expected, found = whole / "db.db/t" / hint, attempt / "db.db/t" / hint
-        if expected.exists() and not found.exists():
-            shutil.copy(expected, found)
+        expected, actual = whole / "db.db/t" / hint, attempt / "db.db/t" / hint
+        if expected.exists() and not actual.exists():
+            shutil.copy(expected, actual)
 
 
 def fill_at_each_step(scenario: Scenario, folder: Path, *, once: bool) -> tuple[int, int]:

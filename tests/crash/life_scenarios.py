@@ -62,8 +62,8 @@ def check_hours_tagged(table: CatalogTable) -> None:
 def check_some_hours_tagged(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
     expected = {f"2024-05-14 {9 + hour:02d}": [(1, str(hour))] for hour in range(4)}
-    found = {name: rows_of_tag(after, name) for name in after.tags.names()}
-    assert found.items() <= expected.items()
+    actual = {name: rows_of_tag(after, name) for name in after.tags.names()}
+    assert actual.items() <= expected.items()
 
 
 def check_hours_tagged_once(whole: CatalogTable, table: CatalogTable) -> None:

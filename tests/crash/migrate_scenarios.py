@@ -61,31 +61,31 @@ def check_between(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
     catalog = _catalog(_place(after))
     expected = sorted(_ROWS.items())
-    found = [
+    actual = [
         sorted((row["k"], row["v"]) for row in catalog.get_table(name).to_arrow().to_pylist())
         for name in ("plain.t", "plain.t_paimon_")
         if not gone(catalog, name)
     ]
-    assert expected in found, found
+    assert expected in actual, actual
 
 
 def check_migrated(table: CatalogTable) -> None:
     catalog = _catalog(_place(table))
     assert catalog.list_tables("plain") == ["t"]
-    found = catalog.get_table("plain.t")
-    assert isinstance(found, CatalogTable)
-    assert rows(found) == sorted(_ROWS.items())
-    assert fsck(found.file_io, found.location, deep=True).healthy
+    actual = catalog.get_table("plain.t")
+    assert isinstance(actual, CatalogTable)
+    assert rows(actual) == sorted(_ROWS.items())
+    assert fsck(actual.file_io, actual.location, deep=True).healthy
 
 
 def check_migrated_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_migrated(table)
-    found = _catalog(_place(table)).get_table("plain.t")
-    snapshot = found.latest_snapshot()
+    actual = _catalog(_place(table)).get_table("plain.t")
+    snapshot = actual.latest_snapshot()
     assert (snapshot.id, snapshot.total_record_count) == (1, len(_ROWS))
     # What a killed commit has written of its metadata is an orphan.
-    remove_orphan_files(None, found, minimum_age=_NO_AGE)
-    assert unreachable_files(found) == set()
+    remove_orphan_files(None, actual, minimum_age=_NO_AGE)
+    assert unreachable_files(actual) == set()
 
 
 def check_all_in_bin(whole: CatalogTable, table: CatalogTable) -> None:

@@ -185,8 +185,8 @@ def check_nothing_is_left(place: Place) -> None:
 
 def hidden_files(table: CatalogTable) -> set[str]:
     """What is left of writing, but for the empty objects that stand for folders."""
-    found = table.file_io.list_tree(table.location)
-    return {file.path for file in found if file.name.startswith(".") and file.name != ".folder"}
+    tree = table.file_io.list_tree(table.location)
+    return {file.path for file in tree if file.name.startswith(".") and file.name != ".folder"}
 
 
 def copy(source: Options, target: Options) -> None:

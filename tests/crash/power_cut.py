@@ -92,9 +92,9 @@ class Disk:
         self._restore(root, str(self.folder), target, names_only=names_only)
 
     def _restore(self, number: int, path: str, target: Path, *, names_only: bool) -> None:
-        found = listing(path) if names_only else self.listings.get(number, {})
+        actual = listing(path) if names_only else self.listings.get(number, {})
         target.mkdir()
-        for name, child in found.items():
+        for name, child in actual.items():
             there = f"{path}/{name}"
             if child in self.listings or (names_only and os.path.isdir(there)):
                 self._restore(child, there, target / name, names_only=names_only)

@@ -24,9 +24,9 @@ def _catalog(table: Table) -> FilesystemCatalog:
 
 
 def _found(table: Table, name: str) -> CatalogTable:
-    found = _catalog(table).get_table(name)
-    assert isinstance(found, CatalogTable)
-    return found
+    actual = _catalog(table).get_table(name)
+    assert isinstance(actual, CatalogTable)
+    return actual
 
 
 def prepare(place: Place) -> None:

@@ -127,8 +127,8 @@ def check_inline_once(whole: CatalogTable, table: CatalogTable) -> None:
 
 def _changelog(table: CatalogTable) -> list[tuple[str, int, str]]:
     between = {"incremental-between": "0,4", "incremental-between-scan-mode": "changelog"}
-    found = AuditLogView(table.copy(between)).to_arrow().to_pylist()
-    return sorted((row["rowkind"], row["k"], row["v"]) for row in found)
+    actual = AuditLogView(table.copy(between)).to_arrow().to_pylist()
+    return sorted((row["rowkind"], row["k"], row["v"]) for row in actual)
 
 
 # Compactions
@@ -165,9 +165,9 @@ def check_compacted(table: CatalogTable) -> None:
 
 
 def check_same_rows(before: Reading, after: CatalogTable) -> None:
-    found = Reading.of(after)
-    assert found.rows == before.rows
-    assert found.snapshots.items() >= before.snapshots.items()
+    actual = Reading.of(after)
+    assert actual.rows == before.rows
+    assert actual.snapshots.items() >= before.snapshots.items()
 
 
 def check_compacted_once(whole: CatalogTable, table: CatalogTable) -> None:
@@ -263,8 +263,8 @@ def changes(table: CatalogTable) -> list[tuple[str, int, str]]:
     """All changelog rows there are, in order."""
     latest = table.snapshots.latest_id()
     between = {"incremental-between": f"0,{latest}", "incremental-between-scan-mode": "changelog"}
-    found = AuditLogView(table).to_arrow(options=between).to_pylist()
-    return sorted((row["rowkind"], row["k"], row["v"]) for row in found)
+    actual = AuditLogView(table).to_arrow(options=between).to_pylist()
+    return sorted((row["rowkind"], row["k"], row["v"]) for row in actual)
 
 
 def check_produced(table: CatalogTable) -> None:
@@ -355,13 +355,13 @@ def check_tags_expired(table: CatalogTable) -> None:
 
 def check_readable(before: Reading, after: CatalogTable) -> None:
     """Whatever is still offered to readers reads as it did, whole."""
-    found = Reading.of(after)
-    assert found.rows == before.rows
-    assert 6 in found.snapshots
-    assert found.snapshots.items() <= before.snapshots.items()
-    assert "stays" in found.tags
-    assert found.tags.items() <= before.tags.items()
-    for snapshot_id in found.snapshots:
+    actual = Reading.of(after)
+    assert actual.rows == before.rows
+    assert 6 in actual.snapshots
+    assert actual.snapshots.items() <= before.snapshots.items()
+    assert "stays" in actual.tags
+    assert actual.tags.items() <= before.tags.items()
+    for snapshot_id in actual.snapshots:
         assert missing_files(after, after.snapshots.get(snapshot_id)) == set()
 
 

@@ -19,9 +19,9 @@ PLACES = {"files": 1, "commit": 1, "hint": 2, "checkpoint": 2}
 
 def run(where: str, *folders: Path) -> int:
     command = [sys.executable, "-m", "tests.crash.stream", where, *map(str, folders)]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
-    assert found.returncode in (0, -signal.SIGKILL), found.stderr[-4000:]
-    return found.returncode
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr[-4000:]
+    return done.returncode
 
 
 @pytest.mark.slow

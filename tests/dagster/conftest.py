@@ -125,14 +125,14 @@ def receiving() -> Iterator[tuple[str, type[Receiver]]]:
 
 @pytest.fixture
 def receiver() -> Iterator[tuple[str, type[Receiver]]]:
-    with receiving() as found:
-        yield found
+    with receiving() as actual:
+        yield actual
 
 
 @pytest.fixture
 def second() -> Iterator[tuple[str, type[Receiver]]]:
-    with receiving() as found:
-        yield found
+    with receiving() as actual:
+        yield actual
 
 
 def state_of(name: str, ticked: float, location: str = "here") -> InstigatorState:

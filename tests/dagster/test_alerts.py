@@ -134,10 +134,10 @@ def test_a_sensor_that_has_died_is_told(instance: dg.DagsterInstance) -> None:
     now = time.time()
     for name, ticked in (("alerts", now - 20), ("check_radar", now - 7200), ("latest_snapshots", now - 20)):
         instance.add_instigator_state(state_of(name, ticked))
-    (found,) = sensor_faults(instance, "http://dagster", now).values()
-    assert found.subject == "Sensor check_radar"
-    assert "has not ticked for 120 minutes" in found.summary
-    assert "daemon" in found.fix
+    (actual,) = sensor_faults(instance, "http://dagster", now).values()
+    assert actual.subject == "Sensor check_radar"
+    assert "has not ticked for 120 minutes" in actual.summary
+    assert "daemon" in actual.fix
     (state,) = [state for state in instance.all_instigator_state() if state.name == "check_radar"]
     instance.update_instigator_state(state.with_status(InstigatorStatus.STOPPED))
     assert not sensor_faults(instance, "", now), "a person switched it off"

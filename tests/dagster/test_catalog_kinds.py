@@ -62,8 +62,8 @@ def test_a_table_from_landing_to_expiry(project: Project) -> None:
     with dg.instance_for_test() as instance:
         job = definitions.resolve_job_def("maintain_shop_orders")
         assert job.execute_in_process(instance=instance).success
-        found = catalog.get_table("shop.orders").to_arrow(columns=["id", "status"]).to_pylist()
-        assert sorted((row["id"], row["status"]) for row in found) == [(1, "paid"), (2, "new"), (3, "new")]
+        rows = catalog.get_table("shop.orders").to_arrow(columns=["id", "status"]).to_pylist()
+        assert sorted((row["id"], row["status"]) for row in rows) == [(1, "paid"), (2, "new"), (3, "new")]
         assert catalog.open().list_tables("shop") == ["orders"]
         # Nothing is left to do: the sensor looks at the table and asks for nothing.
         with dg.build_sensor_context(instance, definitions=definitions, resources={"catalog": catalog}) as context:

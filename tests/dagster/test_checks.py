@@ -19,8 +19,8 @@ def audit(project: Project, instance: dg.DagsterInstance, config: dict[str, Any]
 
 
 def evaluation(result: Any) -> Any:
-    (found,) = result.get_asset_check_evaluations()
-    return found
+    (actual,) = result.get_asset_check_evaluations()
+    return actual
 
 
 def test_the_changelog_is_checked(project: Project, instance: dg.DagsterInstance) -> None:
@@ -36,10 +36,10 @@ def test_the_changelog_is_checked(project: Project, instance: dg.DagsterInstance
         put(status)
     result = audit(project, instance)
     assert result.success
-    found = evaluation(result)
-    assert found.passed
-    assert found.check_name == "changelog_holds"
-    assert found.metadata["kind"].value == "complete"
+    actual = evaluation(result)
+    assert actual.passed
+    assert actual.check_name == "changelog_holds"
+    assert actual.metadata["kind"].value == "complete"
     # Without the changelog file of the last changes nobody can read them.
     snapshot = table.latest_snapshot()
     assert snapshot is not None
@@ -53,39 +53,39 @@ def examine(project: Project, instance: dg.DagsterInstance, *, deep: bool = Fals
     job = build_definitions(project).resolve_job_def("fsck_shop_visits")
     config = {"ops": {"shop__visits_fsck": {"config": {"deep": deep}}}}
     result = job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
-    return result, [found for found in result.get_asset_check_evaluations() if found.check_name == "fsck"]
+    return result, [actual for actual in result.get_asset_check_evaluations() if actual.check_name == "fsck"]
 
 
 def test_a_whole_table_passes_and_a_damaged_one_is_told(project: Project, instance: dg.DagsterInstance) -> None:
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     for page in ("a", "b"):
         table.write_arrow(pa.table({"page": [page], "seconds": pa.array([1], pa.int32())}))
-    _, (found,) = examine(project, instance)
-    assert found.passed
-    assert found.metadata["data files"].value == 2
+    _, (actual,) = examine(project, instance)
+    assert actual.passed
+    assert actual.metadata["data files"].value == 2
     (Path(table.location) / "snapshot" / "EARLIEST").write_text("?")
-    _, (found,) = examine(project, instance)
-    assert found.passed
-    assert "Harmless findings: 1" in found.description
-    (row,) = found.metadata["harmless findings"].records
+    _, (actual,) = examine(project, instance)
+    assert actual.passed
+    assert "Harmless findings: 1" in actual.description
+    (row,) = actual.metadata["harmless findings"].records
     assert row.data["kind"] == "hint"
     file = next(Path(table.location).glob("bucket-0/data-*"))
     file.unlink()
-    _, (found,) = examine(project, instance)
-    assert not found.passed
-    assert found.severity == dg.AssetCheckSeverity.ERROR
-    assert file.name in found.description
-    (row, *_) = found.metadata["table of faults"].records
+    _, (actual,) = examine(project, instance)
+    assert not actual.passed
+    assert actual.severity == dg.AssetCheckSeverity.ERROR
+    assert file.name in actual.description
+    (row, *_) = actual.metadata["table of faults"].records
     assert row.data["kind"] == "missing"
     for schema in (Path(table.location) / "schema").iterdir():
         schema.write_text("{")
-    result, (found,) = examine(project, instance)
+    result, (actual,) = examine(project, instance)
     assert result.success, "a table that cannot be opened is examined all the same"
-    assert not found.passed
+    assert not actual.passed
 
 
 def test_a_deep_examination_reads_the_files(project: Project, instance: dg.DagsterInstance) -> None:
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
-    _, (found,) = examine(project, instance, deep=True)
-    assert found.metadata["data files read"].value == 1
+    _, (actual,) = examine(project, instance, deep=True)
+    assert actual.metadata["data files read"].value == 1

@@ -99,8 +99,8 @@ def test_a_warehouse_that_cannot_be_reached_is_one_fault(tmp_path: Path, instanc
 def test_every_finding_is_on_the_page_over_all_tables(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     project = lake(tmp_path, "warehouse: lake\npatterns: [{pattern: shp.*}, {pattern: hr.*}]")
     job = build_definitions(project).resolve_job_def("fleet_summary")
-    _, found = job.execute_in_process(instance=instance).get_asset_check_evaluations()
-    assert (found.check_name, found.passed) == (CONFIGURATION, False)
-    rows = found.metadata["findings"]
+    _, actual = job.execute_in_process(instance=instance).get_asset_check_evaluations()
+    assert (actual.check_name, actual.passed) == (CONFIGURATION, False)
+    rows = actual.metadata["findings"]
     assert isinstance(rows, dg.TableMetadataValue)
     assert [record.data["place"] for record in rows.records] == ["patterns.0.pattern", "patterns.1.pattern"]

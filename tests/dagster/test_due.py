@@ -40,9 +40,9 @@ def fleet(project: Project, instance: dg.DagsterInstance) -> tuple[Any, list[Any
 def test_a_table_over_its_trigger_is_not_healthy_while_the_sensor_is_off(
     visits: Project, instance: dg.DagsterInstance
 ) -> None:
-    found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
-    assert {name for name, event in found.items() if not event.passed} == {NOTHING_DUE}
-    shown = str(found[NOTHING_DUE].description)
+    actual = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert {name for name, event in actual.items() if not event.passed} == {NOTHING_DUE}
+    shown = str(actual[NOTHING_DUE].description)
     assert "a bucket has 5 files, the trigger is 5, and the sensor latest_snapshots is off" in shown
     assert "compact_shop_visits" in shown
     check, rows = fleet(visits, instance)
@@ -52,9 +52,9 @@ def test_a_table_over_its_trigger_is_not_healthy_while_the_sensor_is_off(
 
 def test_it_is_not_called_healthy_either_while_the_sensor_is_on(visits: Project, instance: dg.DagsterInstance) -> None:
     switch_on(instance, keys.LATEST_SENSOR)
-    found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
-    assert found[NOTHING_DUE].passed
-    assert "the sensor latest_snapshots starts it" in str(found[NOTHING_DUE].description)
+    actual = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert actual[NOTHING_DUE].passed
+    assert "the sensor latest_snapshots starts it" in str(actual[NOTHING_DUE].description)
     check, rows = fleet(visits, instance)
     assert check.passed
     assert rows[0] == ("shop.visits", "compaction due")
@@ -66,19 +66,19 @@ def test_a_compaction_that_only_people_start_is_due_whatever_the_sensor(
     switch_on(instance, keys.LATEST_SENSOR)
     manual = visits.tables[1].model_copy(update={"compaction": CompactionPolicy(automatic=False)})
     project = visits.model_copy(update={"tables": (visits.tables[0], manual)})
-    found = reported(evaluate(project, instance, "check_radar"), "shop.visits")[NOTHING_DUE]
-    assert not found.passed
-    assert "'automatic' of its compaction is false" in str(found.description)
+    actual = reported(evaluate(project, instance, "check_radar"), "shop.visits")[NOTHING_DUE]
+    assert not actual.passed
+    assert "'automatic' of its compaction is false" in str(actual.description)
 
 
 def test_a_backlog_that_another_check_reports_is_reported_once(visits: Project, instance: dg.DagsterInstance) -> None:
     table = PaimonCatalog(warehouse=visits.warehouse).get_table("shop.visits")
     for number in range(35):
         table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
-    found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
-    assert {name for name, event in found.items() if not event.passed} == {"small_files"}
-    assert str(found["small_files"].description).startswith("40 of 40 files are smaller than")
-    assert "small_files reports it" in str(found[NOTHING_DUE].description)
+    actual = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert {name for name, event in actual.items() if not event.passed} == {"small_files"}
+    assert str(actual["small_files"].description).startswith("40 of 40 files are smaller than")
+    assert "small_files reports it" in str(actual[NOTHING_DUE].description)
 
 
 def test_the_sensor_of_another_code_location_does_not_count(instance: dg.DagsterInstance) -> None:

@@ -125,8 +125,8 @@ def reported(result: Any, step: str) -> tuple[str, dict[str, Any]]:
 
 
 def retries(result: Any, step: str) -> int:
-    found: int = result.retry_attempts_for_node(step)
-    return found
+    actual: int = result.retry_attempts_for_node(step)
+    return actual
 
 
 def test_a_mistake_of_the_user_fails_at_once(project: Project, instance: dg.DagsterInstance) -> None:

@@ -47,10 +47,10 @@ class Watch:
 def _later(cursor: str | None) -> str | None:
     if cursor is None:
         return None
-    found = cursor_of(cursor)
-    tables = {name: replace(judged, at=judged.at - 3600) for name, judged in found.tables.items()}
-    troubles = {name: replace(of, again=of.again - 3600) for name, of in found.troubles.items()}
-    return replace(found, tables=tables, troubles=troubles).serialize()
+    actual = cursor_of(cursor)
+    tables = {name: replace(judged, at=judged.at - 3600) for name, judged in actual.tables.items()}
+    troubles = {name: replace(of, again=of.again - 3600) for name, of in actual.troubles.items()}
+    return replace(actual, tables=tables, troubles=troubles).serialize()
 
 
 def about(alerts: Sequence[dict[str, Any]], fault: Fault) -> list[dict[str, Any]]:

@@ -316,7 +316,7 @@ def test_rows_are_changed_and_the_asset_shows_what_is_left_of_them(
 
 def test_a_change_of_rows_says_what_it_lacks(project: Project, instance: dg.DagsterInstance) -> None:
     PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
-    for config, found in (
+    for config, actual in (
         (change(table="shop.nothing", where="true", delete=True), "not one of the tables here"),
         (change(table="shop.visits", where="true"), "neither 'delete' nor 'assignments'"),
         (change(table="shop.visits", where="true", delete=True, assignments={"seconds": "1"}), "both set"),
@@ -324,7 +324,7 @@ def test_a_change_of_rows_says_what_it_lacks(project: Project, instance: dg.Dags
         failure = launch(project, instance, "change_rows", config).failure_data_for_node("row_change")
         assert failure is not None
         assert failure.user_failure_data is not None
-        assert found in failure.user_failure_data.description
+        assert actual in failure.user_failure_data.description
 
 
 def test_a_run_fails_if_one_unit_of_a_bucket_did(project: Project, instance: dg.DagsterInstance) -> None:

@@ -130,8 +130,8 @@ def test_a_table_that_cannot_be_read_keeps_its_place_and_waits(
 
 def later(cursor: str) -> str:
     """The cursor once the pauses in it are over."""
-    found = cursor_of(cursor)
-    return replace(found, troubles={name: Trouble(of.times, 0.0) for name, of in found.troubles.items()}).serialize()
+    actual = cursor_of(cursor)
+    return replace(actual, troubles={name: Trouble(of.times, 0.0) for name, of in actual.troubles.items()}).serialize()
 
 
 def test_a_pause_outlasts_a_run_that_is_at_work(

@@ -166,8 +166,8 @@ def test_a_failed_refresh_is_seen_and_leaves_the_rows(
     result = run(definitions, instance, request)
     assert not result.success
     assert rows(session) == before
-    found = discover(project, PaimonCatalog(warehouse=project.warehouse)).project
-    faults = run_faults(instance, found.tables, "http://dagster")
+    actual = discover(project, PaimonCatalog(warehouse=project.warehouse)).project
+    faults = run_faults(instance, actual.tables, "http://dagster")
     (fault,) = faults.values()
     assert (fault.subject, fault.tables) == ("Run of refresh_shop_totals", (TOTALS,))
     assert "column" in fault.summary

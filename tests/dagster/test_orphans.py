@@ -106,8 +106,8 @@ def counted(project: Project, instance: dg.DagsterInstance) -> Any:
     job = build_definitions(project).resolve_job_def("fsck_shop_visits")
     result = job.execute_in_process(instance=instance, raise_on_error=False)
     assert result.success
-    (found,) = [check for check in result.get_asset_check_evaluations() if check.check_name == "orphan_bytes"]
-    return found
+    (actual,) = [check for check in result.get_asset_check_evaluations() if check.check_name == "orphan_bytes"]
+    return actual
 
 
 def with_limits(project: Project, **limits: Any) -> Project:
@@ -120,15 +120,15 @@ def test_the_check_of_orphans_says_how_much_there_is_and_what_removes_it(
 ) -> None:
     stray.write_bytes(b"x" * 10_000)
     os.utime(stray, (OLD, OLD))
-    found = counted(kept, instance)
-    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert "9.8 KiB in 1 file that nothing names" in found.description
-    assert "expire_shop_visits, whose step remove_orphan_files" in found.metadata["next step"].value
-    assert (found.metadata["files"].value, found.metadata["bytes"].value) == (1, 10_000)
+    actual = counted(kept, instance)
+    assert (actual.passed, actual.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "9.8 KiB in 1 file that nothing names" in actual.description
+    assert "expire_shop_visits, whose step remove_orphan_files" in actual.metadata["next step"].value
+    assert (actual.metadata["files"].value, actual.metadata["bytes"].value) == (1, 10_000)
     in_all = sum(path.stat().st_size for path in Path(table.location).rglob("*") if path.parent.name in LISTED)
-    assert found.metadata["bytes looked at"].value == in_all
-    assert found.metadata["share"].value == round(10_000 / in_all, 4)
-    (row,) = found.metadata["largest"].records
+    assert actual.metadata["bytes looked at"].value == in_all
+    assert actual.metadata["share"].value == round(10_000 / in_all, 4)
+    (row,) = actual.metadata["largest"].records
     assert row.data["path"] == str(stray)
     assert counted(with_limits(kept, max_orphan_share=1), instance).passed
     few = counted(with_limits(kept, max_orphan_share=1, max_orphan_bytes=9_999), instance)
@@ -150,20 +150,20 @@ def test_the_check_of_orphans_counts_by_the_age_of_the_policy(
 def test_without_a_policy_the_check_of_orphans_says_how_to_get_one(
     project: Project, instance: dg.DagsterInstance, stray: Path
 ) -> None:
-    found = counted(with_limits(project, max_orphan_share=0), instance)
+    actual = counted(with_limits(project, max_orphan_share=0), instance)
     assert stray.exists()
-    assert not found.passed
-    assert "policy 'orphans'" in found.metadata["next step"].value
+    assert not actual.passed
+    assert "policy 'orphans'" in actual.metadata["next step"].value
 
 
 def test_the_check_of_orphans_of_a_damaged_table_says_that_nobody_can_tell(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     next(Path(table.location).glob("manifest/manifest-list-*-1")).unlink()
-    found = counted(project, instance)
-    assert not found.passed
-    assert "the table is damaged" in found.description
-    assert "fsck" in found.metadata["next step"].value
+    actual = counted(project, instance)
+    assert not actual.passed
+    assert "the table is damaged" in actual.description
+    assert "fsck" in actual.metadata["next step"].value
 
 
 def test_a_table_without_commits_has_no_orphans(project: Project, instance: dg.DagsterInstance) -> None:

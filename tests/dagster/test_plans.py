@@ -31,7 +31,7 @@ def launch(
 def reported(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
     assert result.success
     (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
-    return {label: found.value for label, found in event.step_output_data.metadata.items()}
+    return {label: actual.value for label, actual in event.step_output_data.metadata.items()}
 
 
 def refused(result: dg.ExecuteInProcessResult) -> str:

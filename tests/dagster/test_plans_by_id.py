@@ -42,7 +42,7 @@ def launch(project: Project, instance: dg.DagsterInstance) -> Any:
             assert failure.user_failure_data is not None
             return {"failure": failure.user_failure_data.description}
         (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
-        return {label: found.value for label, found in event.event_specific_data.metadata.items()}  # type: ignore[union-attr]
+        return {label: actual.value for label, actual in event.event_specific_data.metadata.items()}  # type: ignore[union-attr]
 
     return run
 
@@ -116,12 +116,12 @@ def test_a_statement_is_planned_and_carried_out(launch: Any, visits: CatalogTabl
     assert dry["planned files"] == 2
     assert launch("statement", "planned_statement", statement=deleting)["deleted rows"] == 2
     assert seconds(visits) == [1]
-    for statement, found in (
+    for statement, actual in (
         ("SELECT 1", "such statements have no plans"),
         ("DELETE FROM shop.nothing", "shop.nothing"),
         ("CALL sys.fsck('shop.visits')", "has no plan"),
     ):
-        assert found in launch("statement", "planned_statement", statement=statement)["failure"]
+        assert actual in launch("statement", "planned_statement", statement=statement)["failure"]
 
 
 def test_a_table_is_cloned(project: Project, instance: dg.DagsterInstance, launch: Any, visits: CatalogTable) -> None:

@@ -61,7 +61,7 @@ def step(project: Project, instance: dg.DagsterInstance, job: str, name: str, **
     )
     assert result.success
     (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
-    return {label: found.value for label, found in event.step_output_data.metadata.items()}
+    return {label: actual.value for label, actual in event.step_output_data.metadata.items()}
 
 
 @pytest.mark.parametrize("name", ["compact", "changelog"])

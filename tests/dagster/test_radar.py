@@ -78,10 +78,10 @@ def test_fighting_writers_are_named_within_a_tick(
     write(orders, "spark-job", 1)
     write(orders, "flink-job", 2)
     data = evaluate(project, instance, "check_radar", first.cursor)
-    found = reported(data, "shop.orders")
-    failed = {name for name, event in found.items() if not event.passed}
+    actual = reported(data, "shop.orders")
+    failed = {name for name, event in actual.items() if not event.passed}
     assert failed == {"no_bucket_overlap", "nothing_due"}
-    shown = found["no_bucket_overlap"].description or ""
+    shown = actual["no_bucket_overlap"].description or ""
     assert "'flink-job' (snapshots 1 and 3)" in shown
     assert "'spark-job' (snapshot 2)" in shown
     assert "sequence.field" in shown
@@ -112,8 +112,8 @@ def test_a_table_whose_settings_have_changed_is_judged_at_the_next_tick(
     cursor = evaluate(project, instance, "check_radar").cursor
     changed = project.tables[0].model_copy(update={"compaction": CompactionPolicy(trigger=2, automatic=False)})
     stricter = project.model_copy(update={"tables": (changed, *project.tables[1:])})
-    found = reported(evaluate(stricter, instance, "check_radar", cursor), "shop.orders")
-    assert [name for name, event in found.items() if not event.passed] == ["nothing_due"]
+    actual = reported(evaluate(stricter, instance, "check_radar", cursor), "shop.orders")
+    assert [name for name, event in actual.items() if not event.passed] == ["nothing_due"]
 
 
 def test_checks_and_page_are_reported_again_after_a_materialisation(
@@ -162,14 +162,16 @@ def is_materialization(event: Any, key: dg.AssetKey) -> bool:
 
 def later(cursor: str | None) -> str:
     """The cursor a good while later."""
-    found = cursor_of(cursor)
-    return replace(found, tables={name: replace(of, at=of.at - 3600) for name, of in found.tables.items()}).serialize()
+    actual = cursor_of(cursor)
+    return replace(
+        actual, tables={name: replace(of, at=of.at - 3600) for name, of in actual.tables.items()}
+    ).serialize()
 
 
 def cells(event: Any, table: str) -> list[Any]:
-    found = event.metadata[table]
-    assert isinstance(found, dg.TableMetadataValue)
-    return [record.data for record in found.records]
+    actual = event.metadata[table]
+    assert isinstance(actual, dg.TableMetadataValue)
+    return [record.data for record in actual.records]
 
 
 def test_a_page_has_its_numbers_before_any_run_and_is_published_when_they_change(

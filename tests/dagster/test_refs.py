@@ -86,9 +86,9 @@ def test_an_earlier_state_is_committed_again(
 def test_why_something_is_there_and_what_other_retention_frees(
     project: Project, instance: dg.DagsterInstance, visits: CatalogTable
 ) -> None:
-    found = launch(project, instance, "explain", "why_still_there", snapshot_id=2)
-    assert found.success
-    (keeper,) = output(found, "kept by")
+    actual = launch(project, instance, "explain", "why_still_there", snapshot_id=2)
+    assert actual.success
+    (keeper,) = output(actual, "kept by")
     assert "2" in keeper["holder"]
     assert keeper["release"]
     assert not launch(project, instance, "explain", "why_still_there").success, "nothing is named"
@@ -102,7 +102,7 @@ def test_why_something_is_there_and_what_other_retention_frees(
 def test_a_rollback_to_nothing_or_elsewhere_is_refused(
     project: Project, instance: dg.DagsterInstance, visits: CatalogTable
 ) -> None:
-    for config, found in (
+    for config, actual in (
         ({}, "a rollback needs exactly one target"),
         ({"tag": "nope"}, "nope"),
         ({"table": "shop.nope", "snapshot_id": 1}, "'shop.nope' is not one of the tables here"),
@@ -110,7 +110,7 @@ def test_a_rollback_to_nothing_or_elsewhere_is_refused(
         result = launch(project, instance, "rollback", "earlier_state", **config)
         failure = result.failure_data_for_node("earlier_state")
         assert failure is not None
-        assert found in str(failure.user_failure_data.description)
+        assert actual in str(failure.user_failure_data.description)
     assert visits.snapshots.list_ids() == [1, 2, 3]
 
 

@@ -44,14 +44,14 @@ def eventually(what: str, test: Callable[[], bool]) -> None:
 
 def processes(mark: str) -> list[int]:
     """Those whose environment holds the mark."""
-    found = []
+    collected = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (path / "environ").read_bytes():
-                found.append(int(path.name))
+                collected.append(int(path.name))
         except OSError:
             continue
-    return found
+    return collected
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it outlives a parent that is killed")

@@ -42,10 +42,10 @@ def cut(path: Path) -> Path:
 
 def later(cursor: str) -> str:
     """The cursor of a radar a good while later."""
-    found = cursor_of(cursor)
-    tables = {name: replace(of, at=of.at - 3600) for name, of in found.tables.items()}
-    troubles = {name: replace(of, again=of.again - 3600) for name, of in found.troubles.items()}
-    return replace(found, tables=tables, troubles=troubles).serialize()
+    actual = cursor_of(cursor)
+    tables = {name: replace(of, at=of.at - 3600) for name, of in actual.tables.items()}
+    troubles = {name: replace(of, again=of.again - 3600) for name, of in actual.troubles.items()}
+    return replace(actual, tables=tables, troubles=troubles).serialize()
 
 
 def test_one_alert_and_one_recovery_however_long_it_takes(
@@ -158,7 +158,7 @@ def test_a_table_that_others_dropped_is_red(project: Project, instance: dg.Dagst
     catalog.get_or_create(project.tables[0])
     before = evaluate(described, instance, "check_radar")
     catalog.open().drop_table("shop.orders")
-    found = reported(evaluate(described, instance, "check_radar", later(before.cursor)), "shop.orders")
-    assert list(found) == [READABLE]
-    assert "table 'shop.orders' does not exist" in str(found[READABLE].description)
-    assert "reload the code location" in str(found[READABLE].description)
+    actual = reported(evaluate(described, instance, "check_radar", later(before.cursor)), "shop.orders")
+    assert list(actual) == [READABLE]
+    assert "table 'shop.orders' does not exist" in str(actual[READABLE].description)
+    assert "reload the code location" in str(actual[READABLE].description)

@@ -51,7 +51,7 @@ def kind_of(path: str) -> str:
 
 def one_of_each_kind(root: Path) -> list[str]:
     """The first and the last file of each kind below a table's root, relative to it."""
-    found: dict[str, list[str]] = {}
+    collected: dict[str, list[str]] = {}
     for path in sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()):
-        found.setdefault(kind_of(path), []).append(path)
-    return [path for paths in found.values() for path in dict.fromkeys((paths[0], paths[-1]))]
+        collected.setdefault(kind_of(path), []).append(path)
+    return [path for paths in collected.values() for path in dict.fromkeys((paths[0], paths[-1]))]

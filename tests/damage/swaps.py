@@ -104,11 +104,11 @@ def kind_of(path: str) -> str:
 
 def by_format(root: Path) -> list[list[str]]:
     """The files of a table by what they begin with: one format each, paths relative to the root."""
-    found: dict[bytes, list[str]] = {}
+    collected: dict[bytes, list[str]] = {}
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         head = path.read_bytes()[:3]
-        found.setdefault(b"" if head[:1].isdigit() else head, []).append(str(path.relative_to(root)))
-    return list(found.values())
+        collected.setdefault(b"" if head[:1].isdigit() else head, []).append(str(path.relative_to(root)))
+    return list(collected.values())
 
 
 def pairs(root: Path, *, of_a_kind: int) -> Iterator[tuple[str, str]]:
@@ -117,17 +117,17 @@ def pairs(root: Path, *, of_a_kind: int) -> Iterator[tuple[str, str]]:
         kinds: dict[str, list[str]] = {}
         for path in paths:
             kinds.setdefault(kind_of(path), []).append(path)
-        some = {kind: list(dict.fromkeys([*found[: of_a_kind - 1], found[-1]])) for kind, found in kinds.items()}
+        some = {kind: list(dict.fromkeys([*actual[: of_a_kind - 1], actual[-1]])) for kind, actual in kinds.items()}
         for one, other in combinations_with_replacement(some, 2):
             yield from {(min(a, b), max(a, b)) for a in some[one] for b in some[other] if a != b}
 
 
 def one_of_each_two_kinds(root: Path, dice: random.Random) -> list[tuple[str, str]]:
     """Of every kind with every kind one pair, drawn."""
-    found: dict[frozenset[str], list[tuple[str, str]]] = {}
+    collected: dict[frozenset[str], list[tuple[str, str]]] = {}
     for pair in pairs(root, of_a_kind=3):
-        found.setdefault(frozenset(map(kind_of, pair)), []).append(pair)
-    return [dice.choice(drawn) for drawn in found.values()]
+        collected.setdefault(frozenset(map(kind_of, pair)), []).append(pair)
+    return [dice.choice(drawn) for drawn in collected.values()]
 
 
 def exchange(root: Path, one: str, other: str) -> None:

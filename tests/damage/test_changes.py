@@ -50,8 +50,8 @@ def opened(root: Path) -> CatalogTable:
 
 
 def rows_of(root: Path) -> list[str]:
-    found = opened(root).to_arrow()
-    return sorted(map(repr, zip(*(column.to_pylist() for column in found.columns), strict=True)))
+    rows = opened(root).to_arrow()
+    return sorted(map(repr, zip(*(column.to_pylist() for column in rows.columns), strict=True)))
 
 
 def new_row(table: CatalogTable) -> pa.Table:

@@ -72,8 +72,8 @@ def test_it_names_what_is_damaged(root: Path) -> None:
             unknown = ("snapshot", "tag", "changelog", "consumer", "schema", "branch")
             ends = damage.name == "gone" and kind_of(name) in unknown
             if damage.lossy and not unseen and not ends:
-                found = (*report.faults, *report.notes)
-                named = [fault for fault in found if path.name in fault.object or path.name in fault.detail]
-                assert named, f"{name}: {damage.name}: {found}"
-                assert all(fault.fix for fault in found)
+                actual = (*report.faults, *report.notes)
+                named = [fault for fault in actual if path.name in fault.object or path.name in fault.detail]
+                assert named, f"{name}: {damage.name}: {actual}"
+                assert all(fault.fix for fault in actual)
     assert all(fault.kind == "unsupported" for fault in examined(root).faults)

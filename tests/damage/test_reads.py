@@ -87,17 +87,17 @@ def test_reads(root: Path) -> None:
     right = rows_of(read(root))
     failed = 0
     for path, damage, lossy in damaged(root):
-        found = attempt(root)
+        actual = attempt(root)
         about = f"{path}: {damage}"
-        if isinstance(found, PaimonError):
+        if isinstance(actual, PaimonError):
             failed += 1
-            assert found.fix, about
-            named = f"{found.found} {found.where}"
+            assert actual.fix, about
+            named = f"{actual.found} {actual.where}"
             # Another byte may make a good file say something about others that is not so.
-            assert not lossy or path.rsplit("/", 1)[-1] in named or path.split("/")[0] in named, f"{about}: {found}"
+            assert not lossy or path.rsplit("/", 1)[-1] in named or path.split("/")[0] in named, f"{about}: {actual}"
         elif lossy and not (kind_of(path) == "snapshot" and damage == "gone"):
             # Without its newest snapshot a table is what it was before, as after a rollback.
-            assert rows_of(found) == right, about
+            assert rows_of(actual) == right, about
     assert failed > 20
     assert rows_of(read(root)) == right
 
@@ -108,9 +108,9 @@ def test_reads_with_a_filter(root: Path) -> None:
     where = f"{column} is not null"
     right = rows_of(read(root, where=where))
     for path, damage, lossy in damaged(root):
-        found = attempt(root, where=where)
-        if lossy and not isinstance(found, PaimonError) and kind_of(path) != "snapshot":
-            assert rows_of(found) == right, f"{path}: {damage}"
+        actual = attempt(root, where=where)
+        if lossy and not isinstance(actual, PaimonError) and kind_of(path) != "snapshot":
+            assert rows_of(actual) == right, f"{path}: {damage}"
 
 
 @SOME
@@ -118,9 +118,9 @@ def test_system_tables(root: Path) -> None:
     right = {name: rows_of(read(root, f"${name}")) for name in SYSTEM_TABLES}
     for path, damage, lossy in damaged(root):
         for name, rows in right.items():
-            found = attempt(root, f"${name}")
-            if lossy and damage != "gone" and not isinstance(found, PaimonError):
-                assert rows_of(found) == rows, f"${name}, {path}: {damage}"
+            actual = attempt(root, f"${name}")
+            if lossy and damage != "gone" and not isinstance(actual, PaimonError):
+                assert rows_of(actual) == rows, f"${name}, {path}: {damage}"
 
 
 @pytest.mark.parametrize("hint", ["LATEST", "EARLIEST"])

@@ -65,11 +65,11 @@ def relative(table: CatalogTable, paths: set[str]) -> set[str]:
 
 def holders(table: CatalogTable) -> dict[str, set[str]]:
     """What each snapshot, tag and changelog needs that can be read: all of it there, itself among it."""
-    found = {}
+    collected = {}
     for record, needed in needed_files(table).items():
         if needed is not None and all(os.path.exists(path) for path in needed):
-            found[record] = relative(table, {record, *needed})
-    return found
+            collected[record] = relative(table, {record, *needed})
+    return collected
 
 
 def kept_by(change: Change, original: Original, folder: Path) -> dict[str, bytes]:

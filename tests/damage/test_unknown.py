@@ -92,20 +92,20 @@ def test_a_schema_that_is_not_there(table: CatalogTable) -> None:
 def test_options_that_are_numbers(table: CatalogTable) -> None:
     path = Path(table.paths.schema(0))
     changed(path, lambda form: form["options"].update({"bucket": 1, "write-only": True}))
-    found = get_table(path.parents[3])
-    assert found.options["bucket"] == "1"
-    assert found.options["write-only"] == "true"
-    assert found.to_arrow().num_rows == 1
+    actual = get_table(path.parents[3])
+    assert actual.options["bucket"] == "1"
+    assert actual.options["write-only"] == "true"
+    assert actual.to_arrow().num_rows == 1
 
 
 def test_a_column_type_of_the_future_spares_the_other_columns(table: CatalogTable) -> None:
     """Only an unknown type makes a schema unreadable; a known one without support refuses by name."""
     path = Path(table.paths.schema(0))
     changed(path, lambda form: form["fields"][1].update(type={"type": "ARRAY", "element": "BLOB"}))
-    found = get_table(path.parents[3])
+    actual = get_table(path.parents[3])
     with pytest.raises(UnsupportedError, match="v"):
-        found.to_arrow()
-    assert found.to_arrow(columns=["id"]).column("id").to_pylist() == [1]
+        actual.to_arrow()
+    assert actual.to_arrow(columns=["id"]).column("id").to_pylist() == [1]
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "null", "7", '{"nextSnapshot": "x"}', '{"nextSnapshot": null}', "{"])

@@ -39,35 +39,35 @@ class Sink:
 
 def newest(records: Sequence[Record]) -> list[Row]:
     """Deduplicate: the last record of each key, unless that is a deletion."""
-    found = {row[1]: (kind, row) for kind, row in records}
-    return [row for kind, row in found.values() if kind in ("+I", "+U")]
+    actual = {row[1]: (kind, row) for kind, row in records}
+    return [row for kind, row in actual.values() if kind in ("+I", "+U")]
 
 
 def first(records: Sequence[Record]) -> list[Row]:
     """First-row."""
-    found: dict[int, Row] = {}
+    collected: dict[int, Row] = {}
     for _, row in records:
-        found.setdefault(row[1], row)
-    return list(found.values())
+        collected.setdefault(row[1], row)
+    return list(collected.values())
 
 
 def partial(records: Sequence[Record]) -> list[Row]:
     """Partial-update: of each column the last value that is not null."""
-    found: dict[int, Row] = {}
+    collected: dict[int, Row] = {}
     for _, row in records:
-        known = found.get(row[1], row)
-        found[row[1]] = tuple(old if new is None else new for old, new in zip(known, row, strict=True))
-    return list(found.values())
+        known = collected.get(row[1], row)
+        collected[row[1]] = tuple(old if new is None else new for old, new in zip(known, row, strict=True))
+    return list(collected.values())
 
 
 def aggregated(records: Sequence[Record]) -> list[Row]:
     """Aggregation: the sum of n, the largest a, the last b that is not null."""
-    found: dict[int, Row] = {}
+    collected: dict[int, Row] = {}
     for _, (p, k, n, a, b) in records:
-        _, _, total, largest, last = found.get(k, (p, k, 0, None, None))
+        _, _, total, largest, last = collected.get(k, (p, k, 0, None, None))
         largest = a if largest is None or (a is not None and a > largest) else largest
-        found[k] = (p, k, total + n, largest, last if b is None else b)
-    return list(found.values())
+        collected[k] = (p, k, total + n, largest, last if b is None else b)
+    return list(collected.values())
 
 
 def every(records: Sequence[Record]) -> list[Row]:
@@ -196,10 +196,10 @@ class Lake:
 
     def net_of_seen(self, name: str) -> Counter[Row]:
         """What the followed changelog of a sink adds up to: every row with how often it came less how often it went."""
-        found: Counter[Row] = Counter()
+        actual: Counter[Row] = Counter()
         for row in self.table(f"seen_{name}").to_arrow().to_pylist():
-            found[tuple(row[c] for c in NAMES)] += 1 if row["kind"] in ("+I", "+U") else -1
-        return Counter({row: count for row, count in found.items() if count})
+            actual[tuple(row[c] for c in NAMES)] += 1 if row["kind"] in ("+I", "+U") else -1
+        return Counter({row: count for row, count in actual.items() if count})
 
 
 def arrow_of(rows: Sequence[Row]) -> pa.Table:

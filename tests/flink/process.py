@@ -30,10 +30,10 @@ def listening_addresses(pid: int) -> set[str]:
             sockets.add(str(entry.readlink()))
         except OSError:  # closed meanwhile
             continue
-    found = set()
+    actual = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
-                found.add(fields[1].partition(":")[0])
-    return found
+                actual.add(fields[1].partition(":")[0])
+    return actual

@@ -89,9 +89,9 @@ class Flink:
         if sql.startswith("INSERT"):
             done.await_()
             return []
-        found = done.collect()
-        rows = [tuple(value(row.getField(i)) for i in range(row.getArity())) for row in found]
-        found.close()
+        actual = done.collect()
+        rows = [tuple(value(row.getField(i)) for i in range(row.getArity())) for row in actual]
+        actual.close()
         return sorted(rows, key=repr)
 
     def materialized(self, database: str, table: str) -> dict[str, str]:
@@ -135,8 +135,8 @@ class Flink:
 
     def checkpoints(self, job: str) -> int:
         """How many checkpoints of a job are complete and kept, over all its lives: it grows while the job runs."""
-        found = (self._folder / "checkpoints" / job).glob("*/chk-*/_metadata")
-        return max((int(path.parent.name.removeprefix("chk-")) for path in found), default=0)
+        actual = (self._folder / "checkpoints" / job).glob("*/chk-*/_metadata")
+        return max((int(path.parent.name.removeprefix("chk-")) for path in actual), default=0)
 
     def cancel(self, job: str) -> None:
         """End a job; its checkpoints stay."""

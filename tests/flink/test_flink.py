@@ -145,10 +145,10 @@ def has_all(lake: Lake) -> bool:
 def rows_of_flink(flink: JavaProcess) -> dict[str, list[Row]]:
     """The rows of all sinks, as Flink reads them: in one job."""
     columns = ", ".join(NAMES)
-    found: dict[str, list[Row]] = {name: [] for name in SINKS}
+    actual: dict[str, list[Row]] = {name: [] for name in SINKS}
     for name, *row in flink.query(" UNION ALL ".join(f"SELECT '{n}' AS t, {columns} FROM db.{n}" for n in SINKS)):
-        found[name].append(tuple(row))
-    return {name: in_order(rows) for name, rows in found.items()}
+        actual[name].append(tuple(row))
+    return {name: in_order(rows) for name, rows in actual.items()}
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +225,10 @@ def test_both_compact_alternately(story: Story) -> None:
 
 def compactors(table: CatalogTable, after: int) -> str:
     """Whose compactions the snapshots after a certain one are; several of one side in a row count once."""
-    found = [table.snapshots.get(number) for number in table.snapshots.list_ids() if number > after]
+    actual = [table.snapshots.get(number) for number in table.snapshots.list_ids() if number > after]
     sides = [
         "ours" if (snapshot.properties or {}).get(OPERATION_PROPERTY) == "compact" else "Flink"
-        for snapshot in found
+        for snapshot in actual
         if snapshot.commit_kind == CommitKind.COMPACT
     ]
     return ", ".join(side for side, _ in groupby(sides))

@@ -73,5 +73,5 @@ def _expected(case: str) -> dict[str, Any]:
         assert first.name == f"{case}/expected.json"
         content = archive.extractfile(first)
         assert content is not None
-        found: dict[str, Any] = json.load(content)
-        return found
+        document: dict[str, Any] = json.load(content)
+        return document

@@ -27,8 +27,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             reasons[read.case][NOT_YET[str(pattern)]] += 1
     terminalreporter.section("tables that real Paimon wrote")
     for case in sorted({*outcomes, *reasons}):
-        found = outcomes[case]
-        parts = [f"{found[outcome]:4} {outcome}" for outcome in ("passed", "failed", "error") if found[outcome]]
+        actual = outcomes[case]
+        parts = [f"{actual[outcome]:4} {outcome}" for outcome in ("passed", "failed", "error") if actual[outcome]]
         parts += [f"{count:4} not yet: {reason}" for reason, count in sorted(reasons[case].items())]
         terminalreporter.write_line(f"{case:26}" + ",".join(parts))
     total = sum((outcomes[case] for case in outcomes), Counter[str]())

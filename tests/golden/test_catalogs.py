@@ -42,7 +42,7 @@ def _stored(file: Path) -> Counter[Row]:
     with closing(sqlite3.connect(file)) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names if name != LOCKS}
-    return Counter(_row(name, row) for name, found in rows.items() for row in found)
+    return Counter(_row(name, row) for name, actual in rows.items() for row in actual)
 
 
 def _row(table: str, values: list[str]) -> Row:

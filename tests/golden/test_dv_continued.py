@@ -60,5 +60,5 @@ def test_we_go_on(tmp_path: Path, case: str, name: str) -> None:
     assert table.delete(f"k = {middle}").deleted_rows > 0
     assert settled() == [row for row in expected if row[key] != middle]
     assert {snapshot_id: rows(table, snapshot_id) for snapshot_id in before} == before
-    found = fsck(table.file_io, table.location, deep=True)
-    assert found.healthy, found.faults
+    actual = fsck(table.file_io, table.location, deep=True)
+    assert actual.healthy, actual.faults

@@ -23,10 +23,10 @@ UNORDERED_ARRAYS = ("agg_collections", "agg_collections_new")
 
 def reads_by_pattern() -> dict[str | None, list[GoldenRead]]:
     """All reads by the first pattern of `NOT_YET` that covers them, those to be supported under None."""
-    found: dict[str | None, list[GoldenRead]] = {pattern: [] for pattern in (None, *NOT_YET)}
+    actual: dict[str | None, list[GoldenRead]] = {pattern: [] for pattern in (None, *NOT_YET)}
     for read in golden_reads():
-        found[next((pattern for pattern in NOT_YET if fnmatchcase(read.id, pattern)), None)].append(read)
-    return found
+        actual[next((pattern for pattern in NOT_YET if fnmatchcase(read.id, pattern)), None)].append(read)
+    return actual
 
 
 READS = reads_by_pattern()
@@ -43,10 +43,10 @@ def warehouse_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
 def test_reads_what_paimon_wrote(read: GoldenRead, warehouse_of: Callable[[str], Path]) -> None:
     warehouse = warehouse_of(read.case)
     for condition in conditions(read):
-        found = perform(warehouse, read, condition)
-        assert found.column_names == read.columns
+        actual = perform(warehouse, read, condition)
+        assert actual.column_names == read.columns
         types = [parse_nested_type(text) for text in read.types]
-        assert comparable(canonical_rows(found, types), read) == comparable(read.rows, read, str(warehouse))
+        assert comparable(canonical_rows(actual, types), read) == comparable(read.rows, read, str(warehouse))
 
 
 def test_what_is_not_supported_yet_is_refused(warehouse_of: Callable[[str], Path]) -> None:

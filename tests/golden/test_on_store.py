@@ -36,7 +36,7 @@ def test_reads_from_a_store_what_paimon_wrote(case: str, relay: Relay, tmp_path:
         types = [parse_nested_type(text) for text in read.types]
         expected = comparable(read.rows, read, options["warehouse"])
         for condition in conditions(read):
-            found = perform_in(options, read, condition)
-            if (found.column_names, comparable(canonical_rows(found, types), read)) != (read.columns, expected):
+            actual = perform_in(options, read, condition)
+            if (actual.column_names, comparable(canonical_rows(actual, types), read)) != (read.columns, expected):
                 wrong[read.id] = condition
     assert wrong == {}

@@ -18,11 +18,11 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @pytest.mark.parametrize("case", case_names())
 def test_columns_are_those_of_the_files_one_by_one(case: str) -> None:
-    found = decoded = False
+    actual = decoded = False
     for path, data in contents(case, ".parquet"):
         if data[:4] != b"PAR1":
             continue
-        found = True
+        actual = True
         for name in pq.read_schema(pa.BufferReader(data)).names:
             together = read_together([data, data, data], [name])
             if together is not None:
@@ -31,4 +31,4 @@ def test_columns_are_those_of_the_files_one_by_one(case: str) -> None:
                 assert together.schema.types == alone.schema.types
                 expected = pa.concat_tables([alone] * 3).column(0)
                 assert plain(together.column(0)).equals(plain(expected)), f"{path}, column {name}"
-    assert decoded == found
+    assert decoded == actual

@@ -17,9 +17,9 @@ def opened(folder: Path, name: str) -> CatalogTable:
 
 
 def rows(table: CatalogTable) -> dict[tuple[str, str], str]:
-    found = table.to_arrow().to_pylist()
-    state = {(str(row["k"]), row.get("p", "")): row["v"] for row in found}
-    assert len(state) == len(found)
+    actual = table.to_arrow().to_pylist()
+    state = {(str(row["k"]), row.get("p", "")): row["v"] for row in actual}
+    assert len(state) == len(actual)
     return state
 
 

@@ -26,15 +26,15 @@ class JavaCasts:
 
     def may_change(self, pairs: Sequence[tuple[DataType, DataType]], *, explicit: bool) -> list[bool]:
         """For each (source, target) whether ALTER accepts it."""
-        found = []
+        collected = []
         for source, target in pairs:
             old, new = self.data_type(source), self.data_type(target)
             means = self._paimon.types.DataTypeCasts.supportsCast(old, new, explicit)
             try:
-                found.append(bool(means) and self._paimon.casting.CastExecutors.resolve(old, new) is not None)
+                collected.append(bool(means) and self._paimon.casting.CastExecutors.resolve(old, new) is not None)
             except jpype.JException:
-                found.append(False)
-        return found
+                collected.append(False)
+        return collected
 
     def cast(
         self, work: Sequence[tuple[DataType, DataType, Sequence[Value]]], zone: str
@@ -52,29 +52,29 @@ class JavaCasts:
         old, new = self.data_type(source), self.data_type(target)
         executor = self._paimon.casting.CastExecutors.resolve(old, new)
         read = getter(new)
-        found: list[Value | tuple[str, str]] = []
+        collected: list[Value | tuple[str, str]] = []
         for value in values:
             if value is None:
-                found.append(None)
+                collected.append(None)
                 continue
             try:
                 result = executor.cast(to_java(self._paimon, value, old))
                 row = self._paimon.data.GenericRow(1)
                 row.setField(0, result)
-                found.append(read(row, 0))
+                collected.append(read(row, 0))
             except jpype.JException as error:
-                found.append((FAILED, str(error)))
-        return found
+                collected.append((FAILED, str(error)))
+        return collected
 
     def defaults(self, texts: Sequence[tuple[str, DataType]]) -> list[Value | tuple[str, str]]:
         """The value of each default text; (`FAILED`, message) for one that does not exist."""
-        found: list[Value | tuple[str, str]] = []
+        collected: list[Value | tuple[str, str]] = []
         for text, data_type in texts:
             theirs = self.data_type(data_type)
             row = self._paimon.data.GenericRow(1)
             try:
                 row.setField(0, self._paimon.utils.DefaultValueUtils.convertDefaultValue(theirs, text))
-                found.append(getter(theirs)(row, 0))
+                collected.append(getter(theirs)(row, 0))
             except jpype.JException as error:
-                found.append((FAILED, str(error)))
-        return found
+                collected.append((FAILED, str(error)))
+        return collected

@@ -36,10 +36,10 @@ class JavaCatalogs:
         import jpype
 
         with self._open(options) as catalog:
-            found = catalog.getTable(self._name(table))
-            width = found.rowType().getFieldCount()
+            actual = catalog.getTable(self._name(table))
+            width = actual.rowType().getFieldCount()
             for start in range(commits):
-                builder = found.newBatchWriteBuilder()
+                builder = actual.newBatchWriteBuilder()
                 write = builder.newWrite()
                 for key, value in rows[start::commits]:
                     row = self.paimon.data.GenericRow(width)

@@ -36,12 +36,12 @@ class JavaChanges:
 
     def of(self, changes: Sequence[SchemaChange]) -> Any:
         """A list of them; one with a default value becomes two, for Java adds a column without."""
-        found = jpype.java.util.ArrayList()
+        actual = jpype.java.util.ArrayList()
         for change in changes:
-            found.add(self._of(change))
+            actual.add(self._of(change))
             if isinstance(change, AddColumn) and change.default_value is not None:
-                found.add(self._change.updateColumnDefaultValue(list(path_of(change.column)), change.default_value))
-        return found
+                actual.add(self._change.updateColumnDefaultValue(list(path_of(change.column)), change.default_value))
+        return actual
 
     def next_schema(self, schema: str, changes: Sequence[SchemaChange], *, has_snapshot: bool) -> str | None:
         """The schema file after changes, None if Java refuses. `schema`: the file before."""

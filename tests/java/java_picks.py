@@ -46,8 +46,8 @@ class JavaPicks:
         strategy = compact.UniversalCompaction(*limits, early, hours)
         if force_level_0:
             strategy = compact.ForceUpLevel0Compaction(strategy, None)
-        found = strategy.pick(num_levels, jpype.java.util.ArrayList([self._run(*run) for run in runs]))
-        unit = found.get() if found.isPresent() else None
+        actual = strategy.pick(num_levels, jpype.java.util.ArrayList([self._run(*run) for run in runs]))
+        unit = actual.get() if actual.isPresent() else None
         return None if unit is None else (int(unit.outputLevel()), len(unit.files()))
 
     def ratios(self, start: int, end: int, ratio: int) -> list[int]:

@@ -139,8 +139,8 @@ def _nested_getter(data_type: Any, root: str) -> Getter:
     key, item = map(getter, _map_types(jpype.JPackage("org").apache.paimon, data_type))
 
     def pairs(row: Any, i: int) -> Any:
-        found = row.getMap(i)
-        return list(zip(_items(found.keyArray(), key), _items(found.valueArray(), item), strict=True))
+        actual = row.getMap(i)
+        return list(zip(_items(actual.keyArray(), key), _items(actual.valueArray(), item), strict=True))
 
     return pairs
 

@@ -15,13 +15,13 @@ class JavaVectors:
     def vectors(self, table: Any) -> dict[str, list[int]]:
         """Deleted row numbers by data file, in the latest snapshot."""
         handler = table.store().newIndexFileHandler()
-        found: dict[str, list[int]] = {}
+        collected: dict[str, list[int]] = {}
         for entry in handler.scan("DELETION_VECTORS"):
             for name, vector in handler.readAllDeletionVectors(entry).items():
                 rows = [number for number in range(10_000) if vector.isDeleted(number)]
                 assert len(rows) == vector.getCardinality()
-                found[str(name)] = rows
-        return found
+                collected[str(name)] = rows
+        return collected
 
     def serialized(self, ranges: Sequence[tuple[int, int, int]], *, wide: bool) -> bytes:
         """The vector of these rows as the writer stores it. `ranges`: start, stop and step of each."""

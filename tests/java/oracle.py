@@ -91,13 +91,13 @@ class Oracle:
         """All rows of a table."""
         table = self._table(warehouse, identifier, options)
         getters = [getter(data_type) for data_type in table.rowType().getFieldTypes()]
-        found: list[Row] = []
+        collected: list[Row] = []
 
         def take(row: Any) -> None:
-            found.append(tuple(read(row, i) for i, read in enumerate(getters)))
+            collected.append(tuple(read(row, i) for i, read in enumerate(getters)))
 
         self._each_row(table.newReadBuilder(), take)
-        return found
+        return collected
 
     def tested(
         self, warehouse: str, identifier: str, column: str, conditions: Sequence[Condition]
@@ -110,15 +110,15 @@ class Oracle:
         index = table.rowType().getFieldIndex(column)
         read = getter(table.rowType().getTypeAt(index))
         predicates = [self._predicate(table.rowType(), condition) for condition in conditions]
-        found: list[list[Value]] = [[] for _ in conditions]
+        actual: list[list[Value]] = [[] for _ in conditions]
 
         def test(row: Any) -> None:
-            for predicate, values in zip(predicates, found, strict=True):
+            for predicate, values in zip(predicates, actual, strict=True):
                 if predicate.test(row):
                     values.append(read(row, index))
 
         self._each_row(table.newReadBuilder(), test)
-        return found
+        return actual
 
     def pushed(
         self, warehouse: str, identifier: str, column: str, conditions: Sequence[Condition]
@@ -127,14 +127,14 @@ class Oracle:
         table = self._table(warehouse, identifier)
         row_type = table.rowType()
         read = getter(row_type.getTypeAt(row_type.getFieldIndex(column)))
-        found: list[list[Value]] = []
+        collected: list[list[Value]] = []
         for condition in conditions:
             values: list[Value] = []
             columns = [row_type.getFieldIndex(name) for name in dict.fromkeys((column, condition[1]))]
             reader = table.newReadBuilder().withFilter(self._predicate(row_type, condition)).withProjection(columns)
             self._each_row(reader, partial(_gather, values, read))
-            found.append(values)
-        return found
+            collected.append(values)
+        return collected
 
     def stream(
         self, warehouse: str, identifier: str, options: Mapping[str, str], next_snapshot: int | None = None
@@ -145,10 +145,10 @@ class Oracle:
         """
         table = self._table(warehouse, identifier, options)
         getters = [getter(data_type) for data_type in table.rowType().getFieldTypes()]
-        found: list[Row] = []
+        collected: list[Row] = []
 
         def take(row: Any) -> None:
-            found.append(tuple(read(row, i) for i, read in enumerate(getters)))
+            collected.append(tuple(read(row, i) for i, read in enumerate(getters)))
 
         builder = table.newReadBuilder()
         scan, read = builder.newStreamScan(), builder.newRead()
@@ -162,7 +162,7 @@ class Oracle:
             for split in splits:
                 read.createReader(split).forEachRemaining(consumer)
         checkpoint = scan.checkpoint()
-        return found, None if checkpoint is None else int(checkpoint)
+        return collected, None if checkpoint is None else int(checkpoint)
 
     def _each_row(self, reader: Any, take: Callable[[Any], None]) -> None:
         """Hand over the rows, of which a reader may use one object for all."""
@@ -339,13 +339,13 @@ class Oracle:
         return self._rows_of_types(list(table.rowType().getFieldTypes()), rows)
 
     def _rows_of_types(self, types: Sequence[Any], rows: Sequence[Row]) -> list[Any]:
-        found = []
+        collected = []
         for values in rows:
             row = self._paimon.data.GenericRow(len(types))
             for i, (value, data_type) in enumerate(zip(values, types, strict=True)):
                 row.setField(i, to_java(self._paimon, value, data_type))
-            found.append(row)
-        return found
+            collected.append(row)
+        return collected
 
     def buckets(self, warehouse: str, identifier: str, rows: Sequence[Row]) -> list[int]:
         """The bucket of each row."""
@@ -360,12 +360,12 @@ class Oracle:
         java_types = [JavaCasts(self._paimon).data_type(data_type) for data_type in types]
         array = jpype.JArray(self._paimon.types.DataType)(java_types)
         serializer = self._paimon.data.serializer.InternalRowSerializer(array)
-        found = []
+        collected = []
         for row in self._rows_of_types(java_types, rows):
             binary = serializer.toBinaryRow(row)
             data = bytes(self._paimon.utils.SerializationUtils.serializeBinaryRow(binary))
-            found.append((data, int(binary.hashCode())))
-        return found
+            collected.append((data, int(binary.hashCode())))
+        return collected
 
     def partition_texts(self, data_type: DataType, values: Sequence[Value], *, legacy: bool) -> list[str]:
         """How the folders of partitions with these values, none null, are named."""
@@ -487,7 +487,7 @@ class Oracle:
         """Of each column of the table's statistics: distinct values, least, greatest, nulls, average and most bytes."""
 
         def of(stats: Any) -> tuple[str | int | None, ...]:
-            bounds = [found.get().toString() if found.isPresent() else None for found in (stats.min(), stats.max())]
+            bounds = [actual.get().toString() if actual.isPresent() else None for actual in (stats.min(), stats.max())]
             counts = (stats.distinctCount(), stats.nullCount(), stats.avgLen(), stats.maxLen())
             distinct, nulls, average, longest = (int(count.getAsLong()) for count in counts)
             return distinct, *map(str, bounds), nulls, average, longest
@@ -590,10 +590,10 @@ class Oracle:
         result = self._visited(reader, reference, condition, java_type)
         if isinstance(result, self._paimon.fileindex.bitmap.BitmapIndexResult):
             rows = result.get().iterator()
-            found = []
+            collected = []
             while rows.hasNext():
-                found.append(int(rows.next()))
-            return found
+                collected.append(int(rows.next()))
+            return collected
         return bool(result.remain())
 
     # Casts

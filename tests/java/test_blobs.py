@@ -34,8 +34,8 @@ def arrow_of(keys: range) -> pa.Table:
 
 
 def assert_we_see(table: CatalogTable, rows: list[Row]) -> None:
-    found = get_table(table.location.rsplit("/db.db", 1)[0]).to_arrow(["k", "b", "v", "c"])
-    assert sorted(tuple(r.values()) for r in found.to_pylist()) == rows
+    actual = get_table(table.location.rsplit("/db.db", 1)[0]).to_arrow(["k", "b", "v", "c"])
+    assert sorted(tuple(r.values()) for r in actual.to_pylist()) == rows
     assert fsck(table.file_io, table.location, deep=True).faults == ()
 
 

@@ -219,7 +219,7 @@ def test_defaults(java: JavaProcess) -> None:
     asked = [(text, parse_data_type(data_type)) for data_type, texts in _DEFAULTS.items() for text in texts]
     theirs = [FAILED if repr(value).startswith(f"('{FAILED}'") else value for value in java.defaults(asked)]
     ours = [_default(*question) for question in asked]
-    assert [found for found in zip(asked, ours, theirs, strict=True) if found[1] != found[2]] == []
+    assert [actual for actual in zip(asked, ours, theirs, strict=True) if actual[1] != actual[2]] == []
     assert theirs.count(FAILED) < len(theirs) // 2
 
 

@@ -104,9 +104,9 @@ def test_the_changelog_of_full_compactions_is_that_of_java(java: JavaProcess, tm
         report = produce_changelog(None, table_of(ours))
         changes += sum(report.changelog_rows.values())
     assert table_of(ours).snapshots.latest_id() == table_of(theirs).snapshots.latest_id()
-    found = changes_of(java, ours)
-    assert found == changes_of(java, theirs)
-    assert len(found) == changes > 10
+    actual = changes_of(java, ours)
+    assert actual == changes_of(java, theirs)
+    assert len(actual) == changes > 10
     same_rows(java, ours, theirs)
 
 
@@ -139,13 +139,13 @@ def test_the_changelog_of_lookups_is_that_of_java(
         assert produce_changelog(None, table_of(ours)).snapshot_ids == ()
         same_rows(java, ours, theirs)
     assert len(levels) > 1
-    found = changes_of(java, ours)
-    assert found == changes_of(java, theirs)
-    assert len(found) > OLDER
-    assert inline or len(found) == changes
+    actual = changes_of(java, ours)
+    assert actual == changes_of(java, theirs)
+    assert len(actual) > OLDER
+    assert inline or len(actual) == changes
     java.compact(theirs, "db.t")
     compact(None, table_of(ours), full=True)
-    assert changes_of(java, ours) == changes_of(java, theirs) == found
+    assert changes_of(java, ours) == changes_of(java, theirs) == actual
     same_rows(java, ours, theirs)
 
 
@@ -181,8 +181,8 @@ def test_the_changelog_of_input_is_that_of_java(java: JavaProcess, tmp_path: Pat
         rows, kinds = random_batch(dice, case.kinds)
         java.write(theirs, "db.t", rows, kinds)
         table_of(ours).write_arrow(arrow_of(rows, COLUMNS), kinds)
-    found = changes_of(java, ours)
-    assert found == changes_of(java, theirs) != []
+    actual = changes_of(java, ours)
+    assert actual == changes_of(java, theirs) != []
     same_rows(java, ours, theirs)
     for snapshot_id in table_of(ours).snapshots.list_ids():
         mine, other = (table_of(w).snapshots.get(snapshot_id) for w in (ours, theirs))
@@ -205,8 +205,8 @@ def test_java_goes_on_from_our_changelog(java: JavaProcess, tmp_path: Path) -> N
     table_of(warehouse).write_arrow(arrow_of([(1, 1, "c", 1.0), (2, 0, "b", 2.0)], COLUMNS), ["+U", "-D"])
     java.compact(warehouse, "db.t")
     between = {"incremental-between": "2,4", "incremental-between-scan-mode": "changelog"}
-    found = java.rows(warehouse, "db.t$audit_log", between)
-    assert comparable(found) == comparable([("-U", 1, 0, "a", 1.0), ("+U", 1, 1, "c", 1.0), ("-D", 2, 0, "b", 2.0)])
+    rows = java.rows(warehouse, "db.t$audit_log", between)
+    assert comparable(rows) == comparable([("-U", 1, 0, "a", 1.0), ("+U", 1, 1, "c", 1.0), ("-D", 2, 0, "b", 2.0)])
 
 
 def test_merging_by_sequence_fields_is_that_of_java(java: JavaProcess, tmp_path: Path) -> None:

@@ -28,15 +28,15 @@ def batch(number: int) -> tuple[list[Row], list[str]]:
 def files(warehouse: str) -> dict[str, list[str]]:
     """What lies there, files named by chance by their number."""
     root = Path(table_of(warehouse).location)
-    found = {}
+    collected = {}
     for folder in ("snapshot", "changelog"):
         for name in ("EARLIEST", "LATEST"):
             hint = root / folder / name
-            found[f"{folder}/{name}"] = [hint.read_text()] if hint.exists() else []
-        found[folder] = sorted(path.name for path in (root / folder).glob(f"{folder}-*"))
+            collected[f"{folder}/{name}"] = [hint.read_text()] if hint.exists() else []
+        collected[folder] = sorted(path.name for path in (root / folder).glob(f"{folder}-*"))
     # Data files depend on what each engine's compactions happen to lift and to rewrite.
-    found["changelog files"] = ["" for _ in root.glob("bucket-*/changelog-*")]
-    return found
+    collected["changelog files"] = ["" for _ in root.glob("bucket-*/changelog-*")]
+    return collected
 
 
 @pytest.mark.parametrize("producer", ["input", "lookup"])

@@ -25,8 +25,8 @@ STORED: tuple[dict[str, str], ...] = (
 
 
 def read_by(java: JavaProcess, table: CatalogTable) -> dict[int, Row]:
-    found = java.rows(str(Path(table.location).parents[1]), "db.t")
-    return {key: (a, b) for key, a, b in found}
+    rows = java.rows(str(Path(table.location).parents[1]), "db.t")
+    return {key: (a, b) for key, a, b in rows}
 
 
 def check(java: JavaProcess, table: CatalogTable, expected: dict[int, Row]) -> None:

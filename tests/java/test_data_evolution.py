@@ -32,8 +32,8 @@ def rows_of(*rows: tuple[int, str, list[str] | None]) -> pa.Table:
 def assert_both_see(java: JavaProcess, table: CatalogTable, rows: Sequence[tuple[object, ...]]) -> None:
     warehouse = table.location.rsplit("/db.db", 1)[0]
     columns = ["id", "v", "tags", "_ROW_ID", "_SEQUENCE_NUMBER"]
-    found = get_table(warehouse).to_arrow(columns=columns)
-    assert sorted(zip(*(column.to_pylist() for column in found.columns), strict=True)) == rows
+    actual = get_table(warehouse).to_arrow(columns=columns)
+    assert sorted(zip(*(column.to_pylist() for column in actual.columns), strict=True)) == rows
     theirs = [
         (i, v, None if t is None else list(t), r, n) for i, v, t, r, n in java.rows(warehouse, "db.t$row_tracking")
     ]

@@ -76,9 +76,9 @@ def test_bytes_are_those_of_javas_writer(java: JavaProcess, wide: bool, name: st
 
 
 def rows_here(table: CatalogTable) -> dict[int, str | None]:
-    found = table.to_arrow().to_pylist()
-    rows = {row["id"]: row["v"] for row in found}
-    assert len(rows) == len(found)
+    actual = table.to_arrow().to_pylist()
+    rows = {row["id"]: row["v"] for row in actual}
+    assert len(rows) == len(actual)
     return rows
 
 
@@ -184,7 +184,7 @@ def test_where_java_does_not_look(java: JavaProcess, tmp_path: Path) -> None:
     prepared = java.prepare_deletion(str(tmp_path), "db.t", {file.file_name: [0] for file in live_files(table)})
     assert table.delete("id IN (4, 5, 6, 7)").deleted_rows == 4
     java.commit_prepared(prepared)
-    found = rows_here(get_table(tmp_path))
-    assert len(found) == 18
-    assert {4, 5, 6, 7} & set(found)
-    check(java, tmp_path, found)
+    actual = rows_here(get_table(tmp_path))
+    assert len(actual) == 18
+    assert {4, 5, 6, 7} & set(actual)
+    check(java, tmp_path, actual)

@@ -77,9 +77,9 @@ def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, name
         elif turn == 3:
             java.compact(replay.warehouse, "db.t")
         replay.check()
-        found = hashes_of(table_of(replay.warehouse))
-        assert all(before <= found[group] for group, before in seen.items()), "a key never leaves its bucket"
-        seen = found
+        actual = hashes_of(table_of(replay.warehouse))
+        assert all(before <= actual[group] for group, before in seen.items()), "a key never leaves its bucket"
+        seen = actual
     partitions = {partition for partition, _ in seen}
     of_partition = [[seen[group] for group in seen if group[0] == partition] for partition in partitions]
     for sets in of_partition:

@@ -36,8 +36,8 @@ def created(java: JavaProcess, folder: Path, name: str) -> CatalogTable:
 
 
 def rows(table: CatalogTable) -> list[tuple[object, ...]]:
-    found = table.to_arrow()
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
+    actual = table.to_arrow()
+    return sorted(zip(*(column.to_pylist() for column in actual.columns), strict=True), key=str)
 
 
 def files_below(folder: Path) -> set[str]:

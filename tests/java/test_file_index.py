@@ -88,8 +88,8 @@ def test_bytes_are_those_of_java(java: JavaProcess, kind: str, text: str) -> Non
         for values in columns(data_type, random.Random(f"{kind}{text}"))
     ]
     for (_, _, options, values), wanted in zip(work, java.index_bodies(work), strict=True):
-        found = body_of(kind, data_type, options, values)
-        assert found == wanted, (options, len(values), values[:30])
+        actual = body_of(kind, data_type, options, values)
+        assert actual == wanted, (options, len(values), values[:30])
 
 
 @each_case
@@ -108,16 +108,16 @@ def test_java_reads_what_we_write_as_we_do(java: JavaProcess, kind: str, text: s
             answers = [KINDS[kind].select(leaf, body, IndexedColumn(data_type, len(values))) for _, leaf in asked]
             ours.append((asked, values, answers))
     for (asked, values, answers), theirs in zip(ours, java.index_answers(work), strict=True):
-        for (condition, _), found, wanted in zip(asked, answers, theirs, strict=True):
+        for (condition, _), actual, wanted in zip(asked, answers, theirs, strict=True):
             if isinstance(wanted, bool):
-                assert wanted or (found is not None and not found), condition
-                assert not wanted or kind != "bloom-filter" or found is None, condition
+                assert wanted or (actual is not None and not actual), condition
+                assert not wanted or kind != "bloom-filter" or actual is None, condition
                 continue
-            assert found is not None
+            assert actual is not None
             rows = set(wanted)
             if kind == "bitmap" and condition[0] == "notEqual":
                 rows = {row for row in rows if values[row] is not None}  # Java's complement has the nulls
-            assert set(found) == rows or is_coarse(data_type), condition
+            assert set(actual) == rows or is_coarse(data_type), condition
 
 
 def is_coarse(data_type: DataType) -> bool:

@@ -116,25 +116,25 @@ def questions(column: str) -> list[Question]:
 
 def questions_of(column: str, values: Sequence[Value]) -> list[Question]:
     """Conditions on a column, in Java's words and in ours. Bytes are not ordered: Java 1.4 takes them as signed."""
-    found: list[Question] = [
+    actual: list[Question] = [
         (("isNull", column), IsNull(column)),
         (("isNotNull", column), Not(IsNull(column))),
         (("in_", column, list(values[:2])), In(column, tuple(values[:2]))),
     ]
     for value in values:
         operators = OPERATORS[:1] if isinstance(value, bytes) else OPERATORS
-        found += [((method, column, value), Compare(operator, column, value)) for method, operator in operators]
+        actual += [((method, column, value), Compare(operator, column, value)) for method, operator in operators]
         if isinstance(value, str):
-            found.append((("startsWith", column, value[:17]), StartsWith(column, value[:17])))
-    return found
+            actual.append((("startsWith", column, value[:17]), StartsWith(column, value[:17])))
+    return actual
 
 
 def assert_java_finds(java: JavaProcess, warehouse: str, conditions: list[Condition]) -> None:
     """Java, leaving out what it need not read, finds the rows that it finds by testing each."""
     pushed = java.pushed(warehouse, "db.t", "id", conditions)
     tested = java.tested(warehouse, "db.t", "id", conditions)
-    for condition, found, wanted in zip(conditions, pushed, tested, strict=True):
-        assert sorted(found) == sorted(wanted), condition
+    for condition, actual, wanted in zip(conditions, pushed, tested, strict=True):
+        assert sorted(actual) == sorted(wanted), condition
 
 
 def assert_finds_all(warehouse: str, predicates: list[Predicate]) -> list[list[Value]]:

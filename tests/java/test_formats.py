@@ -257,9 +257,9 @@ def test_tables_of_old_versions_are_written_on(java: JavaProcess, tmp_path: Path
     compact(None, table, full=True)
     table = get_table(warehouse, f"db.{name}")
     assert {file.file_name.rsplit(".", 1)[1] for file in live_files(table)} == {table.options["file.format"]}
-    found = comparable(rows_in(table.to_arrow()))
-    assert len(found) == before.num_rows + 1
-    assert comparable(java.rows(warehouse, f"db.{name}")) == found
+    actual = comparable(rows_in(table.to_arrow()))
+    assert len(actual) == before.num_rows + 1
+    assert comparable(java.rows(warehouse, f"db.{name}")) == actual
 
 
 @pytest.mark.parametrize("options", [{}, {"orc.stripe.size": "100000"}, {"orc.bloom.filter.columns": "id,s"}])
@@ -280,7 +280,7 @@ def test_java_finds_rows_by_the_index_inside_a_large_orc_file(
         ("equal", "d", 12_345.0),
         ("in_", "id", [1, 20_000, 44_999]),
     ]
-    assert [len(found) for found in java.pushed(str(tmp_path), "db.t", "id", conditions)] == [1, 10, 7, 14, 1, 3]
+    assert [len(actual) for actual in java.pushed(str(tmp_path), "db.t", "id", conditions)] == [1, 10, 7, 14, 1, 3]
 
 
 @pytest.mark.parametrize("buckets", ["1", "-1"])

@@ -37,10 +37,10 @@ def test_java_reads_indexes_of_ours(java: JavaProcess, tmp_path: Path) -> None:
     for column in columns:
         conditions = [condition for condition, _ in questions(column)]
         wanted = java.tested(warehouse, "db.t", "id", conditions)
-        for condition, found, tested in zip(
+        for condition, actual, tested in zip(
             conditions, java.pushed(warehouse, "db.t", "id", conditions), wanted, strict=True
         ):
-            assert sorted(found) == sorted(tested), condition
+            assert sorted(actual) == sorted(tested), condition
 
 
 def test_indexes_of_java_are_read(java: JavaProcess, tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_indexes_of_java_are_read(java: JavaProcess, tmp_path: Path) -> None:
         if text in ("FLOAT", "DOUBLE"):
             continue  # Java tells -0.0 from 0.0, Spark's SQL does not
         wanted = java.tested(warehouse, "db.t", "id", [condition for condition, _ in asked])
-        for (_, predicate), found, tested in zip(asked, answers, wanted, strict=True):
-            assert found == sorted(tested), predicate
+        for (_, predicate), actual, tested in zip(asked, answers, wanted, strict=True):
+            assert actual == sorted(tested), predicate
 
 
 @pytest.mark.parametrize("index_type", ["btree", "bitmap"])

@@ -22,11 +22,11 @@ def test_each_continues_the_metadata_of_the_other(java: JavaProcess, tmp_path: P
     def seen(history: int) -> list[tuple[int, str]]:
         folder = Path(f"{table.location}/metadata")
         number = (folder / "version-hint.text").read_text()
-        found = StaticTable.from_metadata(str(folder / f"v{number}.metadata.json"))
-        assert [s.snapshot_id for s in found.metadata.snapshots][-history:] == [
+        actual = StaticTable.from_metadata(str(folder / f"v{number}.metadata.json"))
+        assert [s.snapshot_id for s in actual.metadata.snapshots][-history:] == [
             int(number) - history + 1 + i for i in range(history)
         ]
-        return sorted((row["k"], row["v"]) for row in found.scan().to_arrow().to_pylist())
+        return sorted((row["k"], row["v"]) for row in actual.scan().to_arrow().to_pylist())
 
     java.write(str(tmp_path), "db.t", [(1, "a")])
     put(table, {2: "b"})

@@ -45,9 +45,9 @@ def test_the_same_history_by_each(java: JavaProcess, tmp_path: Path, how: str) -
     for number in range(9):
         get_table(ours).write_arrow(keyed(batch(number)))
         java.write(str(theirs), "db.t", batch(number))
-        found = sorted(java.rows(str(ours), "db.t"))
-        assert found == sorted(java.rows(str(theirs), "db.t"))
-        assert found == sorted((row["id"], row["v"]) for row in get_table(ours).to_arrow().to_pylist())
+        rows = sorted(java.rows(str(ours), "db.t"))
+        assert rows == sorted(java.rows(str(theirs), "db.t"))
+        assert rows == sorted((row["id"], row["v"]) for row in get_table(ours).to_arrow().to_pylist())
     assert kinds(get_table(ours)) == kinds(get_table(theirs))
     levels = [sorted(file.level for file in live_files(get_table(folder))) for folder in (ours, theirs)]
     assert levels[0] == levels[1]
@@ -66,8 +66,8 @@ def test_by_turns(java: JavaProcess, tmp_path: Path, how: str) -> None:
         for key, value in batch(number):
             expected[key] = expected.get(key, value) if how == "first-row" else value
         assert sorted(java.rows(str(tmp_path), "db.t")) == sorted(expected.items())
-        found = {row["id"]: row["v"] for row in table.to_arrow().to_pylist()}
-        assert found == expected
+        actual = {row["id"]: row["v"] for row in table.to_arrow().to_pylist()}
+        assert actual == expected
     assert java.orphans(str(tmp_path), "db.t") == []
 
 

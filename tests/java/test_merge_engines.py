@@ -162,8 +162,8 @@ def entries(dice: Dice) -> Any:
 
 
 def pairs(dice: Dice) -> Any:
-    found = entries(dice)
-    return None if found is None else list(found.items())
+    actual = entries(dice)
+    return None if actual is None else list(actual.items())
 
 
 CASES = {
@@ -261,7 +261,7 @@ def arrow_of(case: Case, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
 def text_of(case: Case, rows: Sequence[Sequence[Any]]) -> list[str]:
     types = [parse_data_type(text) for _, text in columns_of(case)]
     names = [name for name, _ in columns_of(case)]
-    found = []
+    collected = []
     for row in rows:
         values = [comparable(value, data_type) for value, data_type in zip(row, types, strict=True)]
         for i, name in enumerate(names):
@@ -273,8 +273,8 @@ def text_of(case: Case, rows: Sequence[Sequence[Any]]) -> list[str]:
             # Bytes 8 to 15 of a HLL array count what an array in order had seen, which a union is not.
             if values[i] is not None and name == "h" and values[i][0] == 0x0A:
                 values[i] = values[i][:8] + values[i][16:]
-        found.append(repr(values))
-    return sorted(found)
+        collected.append(repr(values))
+    return sorted(collected)
 
 
 def ours(case: Case, warehouse: str) -> list[str]:

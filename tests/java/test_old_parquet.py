@@ -64,5 +64,5 @@ def test_old_forms(java: JavaProcess, tmp_path: Path, name: str) -> None:
     java.write_parquet(str(path), f"message m {{ {schema} }}", [[("c", group)] for group in groups] + [[]])
     field = DataField(0, "c", parse_data_type(text))
     with pa.OSFile(str(path)) as source:
-        found = PARQUET.open_reader(source, str(path), {}).read([field])
-    assert found.column("c").to_pylist() == [*expected, None]
+        rows = PARQUET.open_reader(source, str(path), {}).read([field])
+    assert rows.column("c").to_pylist() == [*expected, None]

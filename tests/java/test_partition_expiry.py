@@ -52,14 +52,14 @@ EDGES = (
 
 def text_like(pattern: str, random: Random) -> str:
     """A text that follows the pattern's shape, with parts of any size."""
-    found, last = "", ""
+    actual, last = "", ""
     for char in pattern.replace("'", "").replace("[", "").replace("]", ""):
         if not (char.isascii() and char.isalpha()):
-            found += char
+            actual += char
         elif char != last:
-            found += random.choice(NUMBERS)
+            actual += random.choice(NUMBERS)
         last = char
-    return found
+    return actual
 
 
 def test_the_same_times(java: JavaProcess) -> None:

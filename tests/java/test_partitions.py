@@ -22,7 +22,7 @@ def test_partitions_of_each_type(java: JavaProcess, tmp_path: Path, text: str) -
     assert comparable(java.rows(str(tmp_path), "db.t")) == comparable([*ours, *theirs])
     assert comparable(rows_in(table_of(str(tmp_path)).to_arrow())) == comparable([*ours, *theirs])
     for number, value in enumerate(values[:-1]):
-        (found,) = java.pushed(str(tmp_path), "db.t", "id", [("equal", "p", value)])
-        assert {number, number + 100} <= set(found), value
-    (found,) = java.pushed(str(tmp_path), "db.t", "id", [("isNull", "p")])
-    assert {len(values) - 1, len(values) + 99} <= set(found)
+        (actual,) = java.pushed(str(tmp_path), "db.t", "id", [("equal", "p", value)])
+        assert {number, number + 100} <= set(actual), value
+    (actual,) = java.pushed(str(tmp_path), "db.t", "id", [("isNull", "p")])
+    assert {len(values) - 1, len(values) + 99} <= set(actual)

@@ -76,12 +76,12 @@ def test_both_read_the_same(java: JavaProcess, tmp_path: Path, name: str) -> Non
             (("lessOrEqual", "k", 7), "k <= 7"),
             (("equal", "v", f"{number}-3"), f"v = '{number}-3'"),
         ):
-            (found,) = java.tested(warehouse, "db.t", "k", [condition])
-            assert sorted(row[0] for row in read(warehouse, where)) == sorted(found)
+            (actual,) = java.tested(warehouse, "db.t", "k", [condition])
+            assert sorted(row[0] for row in read(warehouse, where)) == sorted(actual)
         counts.add(len(theirs))
     assert counts != {0} or name == "dv-write-only"
 
 
 def read(warehouse: str, where: str | None = None) -> list[tuple[Any, ...]]:
-    found = get_table(warehouse).to_arrow(where=where)
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
+    rows = get_table(warehouse).to_arrow(where=where)
+    return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True), key=str)

@@ -54,8 +54,8 @@ def times(dice: random.Random, data_type: str) -> int | None:
 
 
 def state(table: CatalogTable) -> list[Any]:
-    found = table.to_arrow()
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
+    rows = table.to_arrow()
+    return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True), key=str)
 
 
 def changes(table: CatalogTable) -> list[Any]:

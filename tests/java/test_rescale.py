@@ -39,10 +39,10 @@ def rescale(warehouse: str, java: JavaProcess, ours: bool) -> None:
 def numbers(warehouse: str) -> dict[str, set[int]]:
     """The numbers of buckets of each partition."""
     table = table_of(warehouse)
-    found: dict[str, set[int]] = {}
+    collected: dict[str, set[int]] = {}
     for entry in live(table):
-        found.setdefault(table.paths.spec_of(entry.partition)["p"], set()).add(entry.total_buckets)
-    return found
+        collected.setdefault(table.paths.spec_of(entry.partition)["p"], set()).add(entry.total_buckets)
+    return collected
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["ours", "java"])

@@ -44,10 +44,10 @@ def options(java_rest: JavaProcess, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def catalog(options: dict[str, str]) -> Catalog:
-    found = open_catalog(options)
-    found.create_database("db")
-    found.create_table("db.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
-    return found
+    actual = open_catalog(options)
+    actual.create_database("db")
+    actual.create_table("db.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
+    return actual
 
 
 def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
@@ -140,8 +140,8 @@ def test_what_exists_is_refused_unless_it_may(catalog: Catalog) -> None:
 
 
 def test_global_tables_show_what_the_server_knows(catalog: Catalog) -> None:
-    found = catalog.get_table("sys.tables").to_arrow().to_pylist()
-    assert [(row["table_name"], row["owner"], row["created_by"]) for row in found] == [("t", "owner", "created")]
+    actual = catalog.get_table("sys.tables").to_arrow().to_pylist()
+    assert [(row["table_name"], row["owner"], row["created_by"]) for row in actual] == [("t", "owner", "created")]
 
 
 def test_snapshots_are_not_set_back_behind_the_server(catalog: Catalog) -> None:

@@ -62,9 +62,9 @@ def test_what_it_does_to_deletions_is_refused_and_told(tmp_path: Path, java: Jav
     assert len(java.rows(str(tmp_path), "db.t")) > 4000, "Java's own readers return deleted rows"
     with pytest.raises(CorruptFileError, match="by commit user 'flink-job'"):
         state(table)
-    found = deletion_vectors_intact(table)
-    assert not found.passed
-    assert "by 'flink-job'" in found.summary
+    actual = deletion_vectors_intact(table)
+    assert not actual.passed
+    assert "by 'flink-job'" in actual.summary
     with pytest.raises(CorruptFileError, match="is no longer part of the table"):
         compact(None, table, full=True, beside_other_compactors=True)
     rollback_to(table, snapshot_id=ours)

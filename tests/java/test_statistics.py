@@ -33,8 +33,8 @@ def test_the_same_numbers(java: JavaProcess, tmp_path: Path) -> None:
     catalog.create_table("db.t", Schema(COLUMNS, options={"bucket": "-1"}))
     catalog.get_table("db.t").write_arrow(ROWS)
     Session({"warehouse": str(tmp_path)}).sql("ANALYZE TABLE db.t COMPUTE STATISTICS FOR ALL COLUMNS")
-    found = java.column_statistics(str(tmp_path), "db.t")
-    assert found == {
+    actual = java.column_statistics(str(tmp_path), "db.t")
+    assert actual == {
         "i": (2, "-7", "3", 1, 4, 4),
         "d": (2, "-0.05", "1.20", 1, 8, 8),
         "f": (3, "-2.25", "1.0E10", 1, 8, 8),

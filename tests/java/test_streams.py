@@ -73,17 +73,17 @@ def test_every_start_brings_what_java_brings(java: JavaProcess, tmp_path: Path, 
     written(java, warehouse, producer, 8, "first")
     waits = {}
     for start in STARTS:
-        found, following = followed(table_of(warehouse).copy(start))
+        actual, following = followed(table_of(warehouse).copy(start))
         wanted, expected = java.stream(warehouse, "db.t", start)
-        assert (comparable(found), following) == (comparable(wanted), expected), start
+        assert (comparable(actual), following) == (comparable(wanted), expected), start
         waits[tuple(start.items())] = following
     assert len(set(waits.values())) == 1
     (following,) = set(waits.values())
     written(java, warehouse, producer, 5, "then")
-    found, ours = followed(table_of(warehouse), with_kind=True, start=StreamPosition(following))
+    actual, ours = followed(table_of(warehouse), with_kind=True, start=StreamPosition(following))
     wanted, theirs = java.stream(warehouse, "db.t$audit_log", {}, following)
-    assert (comparable(found), ours) == (comparable(wanted), theirs)
-    assert found
+    assert (comparable(actual), ours) == (comparable(wanted), theirs)
+    assert actual
 
 
 def test_a_consumer_of_ours_is_one_of_javas(java: JavaProcess, tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_a_consumer_of_ours_is_one_of_javas(java: JavaProcess, tmp_path: Path) -
     written(java, warehouse, "input", 3, "b")
     assert java.expire(warehouse, "db.t", 1) == end.snapshot_id - 1
     wanted, _ = java.stream(warehouse, "db.t", {"consumer-id": "both"})
-    found, _ = followed(table_of(warehouse).copy({"consumer-id": "both"}))
-    assert comparable(found) == comparable(wanted) != []
+    actual, _ = followed(table_of(warehouse).copy({"consumer-id": "both"}))
+    assert comparable(actual) == comparable(wanted) != []
 
 
 def test_changes_of_expired_snapshots_that_java_kept(java: JavaProcess, tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_changes_of_expired_snapshots_that_java_kept(java: JavaProcess, tmp_path
         assert len(table_of(warehouse).snapshots.list_ids()) <= 2
         expire_snapshots(table_of(warehouse))
         start = {"scan.snapshot-id": "1"}
-        found, _ = followed(table_of(warehouse).copy(start))
-        assert comparable(found) == comparable([(number % 4, f"{number}") for number in range(6)])
+        actual, _ = followed(table_of(warehouse).copy(start))
+        assert comparable(actual) == comparable([(number % 4, f"{number}") for number in range(6)])
         wanted, _ = java.stream(warehouse, "db.t", start)
-        assert comparable(found) == comparable(wanted)
+        assert comparable(actual) == comparable(wanted)
 
 
 @pytest.mark.parametrize("producer", ["none", "input", "append"])
@@ -140,12 +140,12 @@ def test_overwritten_rows_are_streamed_as_by_java(java: JavaProcess, tmp_path: P
     java.write(warehouse, "db.t", [(0, 1, "java again")], overwrite={"p": "0"})
     table_of(warehouse).delete("p = 1")
     start = {"scan.snapshot-id": "1"}
-    found, _ = followed(table_of(warehouse).copy(start), with_kind=True)
+    actual, _ = followed(table_of(warehouse).copy(start), with_kind=True)
     wanted, _ = java.stream(warehouse, "db.t$audit_log", start)
-    assert comparable(found) == comparable(wanted)
-    texts = {row[-1] for row in found}
+    assert comparable(actual) == comparable(wanted)
+    texts = {row[-1] for row in actual}
     assert texts == {"first", "second", "java", "ours", "java again"}
-    assert {row[0] for row in found} == ({"+I", "-D"} if keyed else {"+I"})
+    assert {row[0] for row in actual} == ({"+I", "-D"} if keyed else {"+I"})
 
 
 def test_streams_from_creation_times_are_javas(java: JavaProcess, tmp_path: Path) -> None:
@@ -161,6 +161,6 @@ def test_streams_from_creation_times_are_javas(java: JavaProcess, tmp_path: Path
     for key in ("scan.file-creation-time-millis", "scan.creation-time-millis"):
         for moment in moments:
             start = {key: f"{moment}"}
-            found, following = followed(table.copy(start))
+            actual, following = followed(table.copy(start))
             wanted, expected = java.stream(warehouse, "db.t", start)
-            assert (comparable(found), following) == (comparable(wanted), expected), start
+            assert (comparable(actual), following) == (comparable(wanted), expected), start

@@ -34,9 +34,9 @@ def test_texts_are_those_of_java(java: JavaProcess, tmp_path: Path, name: str) -
     table_of(str(tmp_path)).write_arrow(arrow_of(ROWS, COLUMNS))
     (ours,) = open_catalog({"warehouse": str(tmp_path)}).get_table(f"db.t${name}").to_arrow().to_pylist()
     (theirs,) = java.rows(str(tmp_path), f"db.t${name}")
-    found = {column: value for column, value in ours.items() if isinstance(value, str)}
-    assert found == {column: value for column, value in zip(ours, theirs, strict=False) if column in found}
-    assert "12:00:00.5" in found["partition"]
+    actual = {column: value for column, value in ours.items() if isinstance(value, str)}
+    assert actual == {column: value for column, value in zip(ours, theirs, strict=False) if column in actual}
+    assert "12:00:00.5" in actual["partition"]
 
 
 @pytest.mark.parametrize("name", ["files", "file_key_ranges"])
@@ -45,5 +45,5 @@ def test_files_without_statistics_look_as_in_java(java: JavaProcess, tmp_path: P
     without_statistics(tmp_path)
     (ours,) = open_catalog({"warehouse": str(tmp_path)}).get_table(f"db.t${name}").to_arrow().to_pylist()
     (theirs,) = java.rows(str(tmp_path), f"db.t${name}")
-    found = {column: value for column, value in ours.items() if isinstance(value, str)}
-    assert found == {column: value for column, value in zip(ours, theirs, strict=False) if column in found}
+    actual = {column: value for column, value in ours.items() if isinstance(value, str)}
+    assert actual == {column: value for column, value in zip(ours, theirs, strict=False) if column in actual}

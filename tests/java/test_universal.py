@@ -90,8 +90,8 @@ def test_picks_what_java_picks(java: JavaProcess, seed: int) -> None:
     situations = [situation(random) for _ in range(2000)]
     theirs = java.picks([each.of_java() for each in situations])
     ours = [each.of_ours() for each in situations]
-    for each, expected, found in zip(situations, theirs, ours, strict=True):
-        assert found == expected, each
+    for each, expected, actual in zip(situations, theirs, ours, strict=True):
+        assert actual == expected, each
     parts = sum(unit is not None and unit[1] < len(each.runs) for unit, each in zip(ours, situations, strict=True))
     assert min(ours.count(None), parts) > 80, "nothing and parts of a bucket are picked often, too"
 

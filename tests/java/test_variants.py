@@ -116,7 +116,7 @@ def typed(value: Any) -> Any:
 
 
 def test_our_shredded_files_have_the_columns_of_javas(java: JavaProcess, tmp_path: Path) -> None:
-    found = []
+    collected = []
     for side in ("ours", "theirs"):
         warehouse = str(tmp_path / side)
         catalog = open_catalog({"warehouse": warehouse})
@@ -128,8 +128,8 @@ def test_our_shredded_files_have_the_columns_of_javas(java: JavaProcess, tmp_pat
             java.write(warehouse, "db.t", rows())
         file = pq.ParquetFile(next(Path(warehouse).rglob("*.parquet")))
         _, _, columns = str(file.schema).split("\n", 2)
-        found.append((columns, [typed(v) for v in file.read(["v"]).column("v").to_pylist()]))
-    assert found[0] == found[1]
+        collected.append((columns, [typed(v) for v in file.read(["v"]).column("v").to_pylist()]))
+    assert collected[0] == collected[1]
 
 
 INFERRED = {"variant.inferShreddingSchema": "true"}
@@ -162,7 +162,7 @@ def test_inferred_columns_are_those_of_java(java: JavaProcess, tmp_path: Path) -
         # Digits of decimals and long integers stand as texts here.
         texts = [re.sub(r'"(-?[0-9]+\.?[0-9]*)"', r"\1", json.dumps(value)) for value in values]
         written = [(n, text, text if n % 2 else None) for n, text in enumerate(texts)]
-        found = []
+        collected = []
         for side in ("ours", "theirs"):
             warehouse = str(tmp_path / f"{number}-{side}")
             catalog = open_catalog({"warehouse": warehouse})
@@ -180,8 +180,8 @@ def test_inferred_columns_are_those_of_java(java: JavaProcess, tmp_path: Path) -
             file = pq.ParquetFile(next(Path(warehouse).rglob("*.parquet")))
             columns = re.split(r"(?m)^  (?=\S)", str(file.schema).split("\n", 2)[2])
             # One that is left whole has its two parts in another order in Java.
-            found.append([column if "typed_value" in column else "" for column in columns])
-        assert found[0] == found[1], (number, texts)
+            collected.append([column if "typed_value" in column else "" for column in columns])
+        assert collected[0] == collected[1], (number, texts)
 
 
 @settings(max_examples=examples(20))

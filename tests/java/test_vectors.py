@@ -54,10 +54,10 @@ def arrow_of(written: list[tuple[Any, ...]]) -> pa.Table:
 
 
 def ours(warehouse: str) -> list[tuple[Any, ...]]:
-    found = table_of(warehouse).to_arrow()
-    assert pa.types.is_fixed_size_list(found.schema.field("v5").type)
-    assert pa.types.is_fixed_size_list(found.schema.field("r").type.field("a").type)
-    found_rows = (tuple(row.values()) for row in found.to_pylist())
+    actual = table_of(warehouse).to_arrow()
+    assert pa.types.is_fixed_size_list(actual.schema.field("v5").type)
+    assert pa.types.is_fixed_size_list(actual.schema.field("r").type.field("a").type)
+    found_rows = (tuple(row.values()) for row in actual.to_pylist())
     return [(*row[:-1], row[-1] and tuple(row[-1].values())) for row in found_rows]
 
 

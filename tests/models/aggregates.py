@@ -284,8 +284,8 @@ class NestedUpdate(Function):
 
     def usable(self, rows: Any) -> list[Any]:
         strategy = self.options.get("nested-key-null-strategy", "merge")
-        found = [row for row in rows or [] if row is not None]
-        return [row for row in found if strategy != "ignore" or None not in self.key_of(row)]
+        actual = [row for row in rows or [] if row is not None]
+        return [row for row in actual if strategy != "ignore" or None not in self.key_of(row)]
 
     def add(self, value: Any, given: Any) -> Any:
         if given is None:

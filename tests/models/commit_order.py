@@ -38,9 +38,9 @@ def arrow(records: Sequence[Record]) -> pa.Table:
 
 def by_key(rows: pa.Table) -> dict[int, Row]:
     """Rows that were read; each key once."""
-    found = rows.to_pylist()
-    known = {row["id"]: (row["a"], row["b"]) for row in found}
-    assert len(known) == len(found), f"a key is there twice: {found}"
+    actual = rows.to_pylist()
+    known = {row["id"]: (row["a"], row["b"]) for row in actual}
+    assert len(known) == len(actual), f"a key is there twice: {actual}"
     return known
 
 
@@ -54,15 +54,15 @@ def batches(draw: st.DrawFn, engine: str) -> list[Record]:
     kinds = st.sampled_from(["+I", "+I", "-D"]) if engine in DELETES else st.just("+I")
     values = st.one_of(st.none(), st.integers(0, 3))
     records = draw(st.lists(st.tuples(kinds, st.integers(0, 3), values, values), min_size=1, max_size=6))
-    found: list[Record] = []
+    collected: list[Record] = []
     removed: set[int] = set()
     for kind, key, a, b in records:
         if kind == "-D":
             removed.add(key)
-            found.append((kind, key, None, None))
+            collected.append((kind, key, None, None))
         elif engine != "partial-update, deletes" or key not in removed:
-            found.append((kind, key, a, b))
-    return found
+            collected.append((kind, key, a, b))
+    return collected
 
 
 def fold(engine: str, commits: Iterable[Sequence[Record]]) -> dict[int, Row]:

@@ -22,8 +22,8 @@ class KeyedRows:
 
     @property
     def rows(self) -> list[Row]:
-        found = self._rows if self.engine is None else self._by_key.values()
-        return sorted(found, key=repr)
+        actual = self._rows if self.engine is None else self._by_key.values()
+        return sorted(actual, key=repr)
 
     def write(self, rows: Sequence[Row]) -> None:
         for row in rows:

@@ -17,8 +17,8 @@ def grouped(
     def key_of(record: Record) -> tuple[Any, ...]:
         return ordered_key([record[name] for name in key])
 
-    found = [list(members) for _, members in groupby(sorted(records, key=key_of), key_of)]
-    return [sorted(members, key=lambda r: age(r, sequence_fields, descending=descending)) for members in found]
+    actual = [list(members) for _, members in groupby(sorted(records, key=key_of), key_of)]
+    return [sorted(members, key=lambda r: age(r, sequence_fields, descending=descending)) for members in actual]
 
 
 def deduplicated(members: Sequence[Record], *, ignore_delete: bool = False) -> Record:

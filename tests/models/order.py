@@ -29,14 +29,14 @@ def ordered_key(values: Sequence[Value]) -> tuple[Any, ...]:
 
 def age(record: Record, sequence_fields: Sequence[str], *, descending: bool) -> list[Any]:
     """What to sort the records of one key by; the last is the newest. Null loses whatever the direction."""
-    found: list[Any] = []
+    collected: list[Any] = []
     for name in sequence_fields:
         value = record[name]
         if value is None:
-            found.append((0, 0))
+            collected.append((0, 0))
         else:
-            found.append((1, Reversed(ordered(value)) if descending else ordered(value)))
-    return [*found, record["_SEQUENCE_NUMBER"]]
+            collected.append((1, Reversed(ordered(value)) if descending else ordered(value)))
+    return [*collected, record["_SEQUENCE_NUMBER"]]
 
 
 class Reversed:

@@ -20,8 +20,8 @@ def files_on_disk(table: CatalogTable) -> set[str]:
     if not is_local(table.location):
         listed = table.file_io.list_tree(table.location)
         return {f"{table.location}/{file.path}" for file in listed if not file.name.startswith(".")}
-    found = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
-    return {path for path in found if not os.path.basename(path).startswith(".")}
+    actual = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
+    return {path for path in actual if not os.path.basename(path).startswith(".")}
 
 
 def unreachable_files(table: CatalogTable) -> set[str]:

@@ -42,7 +42,7 @@ class TableModel:
     def forget_retractions(self, concerned: Callable[[Key], bool]) -> None:
         """Everything of these keys was compacted into the highest level: what was deleted leaves no trace."""
         self.newest = {
-            key: found for key, found in self.newest.items() if found[0] not in RETRACT or not concerned(key)
+            key: actual for key, actual in self.newest.items() if actual[0] not in RETRACT or not concerned(key)
         }
 
     @property

@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def sampled(packages: Sequence[str], count: int, dice: random.Random) -> list[Mutant]:
     """That many mutants, evenly over the packages, without those that are known to be equivalent."""
     known = {(m["path"], m["before"], m["after"]) for m in tomllib.loads(_EQUIVALENT.read_text())["mutant"]}
-    found: list[Mutant] = []
+    collected: list[Mutant] = []
     for number, package in enumerate(packages):
         wanted = count // len(packages) + (number < count % len(packages))
         modules = sorted((ROOT / "maintenance" / package).rglob("*.py"))
@@ -105,11 +105,11 @@ def sampled(packages: Sequence[str], count: int, dice: random.Random) -> list[Mu
         mutants = (mutant for module, place in tried for mutant in _mutant(module, *place))
         for mutant in mutants:
             if wanted and (mutant.path, mutant.before, mutant.after) not in known:
-                found.append(mutant)
+                collected.append(mutant)
                 wanted -= 1
             elif not wanted:
                 break
-    return found
+    return collected
 
 
 _EQUIVALENT = Path(__file__).with_name("equivalent.toml")
@@ -171,8 +171,8 @@ def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]", limit: float) -> bool
 
 def all_pass(folder: Path, package: str, limit: float, first: str = "") -> bool:
     """Whether the tests of a package pass in time. `first`: the module whose own tests are run before the others."""
-    found = (folder / "tests" / "unit" / package).rglob("test_*.py")
-    tests = sorted(found, key=lambda path: (path.stem != f"test_{first}", str(path)))
+    actual = (folder / "tests" / "unit" / package).rglob("test_*.py")
+    tests = sorted(actual, key=lambda path: (path.stem != f"test_{first}", str(path)))
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
     command = [sys.executable, "-m", "pytest", *options, *map(str, tests)]
     try:

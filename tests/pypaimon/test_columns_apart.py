@@ -38,8 +38,8 @@ def both_see(warehouse: Path, columns: list[str]) -> list[tuple[Any, ...]]:
     """The rows, which we and pypaimon must read alike."""
     table = get_table(warehouse)
     ours = sorted(zip(*(column.to_pylist() for column in table.to_arrow(columns).columns), strict=True))
-    (found,) = read_by(PYTHON, [str(warehouse)])
-    theirs = sorted(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
+    (actual,) = read_by(PYTHON, [str(warehouse)])
+    theirs = sorted(zip(*(actual.column(name).to_pylist() for name in columns), strict=True))
     assert ours == theirs
     assert fsck(table.file_io, table.location, deep=True).faults == ()
     return ours

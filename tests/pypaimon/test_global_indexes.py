@@ -62,8 +62,8 @@ def run(*arguments: str) -> str:
 
 
 def ids(table: CatalogTable, where: str, **options: str) -> list[int]:
-    found: list[int] = sorted(table.copy(options).to_arrow(["id"], where=where).column("id").to_pylist())
-    return found
+    actual: list[int] = sorted(table.copy(options).to_arrow(["id"], where=where).column("id").to_pylist())
+    return actual
 
 
 def check_filters(warehouse: Path, *, theirs: bool = True) -> None:
@@ -74,8 +74,8 @@ def check_filters(warehouse: Path, *, theirs: bool = True) -> None:
     assert fsck(table.file_io, table.location, deep=True).faults == ()
     if theirs:
         asked = [[column, method, *values] for column, method, values, _ in FILTERS]
-        found = json.loads(run(str(warehouse), "read", json.dumps(asked)))
-        assert found == [[each, True] for each in expected]
+        document = json.loads(run(str(warehouse), "read", json.dumps(asked)))
+        assert document == [[each, True] for each in expected]
 
 
 def table_of(warehouse: Path, **options: str) -> CatalogTable:

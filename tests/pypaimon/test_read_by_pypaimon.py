@@ -109,19 +109,19 @@ def read_by(pypaimon: Path, warehouses: list[str], *columns: str) -> list[pa.Tab
     chosen = [f"--columns={','.join(columns)}"] if columns else []
     done = subprocess.run([pypaimon, script, *chosen, *warehouses], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = []
+    collected = []
     for warehouse in warehouses:
         with pa.OSFile(f"{warehouse}/rows.arrow") as source:
-            found.append(pa.ipc.open_file(source).read_all())
-    return found
+            collected.append(pa.ipc.open_file(source).read_all())
+    return collected
 
 
 def test_pypaimon_reads_our_rows(pypaimon: Path, tmp_path: Path) -> None:
     tables = {str(tmp_path / name): maintained(str(tmp_path / name), *table) for name, table in TABLES.items()}
-    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
-        assert found.column_names == wanted.column_names
-        assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))
+        assert actual.column_names == wanted.column_names
+        assert comparable(rows_in(actual.cast(wanted.schema))) == comparable(rows_in(wanted))
 
 
 def test_pypaimon_reads_what_deletion_vectors_leave(pypaimon: Path, tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ def test_pypaimon_reads_what_deletion_vectors_leave(pypaimon: Path, tmp_path: Pa
         assert snapshot is not None
         assert table.manifests.deletion_vectors(snapshot)
         tables[str(tmp_path / name)] = table
-    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
-        assert found.num_rows == 1986
-        assert found.sort_by("id").to_pylist() == table.to_arrow().sort_by("id").to_pylist()
+    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+        assert actual.num_rows == 1986
+        assert actual.sort_by("id").to_pylist() == table.to_arrow().sort_by("id").to_pylist()
 
 
 # pypaimon knows no MULTISET.
@@ -174,8 +174,8 @@ def test_pypaimon_reads_nested_columns(pypaimon: Path, tmp_path: Path) -> None:
         table.write_arrow(rows)
         table.write_arrow(rows.slice(1))
         tables[str(tmp_path / name)] = table
-    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
-        assert found.sort_by("c0").to_pylist() == table.to_arrow().sort_by("c0").to_pylist()
+    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+        assert actual.sort_by("c0").to_pylist() == table.to_arrow().sort_by("c0").to_pylist()
 
 
 def test_pypaimon_reads_columns_that_changed(pypaimon: Path, tmp_path: Path) -> None:
@@ -202,10 +202,10 @@ def test_pypaimon_reads_columns_that_changed(pypaimon: Path, tmp_path: Path) -> 
         if compacted:
             compact(None, table, full=True)
         tables[warehouse] = table
-    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
-        assert found.column_names == wanted.column_names
-        assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))
+        assert actual.column_names == wanted.column_names
+        assert comparable(rows_in(actual.cast(wanted.schema))) == comparable(rows_in(wanted))
 
 
 def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
@@ -245,10 +245,10 @@ def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
             report = expire_partitions(table, expiration_time=life, max_expires=1, timestamp_pattern=year)
             assert len(report.expired) == 1
         tables[str(tmp_path / name)] = table
-    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
         assert wanted.num_rows in (16, 20, 24, 36)
-        assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))
+        assert comparable(rows_in(actual.cast(wanted.schema))) == comparable(rows_in(wanted))
 
 
 TRACKED = {"row-tracking.enabled": "true", "compaction.min.file-num": "2"}
@@ -273,12 +273,12 @@ def test_pypaimon_reads_rows_by_their_ids(pypaimon: Path, tmp_path: Path) -> Non
         table.update({"v": "'newer'"}, "id = 2")
         table.write_arrow(keyed({6: "six"}))
         tables[str(tmp_path / name)] = table
-    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         rows = with_ids(table)
         if "data-evolution.enabled" not in table.options:
             # pypaimon does not look into files for ids, so it reads none of rows that were written again.
-            found, rows = found.select(["id", "v"]), [{"id": row["id"], "v": row["v"]} for row in rows]
-        assert found.sort_by("id").to_pylist() == rows
+            actual, rows = actual.select(["id", "v"]), [{"id": row["id"], "v": row["v"]} for row in rows]
+        assert actual.sort_by("id").to_pylist() == rows
 
 
 def test_pypaimon_changes_columns_of_ours(pypaimon: Path, tmp_path: Path) -> None:
@@ -294,8 +294,8 @@ def test_pypaimon_changes_columns_of_ours(pypaimon: Path, tmp_path: Path) -> Non
     ]
     assert compact(None, table, full=True).snapshot_ids
     table.update({"v": "'ours'"}, "id = 77")
-    (found,) = read_by(pypaimon, [warehouse])
-    assert found.sort_by("id").to_pylist() == with_ids(table)
+    (actual,) = read_by(pypaimon, [warehouse])
+    assert actual.sort_by("id").to_pylist() == with_ids(table)
     assert [row["v"] for row in with_ids(table)] == [*list(expected.values())[:3], "ours"]
 
 
@@ -313,7 +313,7 @@ def test_blobs_of_both(pypaimon: Path, tmp_path: Path) -> None:
     expected = [*zip(range(5), blobs, ("a", "b", "new", "d", "e"), strict=True)]
     expected += [(7, b"theirs", "x"), (8, None, "y"), (9, b"t" * 300, "z")]
     (theirs,) = read_by(pypaimon, [str(tmp_path)])
-    for found in (table.to_arrow(), theirs):
-        rows = zip(*(found.column(name).to_pylist() for name in ("id", "b", "v")), strict=True)
+    for actual in (table.to_arrow(), theirs):
+        rows = zip(*(actual.column(name).to_pylist() for name in ("id", "b", "v")), strict=True)
         assert sorted(rows, key=repr) == sorted(expected, key=repr)
     assert fsck(table.file_io, table.location, deep=True).faults == ()

@@ -45,8 +45,8 @@ class GCS:
         file = self.folder / "keys.json"
         no_keys = {"client_email": "", "private_key": "", "private_key_id": ""}
         file.write_text(json.dumps({"disable_oauth": True, **no_keys}))
-        found = {"fs.gs.storage.root.url": self.url, "fs.gs.auth.service.account.json.keyfile": str(file)}
-        return {"warehouse": f"gs://{bucket}/wh", **found}
+        actual = {"fs.gs.storage.root.url": self.url, "fs.gs.auth.service.account.json.keyfile": str(file)}
+        return {"warehouse": f"gs://{bucket}/wh", **actual}
 
     def new_bucket(self) -> str:
         name = f"b{uuid4().hex}"
@@ -125,12 +125,12 @@ class _Gateway(BaseHTTPRequestHandler):
             parts[int(query["partNumber"])] = body
             return self._answer(200, {"ETag": f'"{query["partNumber"]}"'}, b"")
         status, _, data = self._put(bucket, key, b"".join(parts[number] for number in sorted(parts)))
-        found = json.loads(data) if status == 200 else {}
+        actual = json.loads(data) if status == 200 else {}
         del self.uploads[query["uploadId"]]
-        return self._answer(status, {}, _xml("CompleteMultipartUploadResult", ETag=f'"{found.get("etag")}"'))
+        return self._answer(status, {}, _xml("CompleteMultipartUploadResult", ETag=f'"{actual.get("etag")}"'))
 
     def _read(self, bucket: str, key: str) -> None:
-        asked = {"Range": found} if (found := self.headers.get("Range")) else {}
+        asked = {"Range": actual} if (actual := self.headers.get("Range")) else {}
         path = f"/{bucket}/{quote(key, safe='/')}"
         status, headers, data = _ask(self.server_url, self.command, path, b"", asked)
         if status in (200, 206) and self.headers.get("If-None-Match") == headers.get("etag"):
@@ -148,25 +148,25 @@ class _Gateway(BaseHTTPRequestHandler):
         status, headers, data = _ask(self.server_url, "GET", f"/storage/v1/b/{bucket}/o?{text}")
         if status != 200:
             return self._passed_on(status, headers, data, "NoSuchBucket")
-        found = json.loads(data)
+        document = json.loads(data)
         items = "".join(
             _xml(
                 "Contents", Key=item["name"], Size=item["size"], LastModified=item["updated"], ETag=f'"{item["etag"]}"'
             )
-            for item in found.get("items", [])
+            for item in document.get("items", [])
         )
-        prefixes = "".join(_xml("CommonPrefixes", Prefix=prefix) for prefix in found.get("prefixes", []))
-        token = found.get("nextPageToken")
+        prefixes = "".join(_xml("CommonPrefixes", Prefix=prefix) for prefix in document.get("prefixes", []))
+        token = document.get("nextPageToken")
         more = f"<NextContinuationToken>{escape(token)}</NextContinuationToken>" if token else ""
         return self._answer(200, {}, f"<ListBucketResult>{items}{prefixes}{more}</ListBucketResult>")
 
     def _created(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
         if status != 200:
             return self._passed_on(status, headers, data)
-        found = json.loads(data)
-        made = found.get("resource", found)
+        document = json.loads(data)
+        made = document.get("resource", document)
         text = _xml("CopyObjectResult", ETag=f'"{made["etag"]}"', LastModified=made["updated"])
-        return self._answer(200, {"ETag": f'"{made["etag"]}"'}, text if "resource" in found else b"")
+        return self._answer(200, {"ETag": f'"{made["etag"]}"'}, text if "resource" in document else b"")
 
     def _passed_on(self, status: int, headers: Mapping[str, str], data: bytes, code: str | None = None) -> None:
         """The server's answer; an error in the words of the XML API."""

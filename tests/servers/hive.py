@@ -77,9 +77,9 @@ def running(folder: Path) -> Iterator[Hive]:
             ) as process,
         ):
             try:
-                found = Hive(listener.getsockname()[1], folder / "home")
-                _wait(found, process, folder / "log")
-                yield found
+                actual = Hive(listener.getsockname()[1], folder / "home")
+                _wait(actual, process, folder / "log")
+                yield actual
             finally:
                 assert process.stdin is not None
                 process.stdin.close()  # the relay ends the metastore when this side hangs up

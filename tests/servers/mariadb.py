@@ -64,9 +64,9 @@ def running(folder: Path) -> Iterator[MariaDB]:
     )  # fmt: skip
     with subprocess.Popen(command(_OWNER, server, *settings), cwd="/", stdin=subprocess.DEVNULL) as process:
         try:
-            found = MariaDB(port)
-            _wait(found, process)
-            yield found
+            actual = MariaDB(port)
+            _wait(actual, process)
+            yield actual
         finally:
             process.kill()
 

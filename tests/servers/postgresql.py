@@ -16,9 +16,9 @@ MISSING = "PostgreSQL is not installed: apt-get install postgresql."
 
 def programs() -> Path | None:
     """The folder with `initdb`, None if PostgreSQL is not installed."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    actual = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     on_path = shutil.which("initdb")
-    return found[-1].parent if found else Path(on_path).parent if on_path else None
+    return actual[-1].parent if actual else Path(on_path).parent if on_path else None
 
 
 class PostgreSQL:
@@ -43,19 +43,19 @@ class PostgreSQL:
 @contextmanager
 def running(folder: Path) -> Iterator[PostgreSQL]:
     """A server in a new folder. Raises: FileNotFoundError: it is not installed."""
-    found = programs()
-    if found is None:
+    actual = programs()
+    if actual is None:
         raise FileNotFoundError(MISSING)
     data, password = folder / "data", folder / "password"
     folder.mkdir(parents=True)
     password.write_text(PASSWORD)
     give_to(_OWNER, folder, password)
-    run(_OWNER, found / "initdb", "-D", data, "-U", USER, "--pwfile", password, "-A", "scram-sha-256", "--no-sync")
+    run(_OWNER, actual / "initdb", "-D", data, "-U", USER, "--pwfile", password, "-A", "scram-sha-256", "--no-sync")
     port = free_port()
     settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
-    run(_OWNER, found / "pg_ctl", "-D", data, "-o", settings, "-l", folder / "log", "-w", "start")
+    run(_OWNER, actual / "pg_ctl", "-D", data, "-o", settings, "-l", folder / "log", "-w", "start")
     try:
         yield PostgreSQL(port)
     finally:
         with suppress(subprocess.CalledProcessError):
-            run(_OWNER, found / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            run(_OWNER, actual / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")

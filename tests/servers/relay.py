@@ -193,9 +193,9 @@ class _Handler(BaseHTTPRequestHandler):
         connection.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
         response = connection.getresponse()
         data = response.read()
-        found = response.status, response.getheaders(), data
+        actual = response.status, response.getheaders(), data
         connection.close()
-        return found
+        return actual
 
     def _answer(self, status: int, headers: list[tuple[str, str]], data: bytes) -> None:
         self.send_response(status)

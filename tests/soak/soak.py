@@ -156,12 +156,12 @@ def _judge_writer(outcome: Outcome, summary_text: str, seconds: int) -> None:
     outcome.check(bool(summary_text), "the writer died")
     if not summary_text:
         return
-    found = json.loads(summary_text)
-    outcome.numbers |= {"writer's commits": found["commits"], "writer's failed commits": len(found["failures"]),
-                        "writer's slowest commit (s)": round(found["slowest"], 2),
-                        "writer's seconds": round(found["seconds"], 1)}  # fmt: skip
-    outcome.check(found["commits"] == seconds, f"the writer made {found['commits']} commits of {seconds}")
-    outcome.check(not found["failures"], f"commits of the writer failed: {found['failures'][:3]}")
+    document = json.loads(summary_text)
+    outcome.numbers |= {"writer's commits": document["commits"], "writer's failed commits": len(document["failures"]),
+                        "writer's slowest commit (s)": round(document["slowest"], 2),
+                        "writer's seconds": round(document["seconds"], 1)}  # fmt: skip
+    outcome.check(document["commits"] == seconds, f"the writer made {document['commits']} commits of {seconds}")
+    outcome.check(not document["failures"], f"commits of the writer failed: {document['failures'][:3]}")
 
 
 def _judge_runs(instance: dg.DagsterInstance, outcome: Outcome) -> None:
@@ -194,9 +194,9 @@ def _judge_bounds(outcome: Outcome, limits: Limits) -> None:
 def _judge_table(catalog: PaimonCatalog, outcome: Outcome, seconds: int) -> None:
     table = catalog.get_table(TABLE)
     expected = model(range(1, seconds + 1))
-    found = {row["id"]: (row["version"], row["note"]) for row in table.to_arrow().to_pylist()}
-    wrong = {key for key in expected.keys() | found.keys()
-             if key not in expected or found.get(key) != (expected[key], note(key, expected[key]))}  # fmt: skip
+    actual = {row["id"]: (row["version"], row["note"]) for row in table.to_arrow().to_pylist()}
+    wrong = {key for key in expected.keys() | actual.keys()
+             if key not in expected or actual.get(key) != (expected[key], note(key, expected[key]))}  # fmt: skip
     outcome.numbers |= {"rows": len(expected), "wrong rows": len(wrong)}
     outcome.check(not wrong, f"{len(wrong)} rows are wrong, among them ids {sorted(wrong)[:5]}")
     snapshots = table.snapshots.list_ids()

@@ -23,11 +23,11 @@ def changes(number: int) -> list[Change]:
 
 def batch(number: int) -> tuple[pa.Table, list[str]]:
     """The rows of a batch and their kinds."""
-    found = changes(number)
-    columns = [[change[1] for change in found], [change[2] for change in found]]
-    rows = pa.table([*(pa.array(column, pa.int64()) for column in columns), [note(*change[1:]) for change in found]],
+    actual = changes(number)
+    columns = [[change[1] for change in actual], [change[2] for change in actual]]
+    rows = pa.table([*(pa.array(column, pa.int64()) for column in columns), [note(*change[1:]) for change in actual]],
                     names=list(COLUMNS))  # fmt: skip
-    return rows, [change[0] for change in found]
+    return rows, [change[0] for change in actual]
 
 
 def note(identifier: int, version: int) -> str:

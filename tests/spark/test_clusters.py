@@ -180,20 +180,20 @@ def test_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
         }
         jobs = {"maintain": {"spark.sql.shuffle.partitions": "4"}}
-        found = run(tmp_path, {"master": master, "options": options, "jobs": jobs})
-    assert found["success"], found
+        done = run(tmp_path, {"master": master, "options": options, "jobs": jobs})
+    assert done["success"], done
     check_table(tmp_path)
-    application = found["steps"]["compact"]["spark application"]
+    application = done["steps"]["compact"]["spark application"]
     assert application.startswith("app-")
     for step in STEPS:
-        assert found["steps"][step]["spark application"] == application
-        assert found["steps"][step]["spark ui"].startswith("http://127.0.0.1:")
-    assert "spark application" not in found["steps"]["expire_snapshots"], "that step needs no Spark"
-    worked = {executor["id"]: executor["hostPort"] for executor in found["executors"] if executor["totalTasks"] > 0}
-    assert len(worked) == 2, found["executors"]
+        assert done["steps"][step]["spark application"] == application
+        assert done["steps"][step]["spark ui"].startswith("http://127.0.0.1:")
+    assert "spark application" not in done["steps"]["expire_snapshots"], "that step needs no Spark"
+    worked = {executor["id"]: executor["hostPort"] for executor in done["executors"] if executor["totalTasks"] > 0}
+    assert len(worked) == 2, done["executors"]
     assert len(set(worked.values())) == 2
     assert {path.parent.parent.name for path in tmp_path.glob("worker-*/app-*/*")} == {"worker-0", "worker-1"}
-    assert found["partitions"] == "4", "the setting of the job"
+    assert done["partitions"] == "4", "the setting of the job"
 
 
 def test_spark_connect(tmp_path: Path) -> None:

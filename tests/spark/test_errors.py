@@ -90,9 +90,9 @@ def test_other_exceptions_of_tasks_keep_their_class(
 ) -> None:
     with pytest.raises(PySparkException) as caught:
         run_raising(spark, error)
-    found = as_paimon_error(caught.value, "table db.t")
-    assert (found.error_class, found.where) == (expected, "table db.t")
-    assert found.found == f"{type(error).__name__}: {error}"
+    actual = as_paimon_error(caught.value, "table db.t")
+    assert (actual.error_class, actual.where) == (expected, "table db.t")
+    assert actual.found == f"{type(error).__name__}: {error}"
 
 
 def test_mistakes_in_sql_are_the_users(spark: SparkSession) -> None:
@@ -103,10 +103,10 @@ def test_mistakes_in_sql_are_the_users(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as divided:
         spark.range(3).selectExpr("1 / id").collect()
     for caught in (unknown, broken, divided):
-        found = as_paimon_error(caught.value, "where")
-        assert found.error_class == ErrorClass.USER
-        assert "\n" not in found.found
-        assert "Exception: [" in found.found
+        actual = as_paimon_error(caught.value, "where")
+        assert actual.error_class == ErrorClass.USER
+        assert "\n" not in actual.found
+        assert "Exception: [" in actual.found
 
 
 def delete(table: CatalogTable, spark: SparkSession) -> object:
@@ -163,7 +163,7 @@ def test_errors_through_spark_connect(damaged: Path) -> None:
         cwd=ROOT, env={**os.environ, **python}, capture_output=True, text=True, timeout=540, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    found, user = (line for line in done.stdout.splitlines() if line.startswith(("found:", "user:")))
-    assert "bucket-0/data-" in found
-    assert found.endswith("pyspark.errors.exceptions.connect")
+    actual, user = (line for line in done.stdout.splitlines() if line.startswith(("found:", "user:")))
+    assert "bucket-0/data-" in actual
+    assert actual.endswith("pyspark.errors.exceptions.connect")
     assert user == "user: user"

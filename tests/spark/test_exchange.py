@@ -29,11 +29,11 @@ def send(number: int) -> Iterator[tuple[int, pa.Table]]:
 
 def receive(receiver: int, tables: Iterator[pa.Table]) -> list[tuple[int, ...]]:
     """The rows in the order they come in."""
-    found = []
+    collected = []
     for table in tables:
         assert set(table.column("to").to_pylist()) == {receiver}
-        found += list(zip(*(table.column(name).to_pylist() for name in ("sender", "turn")), strict=True))
-    return found
+        collected += list(zip(*(table.column(name).to_pylist() for name in ("sender", "turn")), strict=True))
+    return collected
 
 
 @pytest.fixture(params=["spark", "here", "spilled", "half spilled"])
@@ -55,7 +55,7 @@ def test_an_error_of_a_sender_is_one_of_its_receivers_alone(exchange: Exchange) 
     senders = [Sender(1, range(RECEIVERS)), Sender(4, range(1, RECEIVERS))]
     first, *others = exchange(send, senders, lenient, range(RECEIVERS))
     assert isinstance(first, list)
-    assert [str(found.error) for found in others if isinstance(found, TaskError)] == [
+    assert [str(actual.error) for actual in others if isinstance(actual, TaskError)] == [
         "four (a sender). Take another one."
     ] * 2
 

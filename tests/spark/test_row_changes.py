@@ -144,8 +144,8 @@ def test_kinds_that_a_column_says(spark: SparkSession, tmp_path: Path) -> None:
     table.write_arrow(keyed({1: "a", 2: "b", 3: "c"}).append_column("op", [["+I", "+I", "+U"]]))
     assert table.delete("length(v) = 1 AND id = 1", spark=spark).deleted_rows == 1
     assert table.update({"v": "upper(v)"}, "id = 3", spark=spark).updated_rows == 1
-    found = sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"])
-    assert found == [{"id": 2, "v": "b", "op": "+I"}, {"id": 3, "v": "C", "op": "+U"}]
+    rows = sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"])
+    assert rows == [{"id": 2, "v": "b", "op": "+I"}, {"id": 3, "v": "C", "op": "+U"}]
 
 
 TRACKED = {"bucket": "-1", "row-tracking.enabled": "true"}
@@ -165,11 +165,11 @@ def test_rows_keep_their_ids(spark: SparkSession, tmp_path: Path, options: Mappi
     assert (report.updated_rows, report.inserted_rows) == (1, 2)
     assert table.delete("length(v) = 2 AND id < 3", spark=spark).deleted_rows == 3
     rows = table.to_arrow(columns=["_ROW_ID", "id", "v"]).to_pylist()
-    found = {row["id"]: (row["_ROW_ID"], row["v"]) for row in rows}
+    actual = {row["id"]: (row["_ROW_ID"], row["v"]) for row in rows}
     kept = {n: (n, f"v{n}" if n < 10 else None) for n in range(3, 20)}
     changed = {4: (4, "v4!"), 9: (9, "v9!"), 14: (14, "none!"), 19: (19, "none!"), 18: (18, "S0")}
-    new = {n: found.pop(n) for n in (20, 21)}
-    assert found == kept | changed
+    new = {n: actual.pop(n) for n in (20, 21)}
+    assert actual == kept | changed
     assert {n: text for n, (_, text) in new.items()} == {20: "s2", 21: "s3"}
     assert {number for number, _ in new.values()} == {20, 21}
 

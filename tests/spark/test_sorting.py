@@ -28,7 +28,7 @@ def test_ranges_are_sorted_side_by_side(spark: SparkSession, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("strategy", "by"), [("order", ["c", "b"]), ("zorder", ["b", "c"]), ("hilbert", ["b", "a"])])
 def test_tasks_and_threads_sort_alike(spark: SparkSession, tmp_path: Path, strategy: str, by: list[str]) -> None:
-    found = []
+    collected = []
     for session in (spark, None):
         fields = [("a", "INT"), ("b", "DOUBLE"), ("c", "STRING")]
         table = create_table(tmp_path / str(session is None), fields, (), {"target-file-size": "8 kb"})
@@ -45,9 +45,9 @@ def test_tasks_and_threads_sort_alike(spark: SparkSession, tmp_path: Path, strat
             table.write_arrow(pa.table(made))
         assert compact(session, table, order_strategy=strategy, order_by=by).proof["rows written"] == 3000
         files = [pq.read_table(next(Path(table.location).rglob(file.file_name))) for file in live_files(table)]
-        found.append(sorted(repr(file.to_pylist()) for file in files))
-    assert len(found[0]) > 2
-    assert found[0] == found[1]
+        collected.append(sorted(repr(file.to_pylist()) for file in files))
+    assert len(collected[0]) > 2
+    assert collected[0] == collected[1]
 
 
 def test_rows_that_are_alike_keep_their_order(spark: SparkSession, tmp_path: Path) -> None:

@@ -165,9 +165,9 @@ def test_windows_are_the_same(tmp_path: Path, spark: SparkSession) -> None:
     alone.sql("CREATE TABLE w (a INT, ts TIMESTAMP(3))")
     alone.sql("INSERT INTO w VALUES (1, TIMESTAMP '2024-02-29 12:34:56.789'), (2, TIMESTAMP '1969-12-31 23:59:59')")
     for text in WINDOWS:
-        found = [sorted(map(str, rows(session, f"SELECT {text}"))) for session in (alone, with_spark)]
-        assert found[0] == found[1], text
-        assert found[0], text
+        actual = [sorted(map(str, rows(session, f"SELECT {text}"))) for session in (alone, with_spark)]
+        assert actual[0] == actual[1], text
+        assert actual[0], text
 
 
 def test_a_hint_names_a_table_and_an_outer_view_keeps_rows(tmp_path: Path, spark: SparkSession) -> None:

@@ -46,7 +46,7 @@ class Follower:
         writer = frame.writeStream.foreachBatch(batch).option("checkpointLocation", str(self._checkpoint))
         query = writer.trigger(availableNow=True).start()
         assert query.awaitTermination(600), "the stream has not ended"
-        return sorted(row for found in self.batches[seen:] for row in found)
+        return sorted(row for actual in self.batches[seen:] for row in actual)
 
 
 @pytest.mark.slow

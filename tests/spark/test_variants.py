@@ -25,9 +25,9 @@ def test_variants_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     session = Session(catalog, spark)
     session.sql("INSERT INTO db.t SELECT id + 10, v, w FROM db.t WHERE id < 2")
     compact(spark, catalog.get_table("db.t"), full=True)
-    found = catalog.get_table("db.t").to_spark(spark)
-    assert dict(found.dtypes)["v"] == "variant"
-    taken = found.selectExpr("id", "to_json(v) AS v", "to_json(w[0]) AS w").orderBy("id").collect()
+    actual = catalog.get_table("db.t").to_spark(spark)
+    assert dict(actual.dtypes)["v"] == "variant"
+    taken = actual.selectExpr("id", "to_json(v) AS v", "to_json(w[0]) AS w").orderBy("id").collect()
     assert [row.v for row in taken] == [*TEXTS, *TEXTS[:2]]
     assert [row.w for row in taken] == [*TEXTS, *TEXTS[:2]]
     query = "SELECT id FROM db.t WHERE variant_get(v, '$.a', 'int') = 7"

@@ -29,9 +29,9 @@ def test_vectors_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     session.sql(f"{source} WHEN MATCHED THEN UPDATE SET v = array(9F, 9F), b = X'7A'")
     assert create_global_index(spark, get_table(tmp_path), "id").rows == 6
     compact(spark, get_table(tmp_path), full=True)
-    found = get_table(tmp_path).to_spark(spark, where="id IN (1, 10)")
-    assert dict(found.dtypes)["v"] == "array<float>"
-    rows = [(row.id, list(row.v), bytes(row.b)) for row in found.orderBy("id").collect()]
+    actual = get_table(tmp_path).to_spark(spark, where="id IN (1, 10)")
+    assert dict(actual.dtypes)["v"] == "array<float>"
+    rows = [(row.id, list(row.v), bytes(row.b)) for row in actual.orderBy("id").collect()]
     assert rows == [(1, [9.0, 9.0], b"z"), (10, [0.0, 1.0], b"a")]
     read = spark.read.format("paimon").load(get_table(tmp_path).location)
     assert read.where("v[0] = 3").select("id").collect()[0].id == 3

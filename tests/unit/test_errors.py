@@ -43,13 +43,13 @@ def slow_down() -> OSError:
 
 def test_every_error_has_a_class() -> None:
     family = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, PaimonError)]
-    found: dict[ErrorClass, set[str]] = {kind: set() for kind in ErrorClass}
+    actual: dict[ErrorClass, set[str]] = {kind: set() for kind in ErrorClass}
     for kind in family:
         error = kind("found", "where", "fix")
-        found[class_of(error)].add(kind.__name__)
+        actual[class_of(error)].add(kind.__name__)
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again)) == (kind, str(error))
-    assert found == CLASSES
+    assert actual == CLASSES
 
 
 @pytest.mark.parametrize(

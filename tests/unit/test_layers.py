@@ -37,16 +37,16 @@ def imports_of(path: Path) -> list[tuple[int, str]]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
-    found: list[tuple[int, str]] = []
+    collected: list[tuple[int, str]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            found += ((node.lineno, alias.name) for alias in node.names)
+            collected += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: a relative import"
             assert node.module is not None
             full = [f"{node.module}.{alias.name}" for alias in node.names]
-            found += ((node.lineno, name if name in MODULES else node.module) for name in full)
-    return [(line, name) for line, name in found if line not in for_types]
+            collected += ((node.lineno, name if name in MODULES else node.module) for name in full)
+    return [(line, name) for line, name in collected if line not in for_types]
 
 
 @cache
@@ -77,14 +77,14 @@ def layers_of(contract: dict[str, Any]) -> Iterator[list[list[str]]]:
 
 def climbs(layers: list[list[str]], imports: dict[str, list[tuple[int, str]]]) -> list[str]:
     """Imports of a higher layer, or of another part of the same one."""
-    found = []
+    collected = []
     for module, lines in imports.items():
         own = place_of(module, layers)
         for line, name in lines:
             other = place_of(name, layers)
             if own is not None and other is not None and (other[0] < own[0] or (other[0] == own[0] and other != own)):
-                found.append(f"{module}:{line} imports {name}")
-    return found
+                collected.append(f"{module}:{line} imports {name}")
+    return collected
 
 
 @pytest.mark.parametrize("contract", LAYERS, ids=lambda contract: contract["name"])
@@ -109,8 +109,8 @@ def test_a_climb_in_a_function_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "low.py"
     path.write_text("def read():\n    from maintenance.table.table import Table\n    return Table\n")
     (layers,) = layers_of(next(contract for contract in LAYERS if contract.get("containers") == ["maintenance"]))
-    found = climbs(layers, {"maintenance.format.low": imports_of(path)})
-    assert found == ["maintenance.format.low:2 imports maintenance.table.table"]
+    actual = climbs(layers, {"maintenance.format.low": imports_of(path)})
+    assert actual == ["maintenance.format.low:2 imports maintenance.table.table"]
 
 
 # What calls itself: an expression in a query is a query, and a statement may hold statements.

@@ -81,5 +81,5 @@ def test_installed(wheel: Path, tmp_path: Path, extra: str) -> None:
     assert str(environment) in run("python", "-c", program)
     lake = str(tmp_path / "lake")
     run("paimonctl", "--warehouse", lake, "sql", "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
-    found = run("paimonctl", "--warehouse", lake, "--json", "sql", "SELECT SUM(a) AS n FROM t")
-    assert json.loads(found) == {"n": 3}
+    actual = run("paimonctl", "--warehouse", lake, "--json", "sql", "SELECT SUM(a) AS n FROM t")
+    assert json.loads(actual) == {"n": 3}

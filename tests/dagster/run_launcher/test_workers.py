@@ -73,9 +73,9 @@ class World:
     @contextmanager
     def workers(self) -> Iterator[int]:
         """The process that forks runs, as `make ui` starts it; yields its id."""
-        with run_workers(self.variables) as found:
-            self.variables |= found
-            mark = found[SOCKET_VARIABLE].encode()
+        with run_workers(self.variables) as actual:
+            self.variables |= actual
+            mark = actual[SOCKET_VARIABLE].encode()
             yield next(pid for pid in children(os.getpid()) if mark in Path(f"/proc/{pid}/cmdline").read_bytes())
 
     def launch(self, job: str, **config: Any) -> str:
@@ -124,23 +124,23 @@ def world(tmp_path: Path) -> World:
 
 def children(parent: int) -> list[int]:
     """The processes that a process has started, those that nobody has waited for included."""
-    found = []
+    collected = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[1]) == parent:
-            found.append(int(path.parent.name))
-    return found
+            collected.append(int(path.parent.name))
+    return collected
 
 
 def eventually(what: str, look: Callable[[], Any]) -> Any:
     deadline = time.monotonic() + PATIENCE
-    while not (found := look()):
+    while not (actual := look()):
         assert time.monotonic() < deadline, what
         time.sleep(0.05)
-    return found
+    return actual
 
 
 def status(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:

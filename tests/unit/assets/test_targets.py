@@ -26,7 +26,7 @@ _NO_MODULES_OF_KINDS = ("alert", "registry", "target")
 def test_a_process_that_loads_only_the_configuration_knows_every_kind(tmp_path: Path) -> None:
     (tmp_path / "tables.yaml").write_text(TEXT)
     code = "from assets.project.config import project_of_environment as p; print(p().alerts.targets[0].kind)"
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=FOLDER,
         env={"PAIMON_TABLES": str(tmp_path / "tables.yaml")},
@@ -34,11 +34,11 @@ def test_a_process_that_loads_only_the_configuration_knows_every_kind(tmp_path: 
         text=True,
         check=False,
     )
-    assert found.stdout.strip() == "webhook", found.stderr
+    assert done.stdout.strip() == "webhook", done.stderr
 
 
 def test_every_module_of_a_kind_is_registered() -> None:
-    modules = {found.name for found in pkgutil.iter_modules(targets.__path__)} - set(_NO_MODULES_OF_KINDS)
+    modules = {actual.name for actual in pkgutil.iter_modules(targets.__path__)} - set(_NO_MODULES_OF_KINDS)
     assert {kind.__module__.rpartition(".")[2] for kind in KINDS} == modules
 
 

@@ -42,8 +42,8 @@ def test_rows_go_out_and_come_in_again(lake: Path, tmp_path: Path, capsys: pytes
 def test_files_on_standard_output(lake: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     for output, read in (("parquet", parquet.read_table), ("arrow", feather.read_table)):
         assert run(["--warehouse", str(lake), "--format", output, "read", "default.t", "--columns", "a, s"]) == 0
-        found = read(pa.BufferReader(capfdbinary.readouterr().out))
-        assert found.to_pylist() == [{"a": 1, "s": "007"}]
+        rows = read(pa.BufferReader(capfdbinary.readouterr().out))
+        assert rows.to_pylist() == [{"a": 1, "s": "007"}]
     two = "SELECT 1 AS a; SELECT 2 AS a"
     assert run(["--warehouse", str(lake), "--format", "arrow", "sql", two]) == REFUSED
 

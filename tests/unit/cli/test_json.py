@@ -127,12 +127,12 @@ def test_its_output_is_json(name: str, lake: Path, capsys: pytest.CaptureFixture
     for given in ARGUMENTS[name]:
         arguments = [each.format(files=lake.parent, lake=lake) for each in given]
         code = run(["--warehouse", str(lake), name, *arguments, "--json"])
-        found = capsys.readouterr()
+        actual = capsys.readouterr()
         if name in REFUSED_HERE:
-            assert (code, found.out) == (REFUSED, "")
-            assert found.err.startswith("Error: ")
+            assert (code, actual.out) == (REFUSED, "")
+            assert actual.err.startswith("Error: ")
             continue
-        assert code in (0, FAILED, NOTHING_TO_DO), found.err
-        lines = [json.loads(line) for line in found.out.splitlines()]
+        assert code in (0, FAILED, NOTHING_TO_DO), actual.err
+        lines = [json.loads(line) for line in actual.out.splitlines()]
         assert all(isinstance(line, dict) for line in lines), name
         assert lines or code == NOTHING_TO_DO or name in NO_ROWS

@@ -52,8 +52,8 @@ def test_tables_and_show(warehouse: str, capsys: pytest.CaptureFixture[str]) -> 
         (["empty"], []),
     ):
         assert run(["--warehouse", warehouse, "--json", "tables", *given]) == 0
-        found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line]
-        assert [(row["database"], row["table"]) for row in found] == expected
+        actual = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line]
+        assert [(row["database"], row["table"]) for row in actual] == expected
     assert run(["--warehouse", warehouse, "tables", "missing"]) == REFUSED
     for dialect, key in (("spark", "'primary-key' = 'a'"), ("flink", "PRIMARY KEY (`a`) NOT ENFORCED")):
         assert run(["--warehouse", warehouse, "--dialect", dialect, "show", "default.t"]) == 0
@@ -75,8 +75,8 @@ def test_files_are_written_and_read_again(
         assert run(["--warehouse", warehouse, "write", "default.t", str(path)]) == 0, path
         assert "2 rows in snapshot" in capsys.readouterr().out
         assert run(["--warehouse", warehouse, "--json", "read", "default.t"]) == 0
-        found = {row["a"]: row["b"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
-        assert found == {1: "p", 9: None}, path
+        actual = {row["a"]: row["b"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
+        assert actual == {1: "p", 9: None}, path
     before = list(tmp_path.glob("default.db/t/snapshot/snapshot-*"))
     for name, content, reported in (
         ("odd.csv", "a,c\n1,x\n", "'c'"),

@@ -216,8 +216,8 @@ def test_a_merge_whose_source_has_changed_is_refused(warehouse: str, capsys: pyt
     session.sql("UPDATE s SET b = 5 WHERE a = 1")
     rows = session.apply(plan).to_arrow().to_pylist()
     assert (rows[0]["updated_rows"], rows[0]["inserted_rows"]) == (1, 0)
-    for text, found in (("SELECT 1", "have no plans"), ("CALL sys.fsck('default.t')", "has no plan")):
-        with pytest.raises(SqlError, match=found):
+    for text, actual in (("SELECT 1", "have no plans"), ("CALL sys.fsck('default.t')", "has no plan")):
+        with pytest.raises(SqlError, match=actual):
             session.plan(text)
 
 

@@ -68,8 +68,8 @@ def test_profiles_that_are_wrong(config: Path, capsys: pytest.CaptureFixture[str
 def test_diff(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     start = ["--warehouse", warehouse, "--json", "diff", "default.t"]
     assert run([*start, "1", "3"]) == 0
-    found = [tuple(json.loads(line).values()) for line in capsys.readouterr().out.splitlines()]
-    assert sorted(found) == [("+I", 2, "z"), ("+I", 3, "w"), ("-D", 1, "x")]
+    actual = [tuple(json.loads(line).values()) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(actual) == [("+I", 2, "z"), ("+I", 3, "w"), ("-D", 1, "x")]
     assert run([*start, "1", "3", "--summary"]) == 0
     counts = [tuple(json.loads(line).values()) for line in capsys.readouterr().out.splitlines()]
     assert counts == [("+I", 2), ("-D", 1)]

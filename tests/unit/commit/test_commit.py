@@ -345,8 +345,8 @@ def test_rows_that_leave_their_waiting_are_older_than_what_came_since(
     made = HandMade(tmp_path / "made")
     latest = made.state(1, base=[add("a"), add("b", bucket=1), add("c", partition=b"elsewhere")])
     target = replace(create_table(tmp_path).commit_target(), paths=made.paths)
-    found = module._check_moved(target, [CommitMessage(EMPTY_ROW, 0, 1, highest=highest)], latest)
-    assert (found is not None) == moved
-    assert found is None or found.groups == {(EMPTY_ROW, 0)}
+    actual = module._check_moved(target, [CommitMessage(EMPTY_ROW, 0, 1, highest=highest)], latest)
+    assert (actual is not None) == moved
+    assert actual is None or actual.groups == {(EMPTY_ROW, 0)}
     assert module._check_moved(target, [CommitMessage(EMPTY_ROW, 2, 1, highest=0)], latest) is None
     assert module._check_moved(target, [CommitMessage(EMPTY_ROW, 0, 1, highest=0)], None) is None

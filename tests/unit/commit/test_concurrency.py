@@ -25,9 +25,9 @@ def write(warehouse: str, number: int, commits: int) -> None:
 
 
 def check(table: CatalogTable, writers: int, commits: int) -> None:
-    found = state(table)
-    shared = found.pop(-1)
-    assert found == {n * 1000 + i: f"{n}/{i}" for n in range(writers) for i in range(commits)}
+    actual = state(table)
+    shared = actual.pop(-1)
+    assert actual == {n * 1000 + i: f"{n}/{i}" for n in range(writers) for i in range(commits)}
     ids = table.snapshots.list_ids()
     assert ids == list(range(1, len(ids) + 1)), "the chain has no gap"
     snapshots = [table.snapshots.get(i) for i in ids]

@@ -13,8 +13,8 @@ HERE = (EMPTY_ROW, 0)
 def conflict(
     base: Sequence[ManifestEntry], delta: Sequence[ManifestEntry], *, keyed: bool = True, check_buckets: bool = True
 ) -> tuple[str, set[tuple[bytes, int]]] | None:
-    found = find_conflict(base, delta, key_of=KEY_OF if keyed else None, check_buckets=check_buckets)
-    return None if found is None else (found.reason, set(found.groups))
+    actual = find_conflict(base, delta, key_of=KEY_OF if keyed else None, check_buckets=check_buckets)
+    return None if actual is None else (actual.reason, set(actual.groups))
 
 
 def test_files_replaced_as_planned() -> None:
@@ -24,8 +24,8 @@ def test_files_replaced_as_planned() -> None:
 
 
 def test_a_file_that_is_gone() -> None:
-    found = conflict([add("b")], [delete("a"), delete("b"), add("new", level=5)])
-    assert found == ("files that this commit replaces were already replaced or deleted", {HERE})
+    actual = conflict([add("b")], [delete("a"), delete("b"), add("new", level=5)])
+    assert actual == ("files that this commit replaces were already replaced or deleted", {HERE})
 
 
 def test_a_file_that_changed_its_level_or_index_is_another_one() -> None:
@@ -35,8 +35,8 @@ def test_a_file_that_changed_its_level_or_index_is_another_one() -> None:
 
 
 def test_a_file_that_is_added_twice() -> None:
-    found = conflict([add("a")], [add("a")])
-    assert found == ("a file that this commit adds already exists", {HERE})
+    actual = conflict([add("a")], [add("a")])
+    assert actual == ("a file that this commit adds already exists", {HERE})
     assert conflict([], [add("a"), add("a")]) is not None
 
 

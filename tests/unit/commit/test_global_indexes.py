@@ -106,9 +106,9 @@ def test_what_still_holds(tmp_path: Path, live: Sequence[ManifestEntry], there: 
 )
 def test_what_does_not(tmp_path: Path, live: Sequence[ManifestEntry], there: Sequence[IndexManifestEntry]) -> None:
     """Rows that are gone, rows with newer values in the column, rows that another index has."""
-    found = conflict(tmp_path, [index(0, 9), index(10, 19)], live, there)
-    assert found is not None
-    assert found.groups == {HERE}
+    actual = conflict(tmp_path, [index(0, 9), index(10, 19)], live, there)
+    assert actual is not None
+    assert actual.groups == {HERE}
 
 
 def test_without_a_snapshot_no_row_is_there(tmp_path: Path) -> None:

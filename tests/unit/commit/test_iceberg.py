@@ -75,14 +75,14 @@ def test_partitions_and_columns_that_change(tmp_path: Path) -> None:
     catalog.alter_table("db.t", [RenameColumn("v", "w"), AddColumn("n", "INT")])
     table = catalog.get_table("db.t")
     table.write_arrow(_arrow(table, [{"k": 3, "w": "c", "p": 1, "t": None, "n": 7}]))
-    found = iceberg_of(table)
+    actual = iceberg_of(table)
     columns = ["k", "w", "p", "n"]
-    assert _sorted(found.scan().to_arrow().select(columns)) == _sorted(table.to_arrow(columns))
-    assert _sorted(found.scan(row_filter="p = 1").to_arrow().select(["k"])) == [(1,), (3,)]
-    assert _sorted(found.scan(row_filter="p is null").to_arrow().select(["k"])) == [(2,)]
+    assert _sorted(actual.scan().to_arrow().select(columns)) == _sorted(table.to_arrow(columns))
+    assert _sorted(actual.scan(row_filter="p = 1").to_arrow().select(["k"])) == [(1,), (3,)]
+    assert _sorted(actual.scan(row_filter="p is null").to_arrow().select(["k"])) == [(2,)]
     moment = "2023-11-14T22:13:20.123"
-    assert _sorted(found.scan(row_filter=f"t = '{moment}'").to_arrow().select(["k"])) == [(2,)]
-    assert found.scan(row_filter="t = '2024-11-14T22:13:20.123'").to_arrow().num_rows == 0
+    assert _sorted(actual.scan(row_filter=f"t = '{moment}'").to_arrow().select(["k"])) == [(2,)]
+    assert actual.scan(row_filter="t = '2024-11-14T22:13:20.123'").to_arrow().num_rows == 0
 
 
 def _arrow(table: CatalogTable, values: list[dict[str, object]]) -> pa.Table:
@@ -124,9 +124,9 @@ def test_maintenance_leaves_the_metadata_alone(tmp_path: Path) -> None:
     expire_snapshots(table, retain_min=1, retain_max=1)
     assert [snapshot.snapshot_id for snapshot in iceberg_of(table).metadata.snapshots] == [2, 4]
     put(table, {9: "b"})
-    found = iceberg_of(table).metadata
-    assert [snapshot.snapshot_id for snapshot in found.snapshots] == [2, 4, 5]
-    assert found.refs["kept"].snapshot_id == 2
+    actual = iceberg_of(table).metadata
+    assert [snapshot.snapshot_id for snapshot in actual.snapshots] == [2, 4, 5]
+    assert actual.refs["kept"].snapshot_id == 2
     before = _files(table)
     assert remove_orphan_files(None, table, minimum_age=timedelta(0)).deleted_files == 0
     assert fsck(table.file_io, table.location, deep=True).healthy
@@ -137,8 +137,8 @@ def test_maintenance_leaves_the_metadata_alone(tmp_path: Path) -> None:
 def test_an_iceberg_catalog_beside_the_databases(tmp_path: Path) -> None:
     table = small_table(tmp_path, {"metadata.iceberg.storage": "hadoop-catalog"}, primary_key=False)
     put(table, {1: "a"})
-    found = iceberg_of(table, f"{tmp_path}/iceberg/db/t/metadata").scan().to_arrow().to_pylist()
-    assert found == [{"k": 1, "v": "a"}]
+    actual = iceberg_of(table, f"{tmp_path}/iceberg/db/t/metadata").scan().to_arrow().to_pylist()
+    assert actual == [{"k": 1, "v": "a"}]
 
 
 def test_a_renamed_table_is_read_from_its_new_place(tmp_path: Path) -> None:
@@ -156,10 +156,10 @@ def test_many_manifests_become_one(tmp_path: Path) -> None:
     table = small_table(tmp_path, {**options, "metadata.iceberg.previous-versions-max": "1"}, primary_key=False)
     for number in range(4):
         put(table, {number: "a"})
-    found = iceberg_of(table)
-    current = found.current_snapshot()
+    actual = iceberg_of(table)
+    current = actual.current_snapshot()
     assert current is not None
-    assert len(current.manifests(found.io)) <= 2
+    assert len(current.manifests(actual.io)) <= 2
     assert seen(table) == rows(table)
     names = [path.name for path in Path(f"{table.location}/metadata").glob("*.json")]
     assert sorted(names) == ["v3.metadata.json", "v4.metadata.json"]

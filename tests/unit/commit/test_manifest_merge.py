@@ -62,9 +62,9 @@ class Merger:
 
     @property
     def live(self) -> set[str]:
-        found = merge_scan(entry for manifest in self.list for entry in self.read(manifest))
-        assert len({entry.file.file_name for entry in found}) == len(found), "a file is live twice"
-        return {entry.file.file_name for entry in found}
+        merged = merge_scan(entry for manifest in self.list for entry in self.read(manifest))
+        assert len({entry.file.file_name for entry in merged}) == len(merged), "a file is live twice"
+        return {entry.file.file_name for entry in merged}
 
 
 def model(history: list[Change]) -> set[str]:

@@ -90,7 +90,7 @@ def test_a_day_is_in_few_manifests(tmp_path: Path) -> None:
 
 
 def test_a_full_merge_sorts_in_steps_as_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    collected = []
     for in_memory in (7, 1000):
         monkeypatch.setattr(manifest_sort, "IN_MEMORY", in_memory)
         table = merger(str(tmp_path / str(in_memory)), ManifestSorting(), target=1 << 20, full=1)
@@ -101,8 +101,8 @@ def test_a_full_merge_sorts_in_steps_as_at_once(tmp_path: Path, monkeypatch: pyt
         order = [(entry.partition, entry.file.file_name) for meta in table.list for entry in table.read(meta)]
         assert len(order) == 59
         assert order == sorted(order, key=lambda pair: (parse_row(pair[0], [INT]), pair[1]))
-        found.append(order)
-    assert found[0] == found[1]
+        collected.append(order)
+    assert collected[0] == collected[1]
 
 
 def test_a_commit_sorts_no_more_than_it_may(tmp_path: Path) -> None:

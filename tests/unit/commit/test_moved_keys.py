@@ -60,6 +60,6 @@ def test_only_compactions_may_have_come(
     else:
         with pytest.raises(ConflictError, match="keys"):
             append_or_abort(table.commit_target(), messages, identity, state=state)
-    found = {row["k"]: row["p"] for row in get_table(tmp_path).to_arrow().to_pylist()}
+    actual = {row["k"]: row["p"] for row in get_table(tmp_path).to_arrow().to_pylist()}
     before = {} if first else {1: "x", 2: "x"}
-    assert found == before | ({1: "y"} if is_committed else {7: "z"})
+    assert actual == before | ({1: "y"} if is_committed else {7: "z"})

@@ -149,13 +149,13 @@ def waiting(folder: Path, messages: Sequence[CommitMessage], created: dict[bytes
 @pytest.mark.parametrize(("made", "dated"), [(7, 8), (8, 8), (9, 9), (None, 8), (0, 8)])
 def test_no_file_is_as_old_as_those_that_are_there(tmp_path: Path, made: int | None, dated: int) -> None:
     messages = [message(new_file("a", made=made), new_file("b", made=100), bucket=-2)]
-    found = waiting(tmp_path, messages, {EMPTY_ROW: 7})
-    assert [file.creation_time for file in found[0].new_files] == [dated, 100]
-    assert (found is messages) == (made == dated)
+    actual = waiting(tmp_path, messages, {EMPTY_ROW: 7})
+    assert [file.creation_time for file in actual[0].new_files] == [dated, 100]
+    assert (actual is messages) == (made == dated)
 
 
 def test_in_an_empty_partition_any_time_will_do(tmp_path: Path) -> None:
     messages = [message(new_file("a", made=1), bucket=-2)]
     assert waiting(tmp_path, messages, {b"elsewhere": 7}) is messages
-    (found,) = waiting(tmp_path / "b", [message(new_file("a", made=0), bucket=-2)], {})
-    assert found.new_files[0].creation_time == 1
+    (actual,) = waiting(tmp_path / "b", [message(new_file("a", made=0), bucket=-2)], {})
+    assert actual.new_files[0].creation_time == 1

@@ -40,9 +40,9 @@ def rows_of(model: Model) -> pa.Table:
 
 def model_of(table: CatalogTable) -> Model:
     rows = table.to_arrow().to_pylist()
-    found = {(row["day"], row["hour"], row["id"]): row["v"] for row in rows}
-    assert len(found) == len(rows)
-    return found
+    actual = {(row["day"], row["hour"], row["id"]): row["v"] for row in rows}
+    assert len(actual) == len(rows)
+    return actual
 
 
 START: Model = {("a", 1, 1): "x", ("a", 2, 1): "y", ("b", 1, 1): "z"}

@@ -120,12 +120,12 @@ def test_equal_numbers_are_overtaken_too(tmp_path: Path) -> None:
 
 
 def _one_key_of_each_bucket(table: CatalogTable) -> list[int]:
-    found: dict[int, int] = {}
+    collected: dict[int, int] = {}
     for key in range(20):
         prepared = Prepared.of(table, [("+I", key, 0, 0)])
-        found.setdefault(prepared.messages[0].bucket, key)
+        collected.setdefault(prepared.messages[0].bucket, key)
         abort(table.commit_target(), prepared.messages)
-    return [key for _, key in sorted(found.items())]
+    return [key for _, key in sorted(collected.items())]
 
 
 def test_the_order_of_several_writers_of_one_commit_stays(tmp_path: Path) -> None:

@@ -85,10 +85,10 @@ def test_what_is_as_it_was_planned_on(latest: tuple[HandMade, Snapshot]) -> None
 )
 def test_what_is_not(latest: tuple[HandMade, Snapshot], change: VectorsChange) -> None:
     """Files that are gone, vectors in other index files, index files that are gone or came."""
-    found = conflict(latest, message(VectorsChange({"d": "index-1"}), bucket=1), message(change))
-    assert found is not None
-    assert found.groups == {(EMPTY_ROW, 0)}
-    assert "deleted rows of the same files meanwhile" in found.reason
+    actual = conflict(latest, message(VectorsChange({"d": "index-1"}), bucket=1), message(change))
+    assert actual is not None
+    assert actual.groups == {(EMPTY_ROW, 0)}
+    assert "deleted rows of the same files meanwhile" in actual.reason
 
 
 def test_one_index_file_stands_in_place_of_all(latest: tuple[HandMade, Snapshot]) -> None:

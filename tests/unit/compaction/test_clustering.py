@@ -169,14 +169,14 @@ def test_files_that_are_sorted_together(sizes: list[int], mode: str, parts: list
     """With the target of 200 bytes; one larger file is a part of its own."""
     options = {"target-file-size": "200 b", "clustering.incremental.mode": mode}
     files = [data_file(str(i), size=size) for i, size in enumerate(sizes)]
-    found = list(ClusterRules(options, lambda _: ()).sorted_together(files))
-    assert [len(part) for part in found] == parts
-    assert [file for part in found for file in part] == files
+    actual = list(ClusterRules(options, lambda _: ()).sorted_together(files))
+    assert [len(part) for part in actual] == parts
+    assert [file for part in actual for file in part] == files
 
 
 def test_new_files_are_as_large_as_those_of_tables_without_a_key() -> None:
     """256 MB unless the table says otherwise."""
     options = {"clustering.incremental.mode": "local-sort"}
     files = [data_file(str(i), size=100 << 20) for i in range(5)]
-    found = list(ClusterRules(options, lambda _: ()).sorted_together(files))
-    assert [len(part) for part in found] == [2, 2, 1]
+    actual = list(ClusterRules(options, lambda _: ()).sorted_together(files))
+    assert [len(part) for part in actual] == [2, 2, 1]

@@ -34,8 +34,8 @@ def produce(table: CatalogTable) -> Mapping[str, int]:
 def changes(table: CatalogTable, since: int = 0) -> list[tuple[str, int, str | None]]:
     latest = table.snapshots.latest_id()
     between = {"incremental-between": f"{since},{latest}", "incremental-between-scan-mode": "changelog"}
-    found = system_table(table, "audit_log").to_arrow(options=between)
-    return [tuple(row.values()) for row in found.to_pylist()]
+    rows = system_table(table, "audit_log").to_arrow(options=between)
+    return [tuple(row.values()) for row in rows.to_pylist()]
 
 
 def levels(table: CatalogTable) -> list[tuple[int, int]]:
@@ -129,8 +129,8 @@ def test_first_row_keeps_what_is_there_on_any_level(tmp_path: Path) -> None:
         assert levels(table) == [(4, 1), (5, 3000)]
         table.write_arrow(keyed({5000: "second", 2: "no", 5001: "first"}))
         compact(None, table)
-        found = state(table)
-        assert (len(found), found[5000], found[5001]) == (3002, "first", "first")
+        actual = state(table)
+        assert (len(actual), actual[5000], actual[5001]) == (3002, "first", "first")
         assert report.changelog_rows["+I"] == (1 if producer == "lookup" else 0)
 
 

@@ -86,8 +86,8 @@ def merged_as(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
         right = getattr(Merging, method)
 
         def wrong(self: Merging, window: Window, levels: np.ndarray, right: Any = right) -> MergedKeys:
-            found: MergedKeys = right(self, window, levels)
-            return found if found.results.num_rows < 10 else replace(found, results=change(found.results))
+            actual: MergedKeys = right(self, window, levels)
+            return actual if actual.results.num_rows < 10 else replace(actual, results=change(actual.results))
 
         monkeypatch.setattr(Merging, method, wrong)
 
@@ -169,8 +169,8 @@ def test_the_older_record_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def wrong(self: Merging, window: Window, run_levels: np.ndarray) -> MergedKeys:
         oldest = window.groups.order[window.groups.starts]
-        found = right(self, window, run_levels)
-        return replace(found, results=window.rows.select(found.results.column_names).take(pa.array(oldest)))
+        actual = right(self, window, run_levels)
+        return replace(actual, results=window.rows.select(actual.results.column_names).take(pa.array(oldest)))
 
     monkeypatch.setattr(Merging, "merged", wrong)
     said = refused(keyed(tmp_path), tmp_path)
@@ -224,13 +224,13 @@ def test_a_wrong_changelog_is_found(producer: str, lost: str, tmp_path: Path, mo
         right = getattr(Merging, method)
 
         def wrong(self: Merging, window: Window, levels: np.ndarray, right: Any = right) -> MergedKeys:
-            found: MergedKeys = right(self, window, levels)
-            if found.changelog is None:
-                return found
-            kinds = found.changelog.column("_VALUE_KIND").to_numpy()
-            if lost == "values" and found.changelog.num_rows >= 10:
-                return replace(found, changelog=swapped(found.changelog))
-            return replace(found, changelog=found.changelog.filter(pa.array((kinds != kind) & (lost != "all"))))
+            actual: MergedKeys = right(self, window, levels)
+            if actual.changelog is None:
+                return actual
+            kinds = actual.changelog.column("_VALUE_KIND").to_numpy()
+            if lost == "values" and actual.changelog.num_rows >= 10:
+                return replace(actual, changelog=swapped(actual.changelog))
+            return replace(actual, changelog=actual.changelog.filter(pa.array((kinds != kind) & (lost != "all"))))
 
         monkeypatch.setattr(Merging, method, wrong)
     said = refused(table, tmp_path)

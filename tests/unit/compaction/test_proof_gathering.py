@@ -229,8 +229,8 @@ def merge_wrongly(monkeypatch: pytest.MonkeyPatch, fault: str, column: str) -> N
     right, change = Merging.merged, with_fault(FAULTS[fault], column)
 
     def wrong(self: Merging, window: Window, levels: np.ndarray) -> MergedKeys:
-        found = right(self, window, levels)
-        return replace(found, results=change(found.results))
+        actual = right(self, window, levels)
+        return replace(actual, results=change(actual.results))
 
     monkeypatch.setattr(Merging, "merged", wrong)
 

@@ -97,8 +97,8 @@ def faulty(fault: str, where: int) -> Iterator[None]:
             right = getattr(Merging, method)
 
             def wrong(self: Merging, window: Window, levels: np.ndarray, right: Any = right) -> MergedKeys:
-                found: MergedKeys = right(self, window, levels)
-                return replace(found, results=changed(found.results, fault, where))
+                actual: MergedKeys = right(self, window, levels)
+                return replace(actual, results=changed(actual.results, fault, where))
 
             patch.setattr(Merging, method, wrong)
         yield

@@ -53,8 +53,8 @@ def vectors_of(table: CatalogTable) -> dict[str, list[int]]:
     assert snapshot is not None
     index = table.manifests.read_index(snapshot)
     groups = {(entry.partition, entry.bucket) for entry in index}
-    found = [BucketVectors.of(table.write_context(), *group, index).vectors() for group in groups]
-    return {name: list(vector.positions) for vectors in found for name, vector in vectors.items()}
+    actual = [BucketVectors.of(table.write_context(), *group, index).vectors() for group in groups]
+    return {name: list(vector.positions) for vectors in actual for name, vector in vectors.items()}
 
 
 def index_files(table: CatalogTable) -> set[str]:
@@ -76,15 +76,15 @@ def refused(table: CatalogTable, said: str, bucket: int = 0, **how: Any) -> dict
     }
     assert table.to_arrow().sort_by("id").select(["id"]) == content.select(["id"])
     (reported,) = Path(table.location).glob("_quarantine/*/proof.json")
-    found: dict[str, Any] = json.loads(reported.read_text())
+    document: dict[str, Any] = json.loads(reported.read_text())
     for side in ("expected", "given"):
-        assert found[side]["digest"] in group.message
+        assert document[side]["digest"] in group.message
     moved = {str(path.relative_to(reported.parent)) for path in reported.parent.rglob("*") if path.is_file()}
-    assert moved - {"proof.json"} == set(found["files"])
-    assert any(path.startswith("index/") for path in found["files"])
+    assert moved - {"proof.json"} == set(document["files"])
+    assert any(path.startswith("index/") for path in document["files"])
     assert {path for path in files_on_disk(table) if "_quarantine" not in path} == data_files(table)
     assert fsck(table.file_io, table.location, deep=True).healthy
-    return found
+    return document
 
 
 def vectors_changed(change: Callable[[Vectors], Vectors], monkeypatch: pytest.MonkeyPatch, bucket: int = 0) -> None:
@@ -141,10 +141,10 @@ def test_a_vector_that_outlives_its_file_is_found(tmp_path: Path, monkeypatch: p
 
     def wrong(self: BucketVectors, deleted: Mapping[str, BitMap], gone: Collection[str] = ()) -> VectorsChange:
         # As right, but for the vectors of files that go.
-        found = right(self, deleted, gone)
+        actual = right(self, deleted, gone)
         if self.bucket or not any(name in self.holders for name in gone):
-            return found
-        return replace(found, added=self._written(self.vectors()))
+            return actual
+        return replace(actual, added=self._written(self.vectors()))
 
     monkeypatch.setattr(BucketVectors, "change", wrong)
     refused(table, "has a vector, and must not have one", full=True)

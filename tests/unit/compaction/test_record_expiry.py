@@ -75,10 +75,10 @@ def test_a_new_row_deletes_an_older_one_that_is_too_old_by_a_vector(tmp_path: Pa
     assert isinstance(table, CatalogTable)
     table.write_arrow(pa.table({"k": pa.array([5, 6], pa.int32()), "t": pa.array([2**31 - 1, 1], pa.int32())}))
     assert not compact(None, table).failed
-    found = dict(zip(*(column.to_pylist() for column in table.to_arrow().columns), strict=True))
+    actual = dict(zip(*(column.to_pylist() for column in table.to_arrow().columns), strict=True))
     assert table.to_arrow().num_rows == 300
     # The older row of 5 is marked; the new row of 6 was too old before it replaced anything, so the older one stays.
-    assert (found[5], found[6], found[7]) == (2**31 - 1, 0, 0)
+    assert (actual[5], actual[6], actual[7]) == (2**31 - 1, 0, 0)
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     logged = [e.file.row_count for e in table.manifests.changelog_entries(snapshot)]
@@ -122,7 +122,7 @@ def test_a_file_with_a_row_past_its_time_is_known_by_its_statistics(tmp_path: Pa
     table = table_with(tmp_path, data_type)
     expiry = RecordExpiry.of(table.schema, table.options, NOW + 0.9)
     assert expiry is not None
-    found = []
+    collected = []
     for k, seconds in enumerate(((NOW - 1, NOW), (NOW - 2, NOW), (None, NOW), (None, None))):
         values = [None if second is None else second * unit for second in seconds]
         known = {file.file_name for file in live_files(table)}
@@ -132,5 +132,5 @@ def test_a_file_with_a_row_past_its_time_is_known_by_its_statistics(tmp_path: Pa
             )
         )
         (file,) = (file for file in live_files(table) if file.file_name not in known)
-        found.append(expiry.is_in(file, table.schema, {table.schema.id: table.schema}))
-    assert found == [False, True, False, False]
+        collected.append(expiry.is_in(file, table.schema, {table.schema.id: table.schema}))
+    assert collected == [False, True, False, False]

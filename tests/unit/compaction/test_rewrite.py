@@ -47,13 +47,13 @@ def test_retractions_stay_above_older_records(tmp_path: Path) -> None:
     (lower,) = {level for level, _ in levels(table)} - {5}
     assert 0 < lower < 5
     assert [file.delete_row_count for file in live_files(table) if file.level == lower] == [1]
-    found = state(table)
-    assert 7 not in found
-    assert found[8] == "again"
-    assert len(found) == 19_999
+    actual = state(table)
+    assert 7 not in actual
+    assert actual[8] == "again"
+    assert len(actual) == 19_999
     compact(None, table, full=True)
     assert sum(file.delete_row_count or 0 for file in live_files(table)) == 0
-    assert state(table) == found
+    assert state(table) == actual
 
 
 def test_sequence_numbers_and_source_of_what_was_written(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def packed(
     def columns(group: Sequence[DataFileMeta]) -> frozenset[int]:
         return frozenset((beside or {})[file.file_name] for file in group if file.file_name in (beside or {}))
 
-    found = pack_rows(files, with_vectors, target_size=target, open_cost=cost, min_files=least, columns_beside=columns)
-    return ["+".join(sorted(file.file_name for file in group)) for group, _ in found]
+    actual = pack_rows(files, with_vectors, target_size=target, open_cost=cost, min_files=least, columns_beside=columns)
+    return ["+".join(sorted(file.file_name for file in group)) for group, _ in actual]
 
 
 FOUR = [part(name, 10 * i) for i, name in enumerate("abcd")]

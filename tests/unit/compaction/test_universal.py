@@ -151,8 +151,8 @@ def test_against_the_model(tree: list[tuple[int, int]], trigger: int, amplificat
 def test_off_peak_hours(start: int, end: int, hours: list[int]) -> None:
     off_peak = OffPeakHours(start, end, 7)
     for day in (0, 20_000):
-        found = {hour: off_peak.ratio_at(day * DAY + hour * 3_600_000 + 3_599_999) for hour in range(24)}
-        assert found == {hour: 7 if hour in hours else 0 for hour in range(24)}
+        actual = {hour: off_peak.ratio_at(day * DAY + hour * 3_600_000 + 3_599_999) for hour in range(24)}
+        assert actual == {hour: 7 if hour in hours else 0 for hour in range(24)}
 
 
 def test_off_peak_the_size_ratio_is_larger() -> None:

@@ -66,10 +66,10 @@ def test_some_values_are_read() -> None:
     reader = open_data_file(pa.BufferReader(file_of(values)), "f.blob", {})
     for rows in ([], [2], [1, 2, 4], [0, 1, 2, 3, 4], [1, 3]):
         selection = FileSelection(rows=np.array(rows, np.int64))
-        found = [reader.read([FIELD], selection), *reader.batches([FIELD], 2, selection)]
+        actual = [reader.read([FIELD], selection), *reader.batches([FIELD], 2, selection)]
         expected = [values[row] for row in rows]
-        assert found[0].column("b").to_pylist() == expected
-        assert [value for batch in found[1:] for value in batch.column("b").to_pylist()] == expected
+        assert actual[0].column("b").to_pylist() == expected
+        assert [value for batch in actual[1:] for value in batch.column("b").to_pylist()] == expected
         positions = reader.positions(selection)
         assert positions is not None
         assert positions.tolist() == rows

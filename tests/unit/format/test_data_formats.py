@@ -75,13 +75,13 @@ def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
     codec = data.draw(st.sampled_from(CODECS[name]))
     content = written(rows, fields, FileSettings(name, codec), data.draw(st.integers(1, 3)))
     wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(1, len(fields)))]
-    found = opened(content, name).read(wanted)
-    assert found.column_names == [field.name for field in wanted]
-    assert comparable(found) == comparable(rows.select(found.column_names))
-    assert [f.type for f in found.schema] == [rows.schema.field(f.name).type for f in wanted]
+    actual = opened(content, name).read(wanted)
+    assert actual.column_names == [field.name for field in wanted]
+    assert comparable(actual) == comparable(rows.select(actual.column_names))
+    assert [f.type for f in actual.schema] == [rows.schema.field(f.name).type for f in wanted]
     batches = list(opened(content, name).batches(wanted, 5))
     assert all(batch.num_rows <= 5 for batch in batches)
-    assert comparable(pa.concat_tables(batches)) == comparable(found)
+    assert comparable(pa.concat_tables(batches)) == comparable(actual)
 
 
 @given(FILES["avro"])
@@ -95,9 +95,9 @@ def test_avro_is_what_fastavro_makes_of_the_rows(file: tuple[list[DataField], pa
         {f.name: _avro_value(value, f.type) for f, value in zip(fields, row.values(), strict=True)}
         for row in as_numbers(rows).to_pylist()
     ]
-    expected, found = io.BytesIO(), io.BytesIO(content)
+    expected, actual = io.BytesIO(), io.BytesIO(content)
     fastavro.writer(expected, schema, records, codec="null")
-    blocks = [list(fastavro.block_reader(file)) for file in (found, io.BytesIO(expected.getvalue()))]
+    blocks = [list(fastavro.block_reader(file)) for file in (actual, io.BytesIO(expected.getvalue()))]
     assert [block.num_records for block in blocks[0]] == [rows.num_rows]
     ours, theirs = (part[0].bytes_.getvalue() for part in blocks)  # type: ignore[attr-defined]  # declared nowhere
     assert ours == theirs
@@ -140,13 +140,13 @@ class _Pairs(dict[object, object]):
 @pytest.fixture(scope="module")
 def java_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[DataField], Path]]:
     """A data file with all types that Java wrote, and its columns, by format."""
-    found = {}
+    collected = {}
     for name in ("orc", "avro"):
         folder = extract(f"types_{name}", tmp_path_factory.mktemp(name)) / "db.db" / "pk"
         schema = parse_schema((folder / "schema" / "schema-0").read_bytes(), "schema-0")
         file = next((folder / "bucket-0").glob(f"*.{name}"))
-        found[name] = (list(key_value_fields(schema.key_fields, schema.fields)), file)
-    return found
+        collected[name] = (list(key_value_fields(schema.key_fields, schema.fields)), file)
+    return collected
 
 
 def test_avro_schemas_are_those_of_java(java_files: dict[str, tuple[list[DataField], Path]]) -> None:
@@ -160,8 +160,8 @@ def test_orc_types_are_those_of_java(java_files: dict[str, tuple[list[DataField]
     """Kinds, lengths, digits, names and attributes of all types, at every depth."""
     fields, file = java_files["orc"]
     ours = written(table_of(fields, []), fields, FileSettings("orc"))
-    found = [_described(OrcTail.read(pa.BufferReader(content))) for content in (ours, file.read_bytes())]
-    assert found[0] == found[1]
+    actual = [_described(OrcTail.read(pa.BufferReader(content))) for content in (ours, file.read_bytes())]
+    assert actual[0] == actual[1]
 
 
 def _described(tail: OrcTail) -> list[object]:
@@ -302,8 +302,8 @@ def test_orc_files_of_several_parts(codec: str, data: st.DataObject) -> None:
     content = sink.getvalue().to_pybytes()
     assert comparable(opened(content, "orc").read(fields)) == comparable(rows)
     assert OrcTail.read(pa.BufferReader(content)).stripe_statistics() is not None
-    found = opened(content, "orc").read(fields, FileSelection(pc.field("id") == 5))
-    assert comparable(found.filter(pc.field("id") == 5)) == comparable(rows.filter(pc.field("id") == 5))
+    actual = opened(content, "orc").read(fields, FileSelection(pc.field("id") == 5))
+    assert comparable(actual.filter(pc.field("id") == 5)) == comparable(rows.filter(pc.field("id") == 5))
 
 
 @given(st.data())
@@ -322,10 +322,10 @@ def test_orc_stripes_that_a_filter_rules_out(data: st.DataObject) -> None:
     compare = data.draw(st.sampled_from([pc.equal, pc.less, pc.greater_equal]))
     condition = compare(pc.field("v"), literal)
     reader = opened(content, "orc")
-    found, positions = reader.read(fields, FileSelection(condition)), reader.positions(FileSelection(condition))
+    actual, positions = reader.read(fields, FileSelection(condition)), reader.positions(FileSelection(condition))
     kept = rows if positions is None else rows.take(pa.array(positions))
-    assert comparable(found) == comparable(kept)
-    assert comparable(found.filter(condition)) == comparable(rows.filter(condition))
+    assert comparable(actual) == comparable(kept)
+    assert comparable(actual.filter(condition)) == comparable(rows.filter(condition))
 
 
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
@@ -340,21 +340,21 @@ def test_parts_without_wanted_rows_are_left_out(name: str, wanted: list[int], by
     writer.close()
     asked = FileSelection(pc.field("id") < 500 if by_id else None, np.array(wanted, np.int64))
     reader = opened(sink.getvalue().to_pybytes(), name)
-    found, positions = reader.read([ID], asked).column("id").to_pylist(), reader.positions(asked)
-    assert found == (list(range(800)) if positions is None else positions.tolist())
-    assert found == [row for table in reader.batches([ID], 30, asked) for row in table.column("id").to_pylist()]
-    assert {row for row in wanted if row < 500 or not by_id} <= set(found)
+    actual, positions = reader.read([ID], asked).column("id").to_pylist(), reader.positions(asked)
+    assert actual == (list(range(800)) if positions is None else positions.tolist())
+    assert actual == [row for table in reader.batches([ID], 30, asked) for row in table.column("id").to_pylist()]
+    assert {row for row in wanted if row < 500 or not by_id} <= set(actual)
     if name == "parquet":
-        assert {row // 100 for row in found} == {row // 100 for row in wanted if row < 500 or not by_id}
+        assert {row // 100 for row in actual} == {row // 100 for row in wanted if row < 500 or not by_id}
 
 
 def test_orc_leaves_out_stripes() -> None:
     rows = table_of([ID], [(i,) for i in range(5000)])
     content = written(rows, [ID], FileSettings("orc", "none", options={"orc.stripe.size": "1"}))
     reader = opened(content, "orc")
-    found = reader.read([ID], FileSelection(pc.field("id") >= 4500))
-    assert 500 <= found.num_rows < 2500
-    assert found.column("id").to_pylist() == list(range(5000 - found.num_rows, 5000))
+    actual = reader.read([ID], FileSelection(pc.field("id") >= 4500))
+    assert 500 <= actual.num_rows < 2500
+    assert actual.column("id").to_pylist() == list(range(5000 - actual.num_rows, 5000))
     assert reader.positions() is None
 
 
@@ -372,8 +372,8 @@ def test_columns_of_any_names(name: str, names: list[str], data: st.DataObject) 
     rows = table_of(fields, [row])
     content = written(rows, fields, FileSettings(name))
     wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(1, len(fields)))]
-    found = opened(content, name).read(wanted)
-    assert comparable(found) == comparable(rows.select([field.name for field in wanted]))
+    actual = opened(content, name).read(wanted)
+    assert comparable(actual) == comparable(rows.select([field.name for field in wanted]))
 
 
 @pytest.mark.parametrize(

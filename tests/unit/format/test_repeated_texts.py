@@ -54,8 +54,8 @@ def test_rows_are_those_of_the_file(rows_in_group: int, statistics: bool) -> Non
 
 def test_which_columns_are_read_as_dictionaries() -> None:
     reader = open_reader(pa.BufferReader(content(ROWS)), "file.parquet", columns=list(COLUMNS))
-    found = {field.name for field in reader.schema_arrow if pa.types.is_dictionary(field.type)}
-    assert {"few", "bytes", "nulls"} <= found
-    assert not found & {"distinct", "distinct and nulls", "number"}
+    actual = {field.name for field in reader.schema_arrow if pa.types.is_dictionary(field.type)}
+    assert {"few", "bytes", "nulls"} <= actual
+    assert not actual & {"distinct", "distinct and nulls", "number"}
     plain = open_reader(pa.BufferReader(content(ROWS, statistics=False)), "file.parquet", columns=list(COLUMNS))
     assert not any(pa.types.is_dictionary(field.type) for field in plain.schema_arrow)

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def relay(hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> Iterator[Relay]:
     monkeypatch.setattr(webhdfs, "_WAIT_SECONDS", 0.01)
-    with relaying(hdfs.url) as found:
-        yield found
+    with relaying(hdfs.url) as actual:
+        yield actual
 
 
 @pytest.fixture

@@ -48,13 +48,13 @@ def test_a_table_lives_in_a_bucket(options: dict[str, str], server: S3) -> None:
     compact(None, table, full=True)
     expire_snapshots(table, retain_min=1, retain_max=1)
     remove_orphan_files(None, table)
-    found = table_in(options)
-    assert rows(found) == [(0, "a"), (1, "a"), (2, "a"), (3, "a"), (9, "3")]
-    assert rows(found.on_branch("c")) == [(0, "a"), (1, "a"), (5, "branch"), (9, "1")]
-    assert Branches(found.file_io, found.paths).names() == ["main", "c"]
-    assert fsck(found.file_io, found.location, deep=True).healthy
+    actual = table_in(options)
+    assert rows(actual) == [(0, "a"), (1, "a"), (2, "a"), (3, "a"), (9, "3")]
+    assert rows(actual.on_branch("c")) == [(0, "a"), (1, "a"), (5, "branch"), (9, "1")]
+    assert Branches(actual.file_io, actual.paths).names() == ["main", "c"]
+    assert fsck(actual.file_io, actual.location, deep=True).healthy
     bucket = options["warehouse"].removeprefix("oss://").partition("/")[0]
-    names = [found["Key"] for found in server.client().list_objects_v2(Bucket=bucket)["Contents"]]
+    names = [actual["Key"] for actual in server.client().list_objects_v2(Bucket=bucket)["Contents"]]
     assert all(name.startswith("wh/db.db/t/") or name.endswith(".folder") for name in names)
 
 

@@ -20,11 +20,11 @@ def table(s3: S3) -> CatalogTable:
     catalog = open_catalog(s3.options(s3.new_bucket()))
     catalog.create_database("db")
     catalog.create_table("db.t", Schema(FIELDS, ["id"], options={"bucket": "2", "write-only": "true"}))
-    found = catalog.get_table("db.t")
-    assert isinstance(found, CatalogTable)
+    actual = catalog.get_table("db.t")
+    assert isinstance(actual, CatalogTable)
     for number in range(11):
-        write(found, number)
-    return found
+        write(actual, number)
+    return actual
 
 
 def write(table: CatalogTable, number: int) -> None:

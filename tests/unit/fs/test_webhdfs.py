@@ -61,9 +61,9 @@ class Namenode:
 def namenodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Namenode]]:
     monkeypatch.setattr(webhdfs, "_WAIT_SECONDS", 0.001)
     monkeypatch.setattr(webhdfs, "_LONGEST_WAIT", 0.002)
-    found = [Namenode(), Namenode()]
-    yield found
-    for namenode in found:
+    actual = [Namenode(), Namenode()]
+    yield actual
+    for namenode in actual:
         namenode.server.shutdown()
         namenode.server.server_close()
 

@@ -127,6 +127,8 @@ def test_what_a_lookup_finds_is_what_stood_before(
         }
     )
     groups = group_by_key(table, RecordOrder(("k",)))
-    found = changelogs.changelog(table, merged_of(table, groups.newest), before_lookup(table, groups, np.array(levels)))
-    texts = [RowKind(kind).text for kind in found.column("_VALUE_KIND").to_pylist()]
-    assert list(zip(texts, found.column("n").to_pylist(), strict=True)) == emitted
+    actual = changelogs.changelog(
+        table, merged_of(table, groups.newest), before_lookup(table, groups, np.array(levels))
+    )
+    texts = [RowKind(kind).text for kind in actual.column("_VALUE_KIND").to_pylist()]
+    assert list(zip(texts, actual.column("n").to_pylist(), strict=True)) == emitted

@@ -58,8 +58,8 @@ def test_difference_key_by_key(before: State, after: State) -> None:
     rows = pa.concat_tables(sides).combine_chunks()
     if not rows.num_rows:
         return
-    found = difference(rows, group_by_key(rows, ORDER), ("k", "v"))
-    shown = [(row["k"], bits(row["v"]), KIND_TEXTS[row["_VALUE_KIND"]]) for row in found.to_pylist()]
+    actual = difference(rows, group_by_key(rows, ORDER), ("k", "v"))
+    shown = [(row["k"], bits(row["v"]), KIND_TEXTS[row["_VALUE_KIND"]]) for row in actual.to_pylist()]
     assert shown == expected
 
 
@@ -88,6 +88,6 @@ def test_values_are_the_same_as_their_texts(data_type: pa.DataType, data: st.Dat
     offset = data.draw(st.integers(0, len(pairs)))
     left, right = (pa.array([pair[side] for pair in pairs], data_type).slice(offset) for side in (0, 1))
     expected = [repr(one) == repr(two) for one, two in pairs[offset:]]
-    found = same_values(left, right)
-    assert found.dtype == np.bool_
-    assert found.tolist() == expected
+    actual = same_values(left, right)
+    assert actual.dtype == np.bool_
+    assert actual.tolist() == expected

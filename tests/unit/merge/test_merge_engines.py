@@ -135,16 +135,16 @@ def merged(columns: Mapping[str, DataType], options: Mapping[str, str], records:
     schema = TableSchema(0, fields_of(columns), 99, (), ("k",), dict(options))
     engine = MergeEngine.of(schema, options)
     table = table_of(records, columns)
-    found = engine.merge(table, group_by_key(table, engine.order))
-    found.validate()
+    actual = engine.merge(table, group_by_key(table, engine.order))
+    actual.validate()
     names = ["_VALUE_KIND", *columns]
-    arrays = [_values(found.column(name)) for name in names]
+    arrays = [_values(actual.column(name)) for name in names]
     return [[canonical(value) for value in row] for row in zip(*arrays, strict=True)]
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    found: list[Any] = column.to_pylist() if pa.types.is_nested(column.type) else values_of_arrow(column)
-    return found
+    actual: list[Any] = column.to_pylist() if pa.types.is_nested(column.type) else values_of_arrow(column)
+    return actual
 
 
 def canonical(value: Any) -> Any:
@@ -299,9 +299,9 @@ def test_first_row(records: list[Record], ignore_delete: bool) -> None:
     options = {"merge-engine": "first-row", "ignore-delete": str(ignore_delete).lower()}
 
     def model(members: Sequence[Record]) -> Record:
-        found = first_row(members, ignore_delete=ignore_delete)
+        actual = first_row(members, ignore_delete=ignore_delete)
         # A key of retractions alone has no row: the record that stands for it is one.
-        return members[0] if found is None else found
+        return members[0] if actual is None else actual
 
     same(columns, options, records, model)
 

@@ -75,7 +75,7 @@ def test_the_lowest_level_above_0_covers_deeper_ones(levels: list[list[int]], ke
     order = np.arange(len(flat))[::-1]
     starts = np.cumsum([0, *map(len, levels)])[:-1]
     of_row = np.array(flat)[::-1]
-    found = without_covered_levels(KeyGroups(order, starts), of_row)
-    bounds = [*found.starts.tolist(), len(found.order)]
-    ordered = of_row[found.order].tolist()
+    actual = without_covered_levels(KeyGroups(order, starts), of_row)
+    bounds = [*actual.starts.tolist(), len(actual.order)]
+    ordered = of_row[actual.order].tolist()
     assert [ordered[start:end] for start, end in zip(bounds, bounds[1:], strict=False)] == kept

@@ -201,8 +201,8 @@ def test_later_records_are_forgotten(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         records.add(record("a", number))
     records.forget_after(2)
-    found = records.file_io.list_names(records.paths.commit_record_folder())
-    assert sorted(found) == [record("a", 1).name, record("a", 2).name]
+    actual = records.file_io.list_names(records.paths.commit_record_folder())
+    assert sorted(actual) == [record("a", 1).name, record("a", 2).name]
 
 
 def test_a_writer_deletes_its_older_records_beyond_eight(tmp_path: Path) -> None:

@@ -52,9 +52,9 @@ def test_damage_is_passed_over_and_said(table: CatalogTable, tmp_path: Path, cap
     assert latest is not None
     Path(table.paths.manifest(latest.delta_manifest_list)).write_bytes(b"broken")
     with caplog.at_level(logging.WARNING):
-        found = set(external_files(table.file_io, table.location))
-    assert there(tmp_path) - found
-    assert found & there(tmp_path)
+        actual = set(external_files(table.file_io, table.location))
+    assert there(tmp_path) - actual
+    assert actual & there(tmp_path)
     assert latest.delta_manifest_list in caplog.text
 
 

@@ -18,8 +18,8 @@ def made(folder: Path, name: str, roots: str) -> CatalogTable:
 
 
 def roots_of(table: CatalogTable, *, exclusive: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found = own_folders(Branches(table.file_io, table.paths), table.schema, exclusive=exclusive)
-    return tuple(root.rsplit("/", 1)[1] for root in found.roots), found.notes
+    actual = own_folders(Branches(table.file_io, table.paths), table.schema, exclusive=exclusive)
+    return tuple(root.rsplit("/", 1)[1] for root in actual.roots), actual.notes
 
 
 def test_a_table_must_say_that_it_is_alone(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_folders_of_other_tables_are_theirs(tmp_path: Path) -> None:
     open_catalog({"warehouse": str(tmp_path)}).create_database("other")
     made(tmp_path, "other.v", "@d")
     put(table, {1: "x"})
-    found, notes = roots_of(table)
-    assert found == ("a", "e")
+    actual, notes = roots_of(table)
+    assert actual == ("a", "e")
     assert [note.partition(":")[2].rsplit("/", 1)[1] for note in notes] == [
         "c are not looked at: table db.u is there, too",
         "d are not looked at: table other.v is there, too",
@@ -63,6 +63,6 @@ def test_the_folder_of_a_table_elsewhere(tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path / "warehouse")})
     place = f"file:{tmp_path}/x.db/db.db/u"
     catalog.alter_table("db.t", [SetOption(PATHS, place)])
-    found, notes = roots_of(get_table(tmp_path / "warehouse"))
-    assert found == ("a",)
+    actual, notes = roots_of(get_table(tmp_path / "warehouse"))
+    assert actual == ("a",)
     assert "a table with a schema of its own" in notes[0]

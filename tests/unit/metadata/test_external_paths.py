@@ -18,9 +18,9 @@ def of(paths: str, strategy: str, **more: str) -> ExternalPaths | None:
 
 
 def test_roots_are_spelt_as_in_java() -> None:
-    found = of(" file:///a//b/ , s3://bucket//x/,s3://bucket , file:/a/b", "round-robin")
-    assert found is not None
-    assert found.roots == ("file:/a/b", "s3://bucket/x", "s3://bucket")
+    actual = of(" file:///a//b/ , s3://bucket//x/,s3://bucket , file:/a/b", "round-robin")
+    assert actual is not None
+    assert actual.roots == ("file:/a/b", "s3://bucket/x", "s3://bucket")
 
 
 def test_without_a_strategy_files_stay() -> None:
@@ -29,18 +29,18 @@ def test_without_a_strategy_files_stay() -> None:
 
 
 def test_round_robin_takes_each_in_turn() -> None:
-    found = of("s3://a/x,s3://b/x,s3://c/x", "round_robin")
-    assert found is not None
-    drawn = list(islice(found.choices(), 7))
+    actual = of("s3://a/x,s3://b/x,s3://c/x", "round_robin")
+    assert actual is not None
+    drawn = list(islice(actual.choices(), 7))
     assert len(set(drawn[:3])) == 3
     assert drawn[3:6] == drawn[:3]
     assert drawn[6] == drawn[0]
 
 
 def test_weights_say_how_often() -> None:
-    found = of("s3://a/x,s3://b/x", "weighted", weights="1, 9")
-    assert found is not None
-    counts = Counter(islice(found.choices(), 2000))
+    actual = of("s3://a/x,s3://b/x", "weighted", weights="1, 9")
+    assert actual is not None
+    counts = Counter(islice(actual.choices(), 2000))
     assert 100 < counts["s3://a/x"] < 350
     one = of("s3://a/x", "weighted", weights="1,9")
     assert one is not None
@@ -48,9 +48,9 @@ def test_weights_say_how_often() -> None:
 
 
 def test_a_file_system_of_its_own() -> None:
-    found = of("s3://a/x,oss://b/x", "specific-fs", specific_fs="OSS")
-    assert found is not None
-    assert found.roots == ("oss://b/x",)
+    actual = of("s3://a/x,oss://b/x", "specific-fs", specific_fs="OSS")
+    assert actual is not None
+    assert actual.roots == ("oss://b/x",)
 
 
 @pytest.mark.parametrize(

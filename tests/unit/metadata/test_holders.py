@@ -61,8 +61,8 @@ def test_who_holds(table: HandMade) -> None:
     table.branches.changelogs("x").keep(snapshot_of(7))
 
     def names(branch: str = "main", **less: Any) -> list[str]:
-        found = holders_of(table.branches, table.manifests, branch, **less)
-        return [holder.name for holder in found]
+        actual = holders_of(table.branches, table.manifests, branch, **less)
+        return [holder.name for holder in actual]
 
     of_branch = ["snapshot 1 of branch x", "tag 'a' of branch x", "changelog 7 of branch x"]
     of_main = ["snapshot 1", "snapshot 2", "snapshot 3", "tag 'a'", "tag 'b'", "changelog 7"]

@@ -332,8 +332,8 @@ def test_index_files_by_bucket(table: HandMade) -> None:
     assert table.manifests.hash_files(snapshot) == {(EMPTY_ROW, 0): hashes}
     vectors = table.manifests.deletion_vectors(snapshot)
     assert list(vectors) == [(EMPTY_ROW, 1), (EMPTY_ROW, 0)]
-    found = {name: (vector.path, vector.range, vector.file_size) for name, vector in vectors[EMPTY_ROW, 0].items()}
-    assert found == {
+    actual = {name: (vector.path, vector.range, vector.file_size) for name, vector in vectors[EMPTY_ROW, 0].items()}
+    assert actual == {
         "a": (f"{table.folder}/index/index-0", one, 5),
         "b": (f"{table.folder}/index/index-2", two, 5),
     }

@@ -30,8 +30,8 @@ def test_a_file_that_is_cut_off_and_one_that_is_gone(tmp_path: Path) -> None:
     whole = first.stat().st_size
     first.write_bytes(first.read_bytes()[:20])
     second.unlink()
-    found = {fault.where: fault.found for fault in lost(table)}
-    assert found == {
+    actual = {fault.where: fault.found for fault in lost(table)}
+    assert actual == {
         str(first): f"a file has 20 bytes, the metadata says {whole}",
         str(second): "a file of the current snapshot is missing",
     }
@@ -65,8 +65,8 @@ def test_every_folder_of_many_is_looked_at_in_time(tmp_path: Path) -> None:
 def test_the_judgement_names_the_first_fault_and_all_of_them() -> None:
     assert readable([]).passed
     errors = [CorruptFileError("not JSON", "/t/snapshot/snapshot-1", "Roll back."), PermissionError(13, "denied", "/x")]
-    found = readable([ReadFault.of(error) for error in errors])
-    assert not found.passed
-    assert found.summary == "not JSON (/t/snapshot/snapshot-1); and 1 more"
-    assert found.fix == "Roll back."
-    assert [row["where"] for row in found.details["faults"]] == ["/t/snapshot/snapshot-1", "/x"]
+    actual = readable([ReadFault.of(error) for error in errors])
+    assert not actual.passed
+    assert actual.summary == "not JSON (/t/snapshot/snapshot-1); and 1 more"
+    assert actual.fix == "Roll back."
+    assert [row["where"] for row in actual.details["faults"]] == ["/t/snapshot/snapshot-1", "/x"]

@@ -28,11 +28,11 @@ def test_a_foreign_writer_of_a_table_that_is_not_write_only_is_told(tmp_path: Pa
     table = create_table(tmp_path, options=INLINE)
     foreign_write(table, keyed({1: "a"}))
     foreign_write(table, keyed({2: "a"}))
-    found = check(table)
-    assert (found.passed, found.severe) == (False, False)
-    assert "the table is not 'write-only'" in found.summary
-    assert "'flink' commits to it, last in snapshot 2" in found.summary
-    assert "Set 'write-only' = 'true'" in found.fix
+    report = check(table)
+    assert (report.passed, report.severe) == (False, False)
+    assert "the table is not 'write-only'" in report.summary
+    assert "'flink' commits to it, last in snapshot 2" in report.summary
+    assert "Set 'write-only' = 'true'" in report.fix
     assert check(table, automatic=False).passed, "we do not compact it"
     compact(None, table, full=True)
     assert not check(table, automatic=False).passed, "somebody compacts it with us by hand"
@@ -59,13 +59,13 @@ def test_our_own_writers_are_no_strangers(tmp_path: Path) -> None:
 
 def test_with_deletion_vectors_it_is_a_matter_of_correctness(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={**ENABLED, **INLINE})
-    found = check(table)
-    assert (found.passed, found.severe) == (False, False), "nobody has done it yet"
-    assert "a matter of correctness, not of speed" in found.summary
+    report = check(table)
+    assert (report.passed, report.severe) == (False, False), "nobody has done it yet"
+    assert "a matter of correctness, not of speed" in report.summary
     foreign_write(table, keyed({1: "a"}))
-    found = check(table)
-    assert (found.passed, found.severe) == (False, True)
-    assert "'flink' commits to it" in found.summary
+    report = check(table)
+    assert (report.passed, report.severe) == (False, True)
+    assert "'flink' commits to it" in report.summary
     foreign_compaction(table)
     assert "our compaction refuses" in check(table).summary
     open_warehouse(tmp_path).alter_table("db.t", [SetOption("write-only", "true")])
@@ -76,9 +76,9 @@ def test_a_compaction_job_of_another_engine_is_told_where_deletions_are_at_stake
     table = create_table(tmp_path, options=ENABLED)
     foreign_write(table, keyed({1: "a"}))
     foreign_compaction(table)
-    found = check(table)
-    assert (found.passed, found.severe) == (False, True)
-    assert "another engine compacts the table as well: 'flink', last in snapshot 2" in found.summary
+    report = check(table)
+    assert (report.passed, report.severe) == (False, True)
+    assert "another engine compacts the table as well: 'flink', last in snapshot 2" in report.summary
     plain = create_table(tmp_path, name="db.plain")
     foreign_write(plain, keyed({1: "a"}))
     foreign_compaction(plain)

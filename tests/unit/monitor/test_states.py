@@ -42,10 +42,10 @@ def test_a_gap_a_wrong_count_and_a_commit_made_twice(tmp_path: Path) -> None:
     second, fourth = table.snapshots.get(2), table.snapshots.get(4)
     twice = replace(fourth, commit_identifier=second.commit_identifier, total_record_count=9)
     Path(table.paths.snapshot(4)).write_bytes(serialize_snapshot(twice))
-    found = snapshot_chain_intact(table)
-    assert not found.passed
-    assert "snapshots 2 and 4 are both commit 1 of 'etl'" in found.summary
-    assert "snapshot 4 counts 9 records, but 3 and its delta make 4" in found.summary
+    actual = snapshot_chain_intact(table)
+    assert not actual.passed
+    assert "snapshots 2 and 4 are both commit 1 of 'etl'" in actual.summary
+    assert "snapshot 4 counts 9 records, but 3 and its delta make 4" in actual.summary
     Path(table.paths.snapshot(3)).unlink()
     assert "snapshots 3 to 3 are missing" in snapshot_chain_intact(table).summary
     table.snapshots.write_hint("LATEST", 7)
@@ -74,9 +74,9 @@ def test_small_files_of_one_bucket_need_not_be_many(tmp_path: Path) -> None:
             table.write_arrow(keyed({number: "a"}))
         assert backlog(table, BacklogLimits())["small_files"].passed, "the trigger is 5"
         table.write_arrow(keyed({9: "a"}))
-        found = backlog(table, BacklogLimits())["small_files"]
-        assert not found.passed
-        assert found.summary.startswith("10 of 10 files are smaller than")
+        actual = backlog(table, BacklogLimits())["small_files"]
+        assert not actual.passed
+        assert actual.summary.startswith("10 of 10 files are smaller than")
         compact(None, table, full=True)
         assert backlog(table, BacklogLimits())["small_files"].passed
     spread = create_table(tmp_path / "spread", options={"bucket": "40"})
@@ -105,10 +105,10 @@ def test_only_rows_of_writers_make_a_table_fresh(tmp_path: Path) -> None:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     assert snapshot.id > 2, "there are later snapshots, none of them with rows"
-    found = backlog(table, BacklogLimits(max_age=timedelta(hours=1)), timedelta(hours=2))["freshness"]
-    assert not found.passed
-    assert (found.details["writer"], found.details["snapshot"]) == ("etl", 2)
-    assert "snapshot 2 by 'etl'" in found.summary
+    actual = backlog(table, BacklogLimits(max_age=timedelta(hours=1)), timedelta(hours=2))["freshness"]
+    assert not actual.passed
+    assert (actual.details["writer"], actual.details["snapshot"]) == ("etl", 2)
+    assert "snapshot 2 by 'etl'" in actual.summary
     table.overwrite_arrow(keyed({7: "x"}), commit_user="nightly")
     assert backlog(table, BacklogLimits())["freshness"].details["writer"] == "nightly"
 

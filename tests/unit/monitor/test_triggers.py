@@ -55,10 +55,10 @@ def test_files_of_a_bucket(tmp_path: Path, limits: Mapping[str, int], said: str)
     put(table, "a")
     assert not need(table, **limits).due
     put(table, "a")
-    found = need(table, **limits)
-    assert (found.due, found.full, days(found), found.reason) == (True, True, ["a"], said)
+    actual = need(table, **limits)
+    assert (actual.due, actual.full, days(actual), actual.reason) == (True, True, ["a"], said)
     assert not need(table, **dict.fromkeys(limits, 4)).due
-    compact(None, table, full=True, partitions=found.partitions)
+    compact(None, table, full=True, partitions=actual.partitions)
     assert not need(table, **limits).due
 
 
@@ -79,10 +79,10 @@ def test_deleted_rows_of_vectors(tmp_path: Path) -> None:
     table = create(tmp_path, keyed=False, **{"deletion-vectors.enabled": "true"})
     put(table, "a", "b")
     delete(None, table, "day = 'a' AND id < 4")
-    found = need(table, deleted_share=0.4)
-    assert (days(found), found.reason) == (["a"], "there are 40% of the rows deleted, the trigger is 40%")
+    actual = need(table, deleted_share=0.4)
+    assert (days(actual), actual.reason) == (["a"], "there are 40% of the rows deleted, the trigger is 40%")
     assert not need(table, deleted_share=0.41).due
-    compact(None, table, full=True, partitions=found.partitions)
+    compact(None, table, full=True, partitions=actual.partitions)
     assert not need(table, deleted_share=0.01).due
 
 
@@ -90,8 +90,8 @@ def test_deletes_that_wait_in_level_0(tmp_path: Path) -> None:
     table = create(tmp_path)
     put(table, "a")
     delete(None, table, "id < 5")
-    found = need(table, deleted_share=0.3)
-    assert (days(found), found.reason) == (["a"], "there are 33% of the rows deleted, the trigger is 30%")
+    actual = need(table, deleted_share=0.3)
+    assert (days(actual), actual.reason) == (["a"], "there are 33% of the rows deleted, the trigger is 30%")
     compact(None, table, full=True)
     assert not need(table, deleted_share=0.01).due
 
@@ -103,10 +103,10 @@ def test_a_changelog_that_lags(tmp_path: Path, producer: str) -> None:
     put(table, "b")
     assert not need(table, changelog_lag=3).due
     put(table, "a")
-    found = need(table, changelog_lag=3)
-    assert found.due is (producer != "none")
-    if found.due:
-        assert (found.full, found.reason) == (False, "3 commits are not in a changelog yet, the trigger is 3")
+    actual = need(table, changelog_lag=3)
+    assert actual.due is (producer != "none")
+    if actual.due:
+        assert (actual.full, actual.reason) == (False, "3 commits are not in a changelog yet, the trigger is 3")
         produce_changelog(None, table)
         assert not need(table, changelog_lag=1).due
 

@@ -75,12 +75,12 @@ def test_a_vector_of_a_dead_file_is_told_at_once(tmp_path: Path) -> None:
     stale = index(table)
     compact(None, table, full=True)
     guilty = foreign_index(table, stale)
-    found = check(table)
-    assert not found.passed
-    assert f"snapshot {guilty} by 'flink' has a deletion vector of data-" in found.summary
-    assert "in whole table bucket 0 deleted rows are back" in found.summary
-    assert (found.details["commit user"], found.details["damaged buckets"]) == ("flink", 1)
-    assert f"Roll back to a state before snapshot {guilty}" in found.fix
+    report = check(table)
+    assert not report.passed
+    assert f"snapshot {guilty} by 'flink' has a deletion vector of data-" in report.summary
+    assert "in whole table bucket 0 deleted rows are back" in report.summary
+    assert (report.details["commit user"], report.details["damaged buckets"]) == ("flink", 1)
+    assert f"Roll back to a state before snapshot {guilty}" in report.fix
     rollback_to(table, snapshot_id=guilty - 1)
     assert check(table).passed
     assert len(state(table)) == 100
@@ -101,9 +101,9 @@ def test_a_vector_that_loses_rows_of_a_live_file_is_told(tmp_path: Path) -> None
     table = keyed_table(tmp_path)
     guilty = foreign_index(table, [])
     assert len(table.to_arrow()) > 100
-    found = check(table)
-    assert not found.passed
-    assert f"snapshot {guilty} by 'flink' drops deletions of rows in data-" in found.summary
+    report = check(table)
+    assert not report.passed
+    assert f"snapshot {guilty} by 'flink' drops deletions of rows in data-" in report.summary
     compact(None, table, full=True)
     assert not check(table).passed, "the compaction has kept the rows for good"
 
@@ -115,9 +115,9 @@ def test_damage_older_than_the_history_looked_at(tmp_path: Path) -> None:
     guilty = foreign_index(table, stale)
     for number in range(3):
         table.write_arrow(keyed({number: "d"}))
-    found = check(table, limit=2)
-    assert f"snapshot {guilty} by 'flink'" in found.summary
-    assert found.details["damaged buckets"] == 1
+    report = check(table, limit=2)
+    assert f"snapshot {guilty} by 'flink'" in report.summary
+    assert report.details["damaged buckets"] == 1
     drop(table, range(1, guilty))
     assert f"snapshot {guilty} by 'flink'" in check(table, limit=2).summary
 

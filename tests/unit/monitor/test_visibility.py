@@ -38,8 +38,8 @@ def written(folder: Path, options: dict[str, str], commits: int) -> CatalogTable
 
 
 def check(table: CatalogTable, later: timedelta = timedelta()) -> Judgement:
-    found = judge_backlog(table, BacklogLimits(), datetime.now(UTC) + later)
-    (judgement,) = (judgement for judgement in found if judgement.check == "rows_visible")
+    actual = judge_backlog(table, BacklogLimits(), datetime.now(UTC) + later)
+    (judgement,) = (judgement for judgement in actual if judgement.check == "rows_visible")
     return judgement
 
 
@@ -56,10 +56,10 @@ def test_hidden_rows_are_due_and_told_until_they_are_compacted(
     assert state(table) == {}
     said = f"{2 * commits} committed rows in {commits} files are invisible to batch reads until a compaction"
     assert (need(table).due, need(table).full, need(table).reason) == (True, False, said)
-    found = check(table, timedelta(minutes=3))
-    assert not found.passed, "nobody has ever compacted the table"
-    assert found.summary.startswith(f"{said}, since snapshot 1 by 'etl', 0:03:0")
-    assert (found.details["invisible rows"], found.details["since snapshot"]) == (2 * commits, 1)
+    report = check(table, timedelta(minutes=3))
+    assert not report.passed, "nobody has ever compacted the table"
+    assert report.summary.startswith(f"{said}, since snapshot 1 by 'etl', 0:03:0")
+    assert (report.details["invisible rows"], report.details["since snapshot"]) == (2 * commits, 1)
     compact(None, table)
     assert len(state(table)) == commits + 1
     assert not need(table).due

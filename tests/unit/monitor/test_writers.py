@@ -29,11 +29,11 @@ def census(*commits: tuple[str, CommitKind, int]) -> Census:
 
 def test_two_writers_by_turns_in_a_bucket_are_named(tmp_path: Path) -> None:
     table = create_table(tmp_path)
-    found = no_bucket_overlap(table, census(("flink", APPEND, 0), ("spark", APPEND, 0), ("flink", APPEND, 0)))
-    assert not found.passed
+    actual = no_bucket_overlap(table, census(("flink", APPEND, 0), ("spark", APPEND, 0), ("flink", APPEND, 0)))
+    assert not actual.passed
     for part in ("'flink' (snapshots 1 and 3)", "'spark' (snapshot 2)", "day=1 bucket 0"):
-        assert part in found.summary
-    assert "sequence.field" in found.fix
+        assert part in actual.summary
+    assert "sequence.field" in actual.fix
     other_buckets = census(("flink", APPEND, 0), ("spark", APPEND, 1), ("flink", APPEND, 0))
     assert no_bucket_overlap(table, other_buckets).passed
     append = create_table(tmp_path, primary_keys=(), name="db.append")
@@ -46,9 +46,9 @@ def test_the_run_or_application_of_a_commit_is_named(tmp_path: Path) -> None:
         replace(commit(2, "loader"), application="app-20260131-0001"),
         replace(commit(3, "etl"), run="5f2a"),
     )
-    found = no_bucket_overlap(create_table(tmp_path), Census(commits))
-    assert "'etl' (snapshots 1 and 3, run 5f2a)" in found.summary
-    assert "'loader' (snapshot 2, Spark application app-20260131-0001)" in found.summary
+    actual = no_bucket_overlap(create_table(tmp_path), Census(commits))
+    assert "'etl' (snapshots 1 and 3, run 5f2a)" in actual.summary
+    assert "'loader' (snapshot 2, Spark application app-20260131-0001)" in actual.summary
 
 
 def test_what_drops_partitions_is_no_second_writer(tmp_path: Path) -> None:
@@ -62,21 +62,21 @@ def test_what_drops_partitions_is_no_second_writer(tmp_path: Path) -> None:
 
 
 def test_two_compactors_by_turns_are_named() -> None:
-    found = single_compactor(census(("a", COMPACT, 0), ("w", APPEND, 0), ("b", COMPACT, 0), ("a", COMPACT, 0)))
-    assert not found.passed
-    assert found.details["snapshots"] == [1, 3, 4]
-    assert (found.details["first"], found.details["second"]) == ("a", "b")
-    assert "'write-only' = 'true'" in found.fix
+    actual = single_compactor(census(("a", COMPACT, 0), ("w", APPEND, 0), ("b", COMPACT, 0), ("a", COMPACT, 0)))
+    assert not actual.passed
+    assert actual.details["snapshots"] == [1, 3, 4]
+    assert (actual.details["first"], actual.details["second"]) == ("a", "b")
+    assert "'write-only' = 'true'" in actual.fix
     assert single_compactor(census(("a", COMPACT, 0), ("b", COMPACT, 0), ("c", COMPACT, 0))).passed
 
 
 def test_a_writer_that_compacts_beside_another_is_named() -> None:
     inline = (commit(1, "flink"), commit(2, "flink", COMPACT, identifier=1), commit(4, "flink"))
     assert writers_are_write_only(Census(inline)).passed
-    found = writers_are_write_only(Census((*inline[:2], commit(3, "spark", identifier=BATCH), inline[2])))
-    assert not found.passed
-    assert "'flink' compacts what it writes (last in snapshot 2)" in found.summary
-    assert "'spark'" in found.summary
+    actual = writers_are_write_only(Census((*inline[:2], commit(3, "spark", identifier=BATCH), inline[2])))
+    assert not actual.passed
+    assert "'flink' compacts what it writes (last in snapshot 2)" in actual.summary
+    assert "'spark'" in actual.summary
     before = Census((commit(0, "spark"), *inline))
     assert writers_are_write_only(before).passed, "they followed one another"
 
@@ -90,11 +90,11 @@ def test_turns_as_a_slow_look_finds_them(turns: list[tuple[str, int]]) -> None:
         for j, between in enumerate(commits[i:], i)
         for again in commits[j:]
     )
-    found = find_interleaving(commits, same_place=True)
-    assert (found is not None) == slow
-    if isinstance(found, Interleaving):
-        one, between, again = found.commits
-        assert one.writer == again.writer == found.first != found.second == between.writer
+    interleaving = find_interleaving(commits, same_place=True)
+    assert (interleaving is not None) == slow
+    if isinstance(interleaving, Interleaving):
+        one, between, again = interleaving.commits
+        assert one.writer == again.writer == interleaving.first != interleaving.second == between.writer
         assert one.snapshot_id < between.snapshot_id < again.snapshot_id
 
 
@@ -114,9 +114,9 @@ def test_the_census_of_a_table(tmp_path: Path) -> None:
     for i in range(3):
         table.write_arrow(keyed({i: "a"}), commit_user="etl", commit_identifier=i)
     compact(None, table, full=True)
-    found = take_census(table)
-    assert [(c.writer, c.kind) for c in found.commits] == [("etl", APPEND)] * 3 + [("operation compact", COMPACT)]
-    assert found.commits[0].places == {("whole table", 0)}
+    actual = take_census(table)
+    assert [(c.writer, c.kind) for c in actual.commits] == [("etl", APPEND)] * 3 + [("operation compact", COMPACT)]
+    assert actual.commits[0].places == {("whole table", 0)}
     assert [c.snapshot_id for c in take_census(table, after=2).commits] == [3, 4]
     assert [c.snapshot_id for c in take_census(table, limit=1).commits] == [4]
-    assert [judgement.passed for judgement in judge_writers(table, found)] == [True] * 3
+    assert [judgement.passed for judgement in judge_writers(table, actual)] == [True] * 3

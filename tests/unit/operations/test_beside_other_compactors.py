@@ -155,8 +155,8 @@ class Race:
     @property
     def waits(self) -> list[float]:
         """Seconds before what was lost is planned again."""
-        found = (re.search(r"planned again in ([0-9.]+) s", line) for line in self.losses)
-        return [float(match[1]) for match in found if match]
+        actual = (re.search(r"planned again in ([0-9.]+) s", line) for line in self.losses)
+        return [float(match[1]) for match in actual if match]
 
 
 def three_runs(folder: Path) -> CatalogTable:

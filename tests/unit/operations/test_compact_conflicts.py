@@ -35,9 +35,9 @@ def versions(table: CatalogTable) -> dict[int, int]:
     """The one version that all rows of each day have; every row is there once."""
     rows = table.to_arrow().to_pylist()
     assert len(rows) == len({(row["day"], row["id"]) for row in rows}) == 5 * len({row["day"] for row in rows})
-    found = {(row["day"], row["v"]) for row in rows}
-    assert len(dict(found)) == len(found)
-    return dict(found)
+    actual = {(row["day"], row["v"]) for row in rows}
+    assert len(dict(actual)) == len(actual)
+    return dict(actual)
 
 
 class Races:
@@ -76,7 +76,7 @@ def test_only_what_lost_is_planned_anew(table: CatalogTable) -> None:
         {entry.partition for entry in table.manifests.entries_of(table.manifests.delta_manifests(snapshot))}
         for snapshot in (first, second)
     ]
-    assert [len(found) for found in partitions] == [3, 1]
+    assert [len(actual) for actual in partitions] == [3, 1]
     assert versions(table) == {0: 2, 1: 2, 2: 11, 3: 2}
     assert {entry.file.level for entry in live(table)} == {5}
     assert files_on_disk(table) == data_files(table)

@@ -96,7 +96,7 @@ def test_tables_of_a_catalog(tmp_path: Path) -> None:
         path.unlink()
     report = compact_database(None, open_warehouse(tmp_path), TableChoice("d.", ".*", r"db\.c"), full=True)
     assert sorted(report.reports) == ["db.a", "db.b"]
-    assert all(found.snapshot_ids == (2,) for found in report.reports.values())
+    assert all(actual.snapshot_ids == (2,) for actual in report.reports.values())
     assert sorted(report.failed) == ["db.bad"]
     assert "manifest" in report.failed["db.bad"]
     with pytest.raises(OptionError, match="is not a pattern"):

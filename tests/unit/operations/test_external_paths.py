@@ -40,8 +40,8 @@ def external(folder: Path, strategy: str = "round-robin", **options: str) -> Cat
 
 def outside(folder: Path) -> set[str]:
     """Files below the external paths."""
-    found = (path for name in ("a", "b") for path in (folder / name).rglob("*"))
-    return {str(path.relative_to(folder)) for path in found if path.is_file()}
+    actual = (path for name in ("a", "b") for path in (folder / name).rglob("*"))
+    return {str(path.relative_to(folder)) for path in actual if path.is_file()}
 
 
 def age(folder: Path) -> None:

@@ -38,11 +38,13 @@ def test_the_last_runs_of_every_table_are_read_at_once(tmp_path: Path) -> None:
     assert read_histories(catalog, TABLE, now) == {}
     ages = {"db.old": [timedelta(days=40)], "db.t": [timedelta(hours=1), timedelta()], "db.u": [timedelta(hours=2)]}
     entries = [
-        HistoryEntry(now - age, name, f"{number}") for name, found in ages.items() for number, age in enumerate(found)
+        HistoryEntry(now - age, name, f"{number}")
+        for name, histories in ages.items()
+        for number, age in enumerate(histories)
     ]
     write_history(catalog, TABLE, entries)
-    found = read_histories(catalog, TABLE, now - timedelta(days=30))
-    assert {name: [row["operation"] for row in rows] for name, rows in found.items()} == {
+    histories = read_histories(catalog, TABLE, now - timedelta(days=30))
+    assert {name: [row["operation"] for row in rows] for name, rows in histories.items()} == {
         "db.t": ["1", "0"],
         "db.u": ["0"],
     }

@@ -233,10 +233,10 @@ def test_what_another_engine_moved_is_older_than_what_waits(tmp_path: Path, monk
     right = postpone._as_compaction
 
     def as_paimon_does(message: CommitMessage) -> CommitMessage:
-        found = right(message)
+        actual = right(message)
         later = wall_clock_millis() + 60_000
-        moved = (replace(file, file_source=FileSource.APPEND, creation_time=later) for file in found.compact_after)
-        return replace(found, compact_after=tuple(moved))
+        moved = (replace(file, file_source=FileSource.APPEND, creation_time=later) for file in actual.compact_after)
+        return replace(actual, compact_after=tuple(moved))
 
     monkeypatch.setattr(postpone, "_as_compaction", as_paimon_does)
     table = postponed(tmp_path)

@@ -188,8 +188,8 @@ def test_kinds_that_a_column_says(tmp_path: Path) -> None:
     assert table.update({"v": "'new'"}, "id = 3").updated_rows == 1
     source = keyed({2: "x", 9: "y"}).append_column("op", [["+I", "+I"]])
     table.merge(source, "t.id = s.id", [Clause("matched", "delete"), Clause("not_matched", "insert")])
-    found = sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"])
-    assert found == [{"id": 3, "v": "new", "op": "+U"}, {"id": 9, "v": "y", "op": "+I"}]
+    actual = sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"])
+    assert actual == [{"id": 3, "v": "new", "op": "+U"}, {"id": 9, "v": "y", "op": "+I"}]
 
 
 @pytest.mark.parametrize("keys", [("p", "id"), ()])

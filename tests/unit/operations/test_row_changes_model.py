@@ -155,9 +155,9 @@ class RowChanges(RuleBasedStateMachine):
         if not hasattr(self, "table"):
             return
         options = {"deletion-vectors.merge-on-read": "true"} if self.lazy else {}
-        found = self.table.to_arrow(options=options).to_pylist()
-        rows = {row["id"]: (row["n"], row["v"]) for row in found}
-        assert len(rows) == len(found)
+        actual = self.table.to_arrow(options=options).to_pylist()
+        rows = {row["id"]: (row["n"], row["v"]) for row in actual}
+        assert len(rows) == len(actual)
         assert rows == self.rows
 
 

@@ -63,11 +63,11 @@ def test_mask_of_one_column(field: DataField, data: st.DataObject) -> None:
 
 def check_mask(predicate: Predicate, data: st.DataObject) -> None:
     columns = columns_of(predicate)
-    found = data.draw(rows(columns))
-    expected = [truth(predicate, row) for row in found]
-    batch = batch_of(found, columns)
+    actual = data.draw(rows(columns))
+    expected = [truth(predicate, row) for row in actual]
+    batch = batch_of(actual, columns)
     assert mask(predicate, batch).to_pylist() == expected
-    halves = pa.Table.from_batches([batch.slice(0, len(found) // 2), batch.slice(len(found) // 2)])
+    halves = pa.Table.from_batches([batch.slice(0, len(actual) // 2), batch.slice(len(actual) // 2)])
     chunked = mask(predicate, halves)
     assert isinstance(chunked, pa.ChunkedArray)
     assert chunked.to_pylist() == expected
@@ -89,12 +89,12 @@ def test_expression_of_one_column(field: DataField, data: st.DataObject) -> None
 
 def check_expression(predicate: Predicate, data: st.DataObject) -> None:
     columns = columns_of(predicate)
-    found = data.draw(rows(columns))
+    actual = data.draw(rows(columns))
     asked = expression(predicate, FIELDS)
     if asked is None:
         return
-    fragment = fragment_of(pa.Table.from_batches([batch_of(found, columns)]), row_group_size=3)
-    matching = {number for number, row in enumerate(found) if truth(predicate, row)}
+    fragment = fragment_of(pa.Table.from_batches([batch_of(actual, columns)]), row_group_size=3)
+    matching = {number for number, row in enumerate(actual) if truth(predicate, row)}
     assert matching <= set(fragment.to_table(filter=asked)["row"].to_pylist())
     groups = fragment.split_by_row_group(filter=asked)
     assert matching <= {row for group in groups for row in group.to_table()["row"].to_pylist()}

@@ -11,11 +11,11 @@ NUMBERS = ", ".join(map(str, range(40)))
 
 def test_a_long_list_is_not_parsed() -> None:
     text = f"a IN ({NUMBERS}) AND b in( {NUMBERS} ) AND c IN (1, 2)"
-    found = lifted(text)
-    assert found.text == "a IN (`literals0`) AND b in(`literals1`) AND c IN (1, 2)"
-    assert found.literals("literals0") == found.literals("literals1") == list(range(40))
-    assert found.literals("c") is None
-    assert found.shown(found.text) == "a IN (…) AND b in(…) AND c IN (1, 2)"
+    actual = lifted(text)
+    assert actual.text == "a IN (`literals0`) AND b in(`literals1`) AND c IN (1, 2)"
+    assert actual.literals("literals0") == actual.literals("literals1") == list(range(40))
+    assert actual.literals("c") is None
+    assert actual.shown(actual.text) == "a IN (…) AND b in(…) AND c IN (1, 2)"
 
 
 def test_a_column_of_that_name() -> None:
@@ -46,6 +46,6 @@ def test_what_is_left_to_the_parser(text: str) -> None:
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\\'")), min_size=32, max_size=60))
 def test_texts(values: list[str]) -> None:
     listed = ",".join(f"'{value}'" for value in values)
-    found = lifted(f"a IN ({listed})")
-    assert found.literals("literals0") == values
-    assert found.text == "a IN (`literals0`)"
+    actual = lifted(f"a IN ({listed})")
+    assert actual.literals("literals0") == values
+    assert actual.text == "a IN (`literals0`)"

@@ -262,10 +262,10 @@ def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
 )
 def test_a_long_list_of_literals(column: str, literal: str, value: Callable[[int], Value]) -> None:
     listed = ", ".join(literal.format(i) for i in range(500))
-    found = parse(f"name LIKE '% in (%' AND `{column}` NOT IN ({listed}) OR `{column}` IN ({listed})", FIELDS)
+    actual = parse(f"name LIKE '% in (%' AND `{column}` NOT IN ({listed}) OR `{column}` IN ({listed})", FIELDS)
     expected = In(column, tuple(value(i) for i in range(500)))
-    assert found == Or((And((Contains("name", " in ("), Not(expected))), expected))
-    assert parse(to_sql(found, FIELDS), FIELDS) == found
+    assert actual == Or((And((Contains("name", " in ("), Not(expected))), expected))
+    assert parse(to_sql(actual, FIELDS), FIELDS) == actual
 
 
 @pytest.mark.parametrize("bad", ["1 + 1", "'a'", "other", "x'00'", "TRUE"])

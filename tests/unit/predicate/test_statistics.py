@@ -50,14 +50,14 @@ def test_never_excludes_a_value_that_matches(field: DataField, data: st.DataObje
 
 
 def check(predicate: Predicate, data: st.DataObject) -> None:
-    found = data.draw(rows(columns_of(predicate), max_size=4))
+    actual = data.draw(rows(columns_of(predicate), max_size=4))
     stats = {
-        name: data.draw(stats_of(name, [row[name] for row in found]))
+        name: data.draw(stats_of(name, [row[name] for row in actual]))
         for name in sorted(columns_of(predicate))
         if data.draw(st.integers(0, 3))
     }
-    if any(truth(predicate, row) for row in found):
-        assert may_match(predicate, stats, data.draw(st.sampled_from((None, len(found)))))
+    if any(truth(predicate, row) for row in actual):
+        assert may_match(predicate, stats, data.draw(st.sampled_from((None, len(actual)))))
 
 
 STATS = {

@@ -15,11 +15,11 @@ FLOATS = st.floats(allow_nan=True)
 
 @given(st.lists(FLOATS), st.none() | st.floats(allow_nan=False), st.none() | st.floats(allow_nan=False))
 def test_between_bounds(values: list[float], low: float | None, high: float | None) -> None:
-    found = ValueSet(values)
+    actual = ValueSet(values)
     numbers = [value for value in values if not math.isnan(value)]
     expected = any((low is None or low <= v) and (high is None or v <= high) for v in numbers)
-    assert found.any_between(low, high) == expected
-    assert found.has_nan == (len(numbers) < len(values))
+    assert actual.any_between(low, high) == expected
+    assert actual.has_nan == (len(numbers) < len(values))
 
 
 def test_arrays_are_made_once() -> None:

@@ -93,8 +93,8 @@ def add_columns(
 
 
 def read(table: CatalogTable, **how: Any) -> list[tuple[Any, ...]]:
-    found = replace(table, dynamic_options=EVOLVING).to_arrow(**how)
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    actual = replace(table, dynamic_options=EVOLVING).to_arrow(**how)
+    return sorted(zip(*(column.to_pylist() for column in actual.columns), strict=True))
 
 
 def test_the_newest_file_of_a_column_wins(table: CatalogTable) -> None:
@@ -111,8 +111,8 @@ def test_the_newest_file_of_a_column_wins(table: CatalogTable) -> None:
 
 def test_row_ids_and_sequence_numbers(table: CatalogTable) -> None:
     add_columns(table, ROWS, {"b": [0] * ROWS}, sequence=9)
-    found = read(table, columns=["id", "_ROW_ID", "_SEQUENCE_NUMBER"])
-    assert found == [(n, n, 1 if n < ROWS else 9) for n in range(2 * ROWS)]
+    actual = read(table, columns=["id", "_ROW_ID", "_SEQUENCE_NUMBER"])
+    assert actual == [(n, n, 1 if n < ROWS else 9) for n in range(2 * ROWS)]
     alone = read(table, columns=["_ROW_ID", "id"], where="id >= 150")
     assert alone == [(n, n) for n in range(150, 200)]
 
@@ -140,9 +140,9 @@ def test_deleted_rows_go_by_the_oldest_file(table: CatalogTable) -> None:
     anchor = next(file for file in live_files(table) if file.first_row_id == 0)
     add_columns(table, 0, {"c": ["new"] * ROWS}, sequence=7, group=9)
     delete_rows(table, {anchor.file_name: range(10, ROWS)})
-    found = read(table, options=ENABLED, columns=["id", "c", "_ROW_ID"])
-    assert found[:10] == [(n, "new", n) for n in range(10)]
-    assert len(found) == 10 + ROWS
+    actual = read(table, options=ENABLED, columns=["id", "c", "_ROW_ID"])
+    assert actual[:10] == [(n, "new", n) for n in range(10)]
+    assert len(actual) == 10 + ROWS
 
 
 def test_files_that_do_not_fit_together(table: CatalogTable) -> None:

@@ -68,10 +68,10 @@ def test_positions_are_those_of_the_file(
 ) -> None:
     (file,) = live_files(wide_file)
     delete_rows(wide_file, {file.file_name: deleted}, wide=wide)
-    found = reader(wide_file, None if low is None else f"n >= {low}", row_ids=True)
+    actual = reader(wide_file, None if low is None else f"n >= {low}", row_ids=True)
     expected = [n for n in range(ROWS) if n not in deleted]
-    whole = found.read()
-    batches = pa.concat_tables([*found.batches(batch_rows), whole.slice(0, 0)])
+    whole = actual.read()
+    batches = pa.concat_tables([*actual.batches(batch_rows), whole.slice(0, 0)])
     assert batches == whole
     rows = whole.column("n").to_pylist()
     assert whole.column("_ROW_ID").to_pylist() == [1000 + n for n in rows]

@@ -39,8 +39,8 @@ def declared(names: list[str], data: st.DataObject) -> dict[str, str]:
 
 
 def read(table: CatalogTable, where: str, **options: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = table.to_arrow(None, where, options).to_pylist()
-    return found
+    actual: list[dict[str, object]] = table.to_arrow(None, where, options).to_pylist()
+    return actual
 
 
 def assert_same(table: CatalogTable, predicate: Predicate) -> None:

@@ -314,8 +314,8 @@ def test_nested_columns_evolve(tmp_path: Path) -> None:
     assert sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"]) == expected
     table.write_arrow(pa.Table.from_pylist([{**evolved, "id": 3}], arrow_schema(table.schema.fields)))
     compact(None, get_table(tmp_path), full=True)
-    found = sorted(get_table(tmp_path).to_arrow().to_pylist(), key=lambda row: row["id"])
-    assert found == [*expected, {**evolved, "id": 3}]
+    rows = sorted(get_table(tmp_path).to_arrow().to_pylist(), key=lambda row: row["id"])
+    assert rows == [*expected, {**evolved, "id": 3}]
 
 
 def _ints(*names: str) -> pa.Schema:

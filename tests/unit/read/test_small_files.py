@@ -32,10 +32,10 @@ def written(warehouse: Path, options: dict[str, str] | None = None) -> CatalogTa
 def readers(table: CatalogTable) -> list[DataFileReader]:
     schemas = {number: table.schemas.get(number) for number in range(table.schema.id + 1)}
     context = ReadContext(table.file_io, schemas, tuple(table.schema.fields), keyed=False)
-    found = [
+    actual = [
         DataFileReader(context, table.paths.data_file(e.partition, e.bucket, e.file), e.file, {}) for e in live(table)
     ]
-    return sorted(found, key=lambda reader: reader.file.creation_time or 0)
+    return sorted(actual, key=lambda reader: reader.file.creation_time or 0)
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
@@ -65,8 +65,8 @@ def test_times_stored_as_int96(tmp_path: Path) -> None:
 def test_chosen_rows_are_those_of_their_file(tmp_path: Path) -> None:
     files = readers(written(tmp_path))
     files[1] = replace(files[1], only=pa.array([2, 3]).to_numpy())
-    found = pa.concat_tables(list(batches_of_files(files, 1000))).column("a").to_pylist()
-    assert found == [*range(10), 12, 13, *range(20, 100)]
+    rows = pa.concat_tables(list(batches_of_files(files, 1000))).column("a").to_pylist()
+    assert rows == [*range(10), 12, 13, *range(20, 100)]
 
 
 def test_an_error_names_its_file(tmp_path: Path) -> None:

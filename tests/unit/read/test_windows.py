@@ -146,11 +146,11 @@ def test_windows_hold_back_what_is_not_complete(table: CatalogTable, tmp_path: P
     everything = pa.concat_tables(sorted_runs).combine_chunks()
     expected = engine.merge(everything, group_by_key(everything, engine.order))
     readers = [readers_of(write, read, write_run(write, rows, [])) for rows in sorted_runs]
-    found, held = [], []
+    actual, held = [], []
     for window in windows(readers, engine.order, 60_000):
         held.append(window.rows.num_rows)
-        found.append(engine.merge(window.rows, window.groups).select(["k", "n"]))
-    assert len(found) > 5
+        actual.append(engine.merge(window.rows, window.groups).select(["k", "n"]))
+    assert len(actual) > 5
     assert max(held) < 120_000
     assert sum(held) < 1.2 * 3 * size, "runs are read on together: few rows are sorted again"
-    assert pa.concat_tables(found).equals(expected.select(["k", "n"]))
+    assert pa.concat_tables(actual).equals(expected.select(["k", "n"]))

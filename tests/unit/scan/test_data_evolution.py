@@ -12,9 +12,9 @@ from tests.unit.commit.entries import add
 
 
 def entry(name: str, first: int | None, rows: int = 10, *, sequence: int = 0, bucket: int = 0) -> ManifestEntry:
-    found = add(name, bucket=bucket)
-    file = replace(found.file, first_row_id=first, row_count=rows, max_sequence_number=sequence)
-    return replace(found, file=file)
+    actual = add(name, bucket=bucket)
+    file = replace(actual.file, first_row_id=first, row_count=rows, max_sequence_number=sequence)
+    return replace(actual, file=file)
 
 
 ENTRIES = [

@@ -27,11 +27,11 @@ def verdicts(table: CatalogTable, where: str, options: Mapping[str, str] | None 
     """Whether each file is read, what left it out, and why; and that the plan has exactly the files that are read."""
     seen = table.copy(options or {})
     predicate = seen.predicate(where)
-    found = explain_plan(seen.scan_source(), snapshot_of(seen), predicate)
+    actual = explain_plan(seen.scan_source(), snapshot_of(seen), predicate)
     plan: ScanPlan = seen.plan(None, predicate)[0]
     planned = {file.file_name for split in splits_of(plan) for file in split.files}
-    assert planned == {verdict.file_name for verdict in found if verdict.kept}
-    return [(verdict.kept, verdict.by, verdict.reason) for verdict in found]
+    assert planned == {verdict.file_name for verdict in actual if verdict.kept}
+    return [(verdict.kept, verdict.by, verdict.reason) for verdict in actual]
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +74,10 @@ def test_indexes_that_are_not_used(days: CatalogTable) -> None:
 
 
 def test_rows_of_each_file(days: CatalogTable) -> None:
-    found = explain_plan(days.scan_source(), snapshot_of(days), days.predicate("s = 'a' AND n < 20"))
-    assert [(v.partition, v.bucket, v.row_count, v.rows) for v in found] == [("day=1", 0, 4, 2), ("day=2", 0, 4, None)]
-    kept, skipped = found
-    assert explained(found).splitlines() == [
+    plan = explain_plan(days.scan_source(), snapshot_of(days), days.predicate("s = 'a' AND n < 20"))
+    assert [(v.partition, v.bucket, v.row_count, v.rows) for v in plan] == [("day=1", 0, 4, 2), ("day=2", 0, 4, None)]
+    kept, skipped = plan
+    assert explained(plan).splitlines() == [
         "1 of 2 files are read",
         f"read day=1/bucket-0/{kept.file_name}: 2 of 4 rows may match by bitmap of s",
         f"skip day=2/bucket-0/{skipped.file_name}: left out by its statistics",
@@ -105,6 +105,6 @@ def test_files_that_hold_versions_of_the_same_rows(tmp_path: Path) -> None:
 def test_other_buckets(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"bucket": "4"})
     table.write_arrow(keyed({key: str(key) for key in range(40)}))
-    found = verdicts(table, "id = 7")
-    assert sorted(by or "" for _, by, _ in found) == ["", BUCKET, BUCKET, BUCKET]
-    assert (False, BUCKET, "left out by its bucket") in found
+    actual = verdicts(table, "id = 7")
+    assert sorted(by or "" for _, by, _ in actual) == ["", BUCKET, BUCKET, BUCKET]
+    assert (False, BUCKET, "left out by its bucket") in actual

@@ -58,7 +58,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
 def wanted(table: CatalogTable, where: str | None, options: Mapping[str, str] | None = None) -> list[int] | None:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    found = wanted_rows(
+    actual = wanted_rows(
         table.manifests,
         snapshot,
         table.schema,
@@ -67,7 +67,7 @@ def wanted(table: CatalogTable, where: str | None, options: Mapping[str, str] | 
         None if where is None else table.predicate(where),
         live(table),
     )
-    return None if found is None else sorted(found)
+    return None if actual is None else sorted(actual)
 
 
 LATE = list(range(40, 50))
@@ -182,7 +182,7 @@ def test_files_with_wanted_rows_are_kept() -> None:
     entries = [entry("a", 0), entry("b", 10), entry("c", 20), entry("column", 10, sequence=5), entry("d", 0, bucket=1)]
 
     def kept(*rows: int) -> set[str]:
-        return {found.file.file_name for found in keep_wanted(entries, BitMap64(rows))}
+        return {actual.file.file_name for actual in keep_wanted(entries, BitMap64(rows))}
 
     assert kept() == set()
     assert kept(9) == {"a", "d"}

@@ -87,8 +87,8 @@ def test_files_that_do_not_say_when_they_were_made(levels: CatalogTable, monkeyp
     real = type(levels.manifests).live_entries
 
     def without_times(self: Manifests, *given: Any) -> list[ManifestEntry]:
-        found = real(self, *given)
-        return [replace(entry, file=replace(entry.file, creation_time=None)) for entry in found]
+        actual = real(self, *given)
+        return [replace(entry, file=replace(entry.file, creation_time=None)) for entry in actual]
 
     monkeypatch.setattr(type(levels.manifests), "live_entries", without_times)
     with pytest.raises(UnsupportedError, match="does not say when it was made"):

@@ -104,10 +104,10 @@ def model_rows(case: Case) -> list[Row]:
 
 def read(table: CatalogTable, predicate: Predicate) -> list[Row]:
     plan, split_read = table.plan(None, predicate)
-    found = [part.cast(part.schema) for part in read_splits(plan.splits, split_read)]
-    if not found:
+    actual = [part.cast(part.schema) for part in read_splits(plan.splits, split_read)]
+    if not actual:
         return []
-    merged = pa.concat_tables(found)
+    merged = pa.concat_tables(actual)
     columns = {field.name: values_of_arrow(merged.column(field.name)) for field in FIELDS}
     return [{name: column[i] for name, column in columns.items()} for i in range(merged.num_rows)]
 

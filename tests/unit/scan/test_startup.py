@@ -81,8 +81,8 @@ def snapshot(number: int, time: int = 0, kind: str = "APPEND", watermark: int | 
 
 
 def history_of(snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> History:
-    found = tags or {}
-    return History("db.t", Remembered(snapshots, found), RememberedTags(found), AutoTagNames.of({}))
+    actual = tags or {}
+    return History("db.t", Remembered(snapshots, actual), RememberedTags(actual), AutoTagNames.of({}))
 
 
 def target(startup: Startup, snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> ScanTarget:
@@ -174,11 +174,11 @@ def histories(draw: st.DrawFn) -> list[Snapshot]:
     count = draw(st.integers(1, 7))
     times = sorted(draw(st.lists(st.integers(0, 40), min_size=count, max_size=count, unique=True)))
     marks = sorted(draw(st.lists(st.integers(0, 40), min_size=count, max_size=count, unique=True)))
-    found = []
+    collected = []
     for i in range(count):
         mark = marks[i] if draw(st.booleans()) else None
-        found.append(snapshot(first + i, times[i], draw(st.sampled_from([str(k) for k in CommitKind])), mark))
-    return found
+        collected.append(snapshot(first + i, times[i], draw(st.sampled_from([str(k) for k in CommitKind])), mark))
+    return collected
 
 
 @given(histories(), st.integers(-1, 42))
@@ -192,12 +192,12 @@ def test_one_snapshot_by_time_watermark_or_id(snapshots: list[Snapshot], value: 
         AtSnapshot(value): first_or_none([s for s in snapshots if s.id == value]),
         AtVersion(str(value)): first_or_none([s for s in snapshots if s.id == value]),
     }
-    for startup, found in expected.items():
-        if found is None:
+    for startup, actual in expected.items():
+        if actual is None:
             with pytest.raises(NotFoundError, match=r"db\.t"):
                 target(startup, snapshots)
         else:
-            assert target(startup, snapshots) == FullState(found, travelled=True)
+            assert target(startup, snapshots) == FullState(actual, travelled=True)
 
 
 @given(histories(), st.integers(-1, 42))
@@ -281,15 +281,15 @@ def test_changes_between_ids(snapshots: list[Snapshot], start: int, end: int, mo
 @given(histories(), st.integers(0, 41), st.integers(0, 41), st.sampled_from(["delta", "diff"]))
 def test_changes_between_times(snapshots: list[Snapshot], one: int, two: int, mode: str) -> None:
     start, end = sorted((one, two))
-    found = target(BetweenTimes(start, end, mode), snapshots)
+    actual = target(BetweenTimes(start, end, mode), snapshots)
     within = [s for s in snapshots if start < s.time_millis <= end]
     before = [s for s in snapshots if s.time_millis <= start]
     if start == end or start > snapshots[-1].time_millis or end < snapshots[0].time_millis:
-        assert found == FullState(None)
+        assert actual == FullState(None)
     elif mode == "delta":
-        assert found == RecordChanges(tuple(s for s in within if s.commit_kind == "APPEND"), False)
+        assert actual == RecordChanges(tuple(s for s in within if s.commit_kind == "APPEND"), False)
     else:
-        assert found == Difference((before or snapshots)[-1 if before else 0], (within or before)[-1])
+        assert actual == Difference((before or snapshots)[-1 if before else 0], (within or before)[-1])
 
 
 def test_tags() -> None:
@@ -333,9 +333,9 @@ def test_errors_name_what_there_is(startup: Startup) -> None:
     "startup", [Latest(), Compacted(None), FilesSince(1), CommittedSince(1), BetweenTimes(1, 2, "delta")]
 )
 def test_a_table_without_snapshots_has_no_rows(startup: Startup) -> None:
-    found = target(startup, [])
-    assert isinstance(found, FullState)
-    assert found.snapshot is None
+    actual = target(startup, [])
+    assert isinstance(actual, FullState)
+    assert actual.snapshot is None
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def test_databases_change_where_a_catalog_keeps_properties(tmp_path: Path) -> No
     session.sql("ALTER SCHEMA d UNSET PROPERTIES (a)")
     session.sql("COMMENT ON DATABASE d IS 'about it'")
     session.sql("ALTER NAMESPACE d SET LOCATION 'file:/elsewhere'")
-    found = session.current().get_database("d").properties
-    assert {key: found.get(key) for key in ("a", "b", "comment", "location")} == {
+    actual = session.current().get_database("d").properties
+    assert {key: actual.get(key) for key in ("a", "b", "comment", "location")} == {
         "a": None, "b": "2", "comment": "about it", "location": "file:/elsewhere",
     }  # fmt: skip
 

@@ -24,8 +24,8 @@ def session(tmp_path: Path) -> Session:
 
 
 def test_queries_compute_them(session: Session) -> None:
-    found = session.sql("SELECT * FROM t").to_arrow()
-    assert found.column_names == ["id", "double_cost", "cost", "at", "four"]
+    actual = session.sql("SELECT * FROM t").to_arrow()
+    assert actual.column_names == ["id", "double_cost", "cost", "at", "four"]
     assert rows(session, "SELECT x.four FROM t AS x WHERE x.double_cost = 5") == [(10,)]
     assert rows(session, "SELECT a.id FROM t AS a JOIN t AS b ON a.four = b.four") == [(1,)]
 

@@ -39,10 +39,10 @@ def test_create_fills_the_table_and_stores_the_definition(session: Session) -> N
         "COMMENT 'totals' PARTITIONED BY (ds) WITH ('partition.fields.ds.date-formatter' = 'yyyy-MM-dd')"
         " FRESHNESS = INTERVAL '1' HOUR",
     )
-    found = definition(session)
-    assert found.query == "SELECT ds, n FROM `paimon`.`default`.`src` AS `src`"
-    assert (found.mode, found.logical_mode, found.status) == (RefreshMode.FULL, "AUTOMATIC", RefreshStatus.ACTIVATED)
-    assert (found.is_ours, found.rests_because, found.date_formatters) == (True, "", {"ds": "yyyy-MM-dd"})
+    actual = definition(session)
+    assert actual.query == "SELECT ds, n FROM `paimon`.`default`.`src` AS `src`"
+    assert (actual.mode, actual.logical_mode, actual.status) == (RefreshMode.FULL, "AUTOMATIC", RefreshStatus.ACTIVATED)
+    assert (actual.is_ours, actual.rests_because, actual.date_formatters) == (True, "", {"ds": "yyyy-MM-dd"})
     assert rows(session, "SELECT n FROM m ORDER BY n") == [{"n": 10}, {"n": 20}]
     schemas = session.table(("m",)).schemas
     statuses = [schemas.get(number).options["materialized-table.refresh-status"] for number in schemas.list_ids()]

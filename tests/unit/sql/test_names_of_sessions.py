@@ -27,8 +27,8 @@ def described(session: Session, text: str) -> dict[str, object]:
 
 
 def test_current_names(session: Session) -> None:
-    found = session.sql("SELECT current_catalog(), current_database(), current_schema() AS s").to_arrow()
-    assert found.to_pylist() == [{"current_catalog()": "paimon", "current_database()": "d", "s": "d"}]
+    actual = session.sql("SELECT current_catalog(), current_database(), current_schema() AS s").to_arrow()
+    assert actual.to_pylist() == [{"current_catalog()": "paimon", "current_database()": "d", "s": "d"}]
     assert rows(session, "SELECT a FROM t WHERE current_database() = 'd' AND a > 1") == [(2,)]
     assert rows(session, "SELECT a FROM t WHERE current_database() = 'default'") == []
     flink = Session(session.catalog, dialect="flink")
@@ -54,9 +54,9 @@ def test_functions_are_listed(session: Session) -> None:
 
 
 def test_a_database_is_described(session: Session) -> None:
-    found = described(session, "DESCRIBE DATABASE EXTENDED d")
-    assert (found["Namespace Name"], found["Comment"]) == ("d", "of tests")
-    assert "(team,x)" in str(found["Properties"])
+    actual = described(session, "DESCRIBE DATABASE EXTENDED d")
+    assert (actual["Namespace Name"], actual["Comment"]) == ("d", "of tests")
+    assert "(team,x)" in str(actual["Properties"])
     assert "Properties" not in described(session, "DESC SCHEMA paimon.d")
     with pytest.raises(SqlError, match="'e' does not exist"):
         session.sql("DESCRIBE DATABASE e")

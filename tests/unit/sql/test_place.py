@@ -17,12 +17,12 @@ from maintenance.sql.place import error_of
     ],
 )
 def test_an_error_of_the_engine_keeps_its_class(error: PaimonError) -> None:
-    found = error_of(error, "statement")
-    assert isinstance(found, SqlError)
-    assert isinstance(found, type(error))
-    assert str(found) == f"{error.found} (statement, {error.where}). {error.fix}"
-    again = pickle.loads(pickle.dumps(found))
-    assert (type(again), str(again), again.error_class) == (type(found), str(found), error.error_class)
+    actual = error_of(error, "statement")
+    assert isinstance(actual, SqlError)
+    assert isinstance(actual, type(error))
+    assert str(actual) == f"{error.found} (statement, {error.where}). {error.fix}"
+    again = pickle.loads(pickle.dumps(actual))
+    assert (type(again), str(again), again.error_class) == (type(actual), str(actual), error.error_class)
 
 
 def test_an_error_of_a_statement_stays_as_it_is() -> None:

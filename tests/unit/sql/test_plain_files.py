@@ -16,16 +16,16 @@ from maintenance.sql.query.plain_files import plain_query
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each relation was read plainly."""
-    found: list[bool] = []
+    collected: list[bool] = []
 
     def noted(*arguments: Any) -> str | None:
         query = plain_query(*arguments)
-        found.append(query is not None)
+        collected.append(query is not None)
         return query
 
     with monkeypatch.context() as patched:
         patched.setattr(embedded, "plain_query", noted)
-        yield found
+        yield collected
 
 
 def rows(session: Session, text: str) -> list[tuple[object, ...]]:
@@ -45,13 +45,13 @@ def test_append_table(session: Session, monkeypatch: pytest.MonkeyPatch) -> None
     session.sql(PLAIN)
     session.sql(FIRST)
     with counted(monkeypatch) as plainly:
-        found = session.sql("SELECT * FROM t ORDER BY id").to_arrow()
+        actual = session.sql("SELECT * FROM t ORDER BY id").to_arrow()
         assert rows(session, "SELECT COUNT(*) FROM t WHERE id > 1") == [(1,)]
         assert rows(session, "SELECT b.z FROM t AS b (id, z, y, x) ORDER BY 1") == [(None,), ("a",)]
     assert plainly == [True, True, True]
     assert session.sql("TABLE default.t").to_arrow().num_rows == 2
     direct = session.table(("t",)).to_arrow()
-    assert found.to_pylist() == direct.sort_by("id").to_pylist()
+    assert actual.to_pylist() == direct.sort_by("id").to_pylist()
 
 
 @pytest.mark.parametrize(

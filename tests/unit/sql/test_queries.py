@@ -66,8 +66,8 @@ def test_decimals_have_the_types_of_their_dialect(
 ) -> None:
     for dialect, digits in (("flink", of_flink), ("spark", of_spark)):
         session = open_session(tmp_path / dialect, dialect)
-        (found,) = session.sql(f"SELECT {expression} AS x FROM t").to_arrow().schema.types
-        assert (found.precision, found.scale) == digits, dialect
+        (actual,) = session.sql(f"SELECT {expression} AS x FROM t").to_arrow().schema.types
+        assert (actual.precision, actual.scale) == digits, dialect
 
 
 @pytest.mark.parametrize(

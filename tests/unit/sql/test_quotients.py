@@ -37,14 +37,14 @@ def test_they_are_exact() -> None:
             ]
             if max(abs(value.scaleb(scale)) for value in expected) >= 10**38:
                 continue
-        found = quotients(digits(dividends), digits(divisors), scales[0] - scales[1], pa.decimal128(38, scale))
-        assert found.to_pylist() == expected, (dividends, divisors, scales, scale)
+        actual = quotients(digits(dividends), digits(divisors), scales[0] - scales[1], pa.decimal128(38, scale))
+        assert actual.to_pylist() == expected, (dividends, divisors, scales, scale)
 
 
 def test_the_most_digits_that_a_total_has() -> None:
     total = 10**38 - 1
-    (found,) = quotients(digits([total]), digits([3]), 6, pa.decimal128(38, 6)).to_pylist()
-    assert found == Decimal("33333333333333333333333333333333.333333")
+    (actual,) = quotients(digits([total]), digits([3]), 6, pa.decimal128(38, 6)).to_pylist()
+    assert actual == Decimal("33333333333333333333333333333333.333333")
 
 
 def test_null_and_zero() -> None:

@@ -21,9 +21,9 @@ def session(tmp_path: Path) -> Session:
 def test_vectors_are_created_written_and_selected(session: Session) -> None:
     session.sql("CREATE TABLE db.t (id INT, v VECTOR<FLOAT, 3>)")
     session.sql("INSERT INTO db.t VALUES (1, [1, 2, 3.5]), (2, NULL)")
-    found = session.sql("SELECT v FROM db.t ORDER BY id").to_arrow()
-    assert found.column("v").to_pylist() == [[1.0, 2.0, 3.5], None]
-    assert pa.types.is_fixed_size_list(found.schema.field("v").type)
+    rows = session.sql("SELECT v FROM db.t ORDER BY id").to_arrow()
+    assert rows.column("v").to_pylist() == [[1.0, 2.0, 3.5], None]
+    assert pa.types.is_fixed_size_list(rows.schema.field("v").type)
     nearest = session.sql(
         "SELECT a.id, array_distance(a.v, b.v) AS d FROM db.t a JOIN db.t b ON a.id = b.id WHERE a.v IS NOT NULL"
     )

@@ -21,8 +21,8 @@ def session(tmp_path: Path) -> Session:
 
 
 def rows(session: Session, text: str) -> list[tuple[object, ...]]:
-    found = session.sql(text).to_arrow().to_pylist()
-    return [tuple(v.strftime("%H:%M") if isinstance(v, dt.datetime) else v for v in row.values()) for row in found]
+    actual = session.sql(text).to_arrow().to_pylist()
+    return [tuple(v.strftime("%H:%M") if isinstance(v, dt.datetime) else v for v in row.values()) for row in actual]
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_each_row_is_in_one_window(session: Session, function: str) -> None:
 
 
 def test_their_columns(session: Session) -> None:
-    found = session.sql("SELECT * FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' DAY))").to_arrow()
-    assert found.column_names == ["ts", "price", "window_start", "window_end", "window_time"]
-    row = next(row for row in found.to_pylist() if row["price"] == 5)
+    actual = session.sql("SELECT * FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' DAY))").to_arrow()
+    assert actual.column_names == ["ts", "price", "window_start", "window_end", "window_time"]
+    row = next(row for row in actual.to_pylist() if row["price"] == 5)
     assert row["window_time"] == dt.datetime(2020, 4, 15, 23, 59, 59, 999000)
 
 

@@ -34,53 +34,53 @@ def test_hidden_files_do_not_count(tmp_path: Path) -> None:
 
 
 def test_partitions_are_folders(tmp_path: Path) -> None:
-    found = table(tmp_path, "pt", "h")
-    found.write_arrow(rows((1, "x", "p/q", 1), (2, "y", None, 1), (3, "z", "p/q", 2)))
+    actual = table(tmp_path, "pt", "h")
+    actual.write_arrow(rows((1, "x", "p/q", 1), (2, "y", None, 1), (3, "z", "p/q", 2)))
     folders = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.glob("**/*.csv"))
     assert folders == ["pt=__DEFAULT_PARTITION__/h=1", "pt=p%2Fq/h=1", "pt=p%2Fq/h=2"]
     expected = [(1, "x", "p/q", 1), (2, "y", None, 1), (3, "z", "p/q", 2)]
-    assert sorted(tuple(row.values()) for row in found.to_arrow().to_pylist()) == expected
-    assert found.to_arrow(columns=["a"], where="pt = 'p/q' AND h = 2").to_pylist() == [{"a": 3}]
-    assert sorted(spec["h"] for spec, _, _ in found.partitions()) == ["1", "1", "2"]
+    assert sorted(tuple(row.values()) for row in actual.to_arrow().to_pylist()) == expected
+    assert actual.to_arrow(columns=["a"], where="pt = 'p/q' AND h = 2").to_pylist() == [{"a": 3}]
+    assert sorted(spec["h"] for spec, _, _ in actual.partitions()) == ["1", "1", "2"]
 
 
 def test_folders_with_values_alone(tmp_path: Path) -> None:
-    found = table(tmp_path, "pt", "h").copy({"format-table.partition-path-only-value": "true"})
-    found.write_arrow(rows((1, "x", "p", 1), (2, "y", None, 3)))
+    actual = table(tmp_path, "pt", "h").copy({"format-table.partition-path-only-value": "true"})
+    actual.write_arrow(rows((1, "x", "p", 1), (2, "y", None, 3)))
     assert {str(path.parent.relative_to(tmp_path)) for path in tmp_path.glob("**/*.csv")} == {
         "p/1",
         "__DEFAULT_PARTITION__/3",
     }
-    assert sorted(found.to_arrow()["h"].to_pylist()) == [1, 3]
+    assert sorted(actual.to_arrow()["h"].to_pylist()) == [1, 3]
 
 
 def test_an_overwrite_replaces_its_partitions(tmp_path: Path) -> None:
-    found = table(tmp_path, "pt", "h")
-    found.write_arrow(rows((1, "x", "p", 1), (2, "y", "p", 2), (3, "z", "q", 1)))
-    found.overwrite_arrow(rows((9, "new", "p", 1)), Overwrite([{"pt": "p", "h": "1"}]))
-    assert sorted(found.to_arrow()["a"].to_pylist()) == [2, 3, 9]
-    found.overwrite_arrow(rows((8, "new", "q", 1)))
-    assert sorted(found.to_arrow()["a"].to_pylist()) == [2, 8, 9]
+    actual = table(tmp_path, "pt", "h")
+    actual.write_arrow(rows((1, "x", "p", 1), (2, "y", "p", 2), (3, "z", "q", 1)))
+    actual.overwrite_arrow(rows((9, "new", "p", 1)), Overwrite([{"pt": "p", "h": "1"}]))
+    assert sorted(actual.to_arrow()["a"].to_pylist()) == [2, 3, 9]
+    actual.overwrite_arrow(rows((8, "new", "q", 1)))
+    assert sorted(actual.to_arrow()["a"].to_pylist()) == [2, 8, 9]
     with pytest.raises(DataError, match="not overwritten"):
-        found.overwrite_arrow(rows((7, "x", "q", 5)), Overwrite([{"pt": "p"}]))
-    found.overwrite_arrow(rows((6, "x", "r", 5)), Overwrite(dynamic=False))
-    assert found.to_arrow()["a"].to_pylist() == [6]
+        actual.overwrite_arrow(rows((7, "x", "q", 5)), Overwrite([{"pt": "p"}]))
+    actual.overwrite_arrow(rows((6, "x", "r", 5)), Overwrite(dynamic=False))
+    assert actual.to_arrow()["a"].to_pylist() == [6]
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet", "orc"])
 def test_every_format_gives_back_what_was_written(tmp_path: Path, kind: str) -> None:
-    found = table(tmp_path, file_format=kind)
+    actual = table(tmp_path, file_format=kind)
     data = rows((1, "größe", "with, comma", 5), (2, 'quo"te', None, 6))
-    found.write_arrow(data)
-    assert found.to_arrow().to_pylist() == data.to_pylist()
+    actual.write_arrow(data)
+    assert actual.to_arrow().to_pylist() == data.to_pylist()
 
 
 def test_rows_that_do_not_fit_leave_no_file(tmp_path: Path) -> None:
-    found = table(tmp_path / "t", file_format="text")
+    actual = table(tmp_path / "t", file_format="text")
     with pytest.raises(DataError, match="one STRING column"):
-        found.write_arrow(rows((1, "a", "b", 2)))
+        actual.write_arrow(rows((1, "a", "b", 2)))
     with pytest.raises(DataError, match="'nope'"):
-        found.write_arrow(pa.table({"nope": [1]}))
+        actual.write_arrow(pa.table({"nope": [1]}))
     assert not list(tmp_path.glob("**/*.text"))
 
 

@@ -137,8 +137,8 @@ def test_only_new_files(tmp_path: Path) -> None:
     table.write_arrow(keyed({1: "a"}))
     made = table.manifests.live_entries(table.snapshots.get(1))[0].file.creation_time
     assert made is not None
-    found = open_warehouse(tmp_path).get_table("db.t$files").to_arrow()["creation_time"].cast(pa.int64())
+    actual = open_warehouse(tmp_path).get_table("db.t$files").to_arrow()["creation_time"].cast(pa.int64())
     moment = table.snapshots.get(1).time_millis
-    assert abs(found[0].as_py() - made) == 0
+    assert abs(actual[0].as_py() - made) == 0
     for millis, rows in ((moment - 10_000, 1), (moment + 60_000, 0)):
         assert table.to_arrow(options={"scan.file-creation-time-millis": str(millis)}).num_rows == rows

@@ -44,10 +44,10 @@ def test_reads_back_what_was_written(parts: list[tuple[DataType, list[object]]],
         table.write_arrow(rows)
         if keyed:
             table.write_arrow(rows.slice(0, 1))
-        found = table.to_arrow(columns=[*names, "id"]).sort_by("id").combine_chunks()
-    assert found.column("id").to_pylist() == list(range(count))
+        actual = table.to_arrow(columns=[*names, "id"]).sort_by("id").combine_chunks()
+    assert actual.column("id").to_pylist() == list(range(count))
     for name, (data_type, items) in zip(names, parts, strict=True):
-        column = found.column(name)
+        column = actual.column(name)
         assert column.type == plain_schema([DataField(0, "c", data_type)]).field(0).type
         got = [value for chunk in column.chunks for value in values_of(chunk, data_type)]
         assert got == [comparable(item, data_type) for item in items[:count]]
@@ -67,8 +67,8 @@ def test_fields_of_rows_are_found_by_name(tmp_path: Path) -> None:
     table = nested_table(tmp_path)
     rows = pa.array([{"t": 12_345, "a": 1}, None], pa.struct([("t", pa.time32("ms")), ("a", pa.int64())]))
     table.write_arrow(pa.table({"r": rows, "id": [1, 2]}))
-    found = table.to_arrow().column("r")
-    assert found.cast(pa.struct([("a", pa.int32()), ("b", pa.string()), ("t", pa.int32())])).to_pylist() == [
+    actual = table.to_arrow().column("r")
+    assert actual.cast(pa.struct([("a", pa.int32()), ("b", pa.string()), ("t", pa.int32())])).to_pylist() == [
         {"a": 1, "b": None, "t": 12_340},
         None,
     ]

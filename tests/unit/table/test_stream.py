@@ -26,22 +26,22 @@ ALL = Limits()
 
 def taken(stream: TableStream, start: StreamPosition, end: StreamPosition) -> list[Row]:
     read = stream.read(start, end, with_kind=True)
-    found = [table for split in stream.between(start, end) for table in read.tables(split)]
-    listed = pa.concat_tables(found).to_pylist() if found else []
+    actual = [table for split in stream.between(start, end) for table in read.tables(split)]
+    listed = pa.concat_tables(actual).to_pylist() if actual else []
     return [(RowKind(row["_VALUE_KIND"]).text, row["k"], row["v"]) for row in listed]
 
 
 def follow(table: CatalogTable, start: StreamPosition, limits: Limits = ALL) -> tuple[list[Row], StreamPosition]:
     """Everything from a position to what is there now, step by step; each step by a stream that knows nothing else."""
-    found: list[Row] = []
+    collected: list[Row] = []
     at = start
     for _ in range(1000):
         stream = TableStream(table)
         following, _ = stream.advance(at, stream.end(), limits)
         if following == at:
-            return found, at
+            return collected, at
         restored = StreamPosition.of_json(following.to_json())
-        found += taken(TableStream(table), at, restored)
+        collected += taken(TableStream(table), at, restored)
         at = restored
     raise AssertionError("the stream does not end")
 
@@ -191,8 +191,8 @@ def test_expired_changes_are_read_from_long_lived_changelogs(tmp_path: Path) -> 
         wanted, _ = follow(table, StreamPosition(1))
         expire_snapshots(table, retain_max=1, retain_min=1)
         assert table.snapshots.list_ids() == [5]
-        found, end = follow(table, TableStream(table.copy({"scan.snapshot-id": "1"})).start())
-        assert (found, end) == (wanted, StreamPosition(6))
+        actual, end = follow(table, TableStream(table.copy({"scan.snapshot-id": "1"})).start())
+        assert (actual, end) == (wanted, StreamPosition(6))
 
 
 def test_a_gap_stops_the_stream(tmp_path: Path) -> None:
@@ -238,10 +238,10 @@ def test_overwritten_rows_are_taken_back_first(tmp_path: Path) -> None:
     assert latest is not None
     assert follow(table, StreamPosition(latest))[0] == []
     asked = table.copy({"streaming-read-overwrite": "true"})
-    found, _ = follow(asked, StreamPosition(latest))
-    assert found == [("-D", 1, "b"), ("-D", 2, "a"), ("-D", 3, "c"), ("+I", 2, "d")]
+    actual, _ = follow(asked, StreamPosition(latest))
+    assert actual == [("-D", 1, "b"), ("-D", 2, "a"), ("-D", 3, "c"), ("+I", 2, "d")]
     split, _ = follow(asked, StreamPosition(latest), Limits(max_files=1))
-    assert split == found
+    assert split == actual
     everything, _ = follow(asked, StreamPosition(1))
     assert applied(everything) == rows(table)
     expire_snapshots(table, retain_max=1, retain_min=1)

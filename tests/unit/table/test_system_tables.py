@@ -78,29 +78,29 @@ def test_unknown_ones_do_not_exist(tmp_path: Path) -> None:
 
 
 def test_snapshots(catalog: Catalog) -> None:
-    found = rows(catalog, "snapshots")
-    assert [(r["snapshot_id"], r["commit_kind"], r["total_record_count"], r["delta_record_count"]) for r in found] == [
+    actual = rows(catalog, "snapshots")
+    assert [(r["snapshot_id"], r["commit_kind"], r["total_record_count"], r["delta_record_count"]) for r in actual] == [
         (1, "APPEND", 6, 6),
         (2, "APPEND", 12, 6),
         (3, "COMPACT", 9, -3),
     ]
-    assert [(r["commit_user"], r["commit_identifier"]) for r in found[:2]] == [("me", 97), ("me", 98)]
-    assert found[0]["commit_time"] <= found[1]["commit_time"]
+    assert [(r["commit_user"], r["commit_identifier"]) for r in actual[:2]] == [("me", 97), ("me", 98)]
+    assert actual[0]["commit_time"] <= actual[1]["commit_time"]
     assert [r["snapshot_id"] for r in rows(catalog, "snapshots", where="commit_kind = 'COMPACT'")] == [3]
     assert rows(catalog, "snapshots", columns=["schema_id", "snapshot_id"])[0] == {"schema_id": 0, "snapshot_id": 1}
 
 
 def test_files(catalog: Catalog) -> None:
     table = table_of(catalog)
-    found = rows(catalog, "files")
+    actual = rows(catalog, "files")
     entries = live(table)
-    assert {r["file_path"] for r in found} == {table.paths.data_file(e.partition, e.bucket, e.file) for e in entries}
-    for row in found:
+    assert {r["file_path"] for r in actual} == {table.paths.data_file(e.partition, e.bucket, e.file) for e in entries}
+    for row in actual:
         assert Path(str(row["file_path"])).stat().st_size == row["file_size_in_bytes"]
         assert row["file_format"] == "parquet"
         assert (row["partition"], row["level"]) in (("{x}", 5), ("{y}", 0))
-    assert sum(r["record_count"] for r in found) == 9
-    lowest = min(found, key=lambda r: str(r["min_key"]))
+    assert sum(r["record_count"] for r in actual) == 9
+    lowest = min(actual, key=lambda r: str(r["min_key"]))
     assert lowest["min_value_stats"] == "{id=0, p=x, v=b}"
     assert lowest["null_value_counts"] == "{id=0, p=0, v=0}"
     travelled = rows(catalog, "files", options={"scan.snapshot-id": "1"})
@@ -113,8 +113,8 @@ def test_partitions_and_buckets(catalog: Catalog) -> None:
     buckets = rows(catalog, "buckets")
     assert sum(r["record_count"] for r in buckets) == 9
     size = sum(file.file_size for file in live_files(table_of(catalog)))
-    for found in (partitions, buckets):
-        assert sum(r["file_size_in_bytes"] for r in found) == size
+    for actual in (partitions, buckets):
+        assert sum(r["file_size_in_bytes"] for r in actual) == size
 
 
 def test_tags_options_and_consumers(catalog: Catalog) -> None:
@@ -205,8 +205,8 @@ def test_the_system_database(tmp_path: Path, catalog: Catalog) -> None:
     assert catalog.list_tables("sys") == ["all_table_options", "partitions", "tables"]
 
     def read(name: str, **how: Any) -> list[tuple[object, ...]]:
-        found = catalog.get_table(f"sys.{name}").to_arrow(**how)
-        return [tuple(row.values()) for row in found.to_pylist()]
+        actual = catalog.get_table(f"sys.{name}").to_arrow(**how)
+        return [tuple(row.values()) for row in actual.to_pylist()]
 
     assert [row[:6] for row in read("tables")] == [
         ("db", "a", "table", False, False, "me"),

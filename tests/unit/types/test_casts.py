@@ -68,10 +68,10 @@ def test_as_the_model(source: DataType, target: DataType, data: st.DataObject) -
     if target.root == "DECIMAL" and source.root == "DOUBLE":
         value = st.floats(-1e20, 1e20)
     values = data.draw(st.lists(st.none() | value, max_size=6))
-    found = cast(column_of(values, source), source, target)
-    assert found.type == arrow_type(target)
-    found.validate(full=True)
-    assert list(map(bits, values_of_arrow(found))) == [bits(cast_value(v, source, target)) for v in values]
+    actual = cast(column_of(values, source), source, target)
+    assert actual.type == arrow_type(target)
+    actual.validate(full=True)
+    assert list(map(bits, values_of_arrow(actual))) == [bits(cast_value(v, source, target)) for v in values]
 
 
 @given(st.lists(st.floats(), max_size=8))
@@ -131,9 +131,9 @@ def test_rows_are_matched_by_id() -> None:
     for wrap, unwrap in ((lambda t: t, lambda v: v), (lambda t: DataType("ARRAY", element=t), lambda v: [v])):
         source, target = wrap(old), wrap(new)
         column = pa.chunked_array([pa.array([unwrap(rows[2]), *map(unwrap, rows)], arrow_type(source)).slice(1)])
-        found = cast(column, source, target)
-        found.validate(full=True)
-        assert found.to_pylist() == list(map(unwrap, expected))
+        actual = cast(column, source, target)
+        actual.validate(full=True)
+        assert actual.to_pylist() == list(map(unwrap, expected))
 
 
 def test_texts_of_nested_values() -> None:
@@ -172,9 +172,9 @@ def test_casts_that_keep_values_keep_their_order(source: DataType, target: DataT
     # Of one type, so that they can be compared, which a union of all types does not say.
     drawn: list[Any] = data.draw(st.lists(present_values(source).filter(lambda v: v == v), max_size=6))
     values = sorted(drawn)
-    found: list[Any] = values_of_arrow(cast(column_of(values, source), source, target))
-    assert found == values
-    assert sorted(found) == found
+    rows: list[Any] = values_of_arrow(cast(column_of(values, source), source, target))
+    assert rows == values
+    assert sorted(rows) == rows
 
 
 def test_defaults() -> None:

@@ -28,7 +28,7 @@ def test_rows_are_those_of_a_mask(kept: float, chunks: int) -> None:
     step = -(-ROWS // chunks)
     table = pa.concat_tables([TABLE.slice(start, step) for start in range(0, ROWS, step)])
     chosen = np.random.default_rng(7).random(ROWS) < kept
-    found = chosen_rows(table, chosen)
-    assert found.equals(table.filter(pa.array(chosen)))
-    assert found.schema.equals(table.schema)
+    actual = chosen_rows(table, chosen)
+    assert actual.equals(table.filter(pa.array(chosen)))
+    assert actual.schema.equals(table.schema)
     assert chosen_rows(table.slice(0, 0), chosen[:0]).num_rows == 0

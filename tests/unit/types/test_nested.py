@@ -98,10 +98,10 @@ def test_nulls_that_nothing_hides(values: list[Any], target: pa.DataType, path: 
 def test_nulls_of_every_shape() -> None:
     inner = pa.struct([pa.field("a", pa.int8(), False), pa.field("m", pa.map_(pa.string(), pa.int8()), False)])
     for target in (pa.int8(), pa.list_(inner), inner, pa.struct([pa.field("r", inner, False)])):
-        found = nulls(3, target)
-        assert found.type == target
-        assert found.null_count == 3
-        assert Rebuild(number, refuse).array(pa.nulls(3), target).equals(found)
+        actual = nulls(3, target)
+        assert actual.type == target
+        assert actual.null_count == 3
+        assert Rebuild(number, refuse).array(pa.nulls(3), target).equals(actual)
 
 
 def test_leaves_in_the_order_of_a_file() -> None:

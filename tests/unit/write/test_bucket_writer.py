@@ -103,12 +103,12 @@ def test_rows_are_spread_over_partitions_and_buckets(tmp_path: Path) -> None:
     )
     for bucket in range(3):
         rows = {i for i in range(60) if buckets[i] == bucket}
-        found: set[int] = set()
+        actual: set[int] = set()
         for entry in live(table):
             if entry.bucket == bucket:
                 path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
-                found |= set(pq.read_table(path).column("id").to_pylist())
-        assert found == rows
+                actual |= set(pq.read_table(path).column("id").to_pylist())
+        assert actual == rows
 
 
 def test_a_failing_write_leaves_no_file(tmp_path: Path) -> None:

@@ -45,9 +45,9 @@ def arrow(rows: list[Row]) -> pa.Table:
 def rows_of(table: CatalogTable) -> dict[int, Row]:
     """Rows by key, level 0 of first-row included; each key once."""
     read = table.to_arrow(options={"batch-scan-mode": "compact"}).to_pylist()
-    found = {row["k"]: (row["k"], row["p"], row["v"]) for row in read}
-    assert len(found) == len(read), "a key is in two partitions"
-    return found
+    actual = {row["k"]: (row["k"], row["p"], row["v"]) for row in read}
+    assert len(actual) == len(read), "a key is in two partitions"
+    return actual
 
 
 def test_serialized_keys_tell_rows_apart() -> None:
@@ -80,8 +80,8 @@ def test_routes_are_those_of_one_record_after_the_other(
         elif engine == "partial-update":
             wanted.append((row, at[key], False))
     keys, partitions = (np.array([record[i] for record in records], np.int64) for i in range(2))
-    found = route(keys, partitions, np.array(homes), engine)
-    assert list(zip(found.rows.tolist(), found.partitions.tolist(), found.retract.tolist(), strict=True)) == wanted
+    actual = route(keys, partitions, np.array(homes), engine)
+    assert list(zip(actual.rows.tolist(), actual.partitions.tolist(), actual.retract.tolist(), strict=True)) == wanted
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -195,9 +195,9 @@ def test_paimons_own_tables_go_on(tmp_path: Path, name: str, engine: str) -> Non
 
 def rows_read(table: CatalogTable) -> dict[int, dict[str, object]]:
     read = table.to_arrow(options={"batch-scan-mode": "compact"}).to_pylist()
-    found = {row["k"]: row for row in read}
-    assert len(found) == len(read)
-    return found
+    actual = {row["k"]: row for row in read}
+    assert len(actual) == len(read)
+    return actual
 
 
 ONE_ROW = st.tuples(st.integers(0, 6), st.sampled_from("xyz"), st.sampled_from(["a", "b", None]))

@@ -20,21 +20,21 @@ OPTIONS = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
 
 def buckets(table: CatalogTable) -> dict[int, int]:
     """Rows of each bucket."""
-    found: dict[int, int] = {}
+    collected: dict[int, int] = {}
     for entry in live(table):
-        found[entry.bucket] = found.get(entry.bucket, 0) + entry.file.row_count
-    return found
+        collected[entry.bucket] = collected.get(entry.bucket, 0) + entry.file.row_count
+    return collected
 
 
 def indexed(table: CatalogTable) -> dict[int, int]:
     """Keys in the index of each bucket, as its file and its entry say."""
-    found = {}
+    collected = {}
     for (_, bucket), entry in (table.hash_files() or {}).items():
         path = table.paths.index_file(entry)
         hashes = parse_hash_index(table.file_io.read_bytes(path), path)
         assert len(set(hashes.tolist())) == len(hashes) == entry.row_count
-        found[bucket] = len(hashes)
-    return found
+        collected[bucket] = len(hashes)
+    return collected
 
 
 def test_the_bytes_of_an_index_file() -> None:

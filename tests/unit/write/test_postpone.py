@@ -119,8 +119,8 @@ def test_a_changelog_of_input_comes_with_the_buckets(tmp_path: Path) -> None:
     table.write_arrow(keyed({1: "a"}))
     table.write_arrow(keyed({1: "a"}), ["-D"])
     compact(None, table)
-    found = [s for s in table.snapshots.newest_first() if s.changelog_record_count]
-    assert sum(snapshot.changelog_record_count or 0 for snapshot in found) == 2
+    actual = [s for s in table.snapshots.newest_first() if s.changelog_record_count]
+    assert sum(snapshot.changelog_record_count or 0 for snapshot in actual) == 2
 
 
 def test_a_lost_race_for_the_rows_that_wait(tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ CHANGELOG = {
 
 
 def chosen(table: CatalogTable, level: int, *, changelog: bool = False) -> tuple[str, str, str]:
-    found = file_settings(table.schema, table.options, level, changelog=changelog)
+    actual = file_settings(table.schema, table.options, level, changelog=changelog)
     mode = stats_mode(table.schema, table.options, level, changelog=changelog)
-    return found.format, found.compression, mode
+    return actual.format, actual.compression, mode
 
 
 def path_of(table: CatalogTable, file: DataFileMeta) -> str:
@@ -102,9 +102,9 @@ def test_thin_files_have_no_key_columns_but_statistics_of_keys(tmp_path: Path, m
     key = table.schema.key_fields
     assert stats_values(file.key_stats, key) == (("key-a", "key-b", 0),)
     covered = file.value_stats_cols if file.value_stats_cols is not None else ("k", "v")
-    found = dict(zip(covered, stats_values(file.value_stats, table.schema.fields_of(covered)), strict=True))
-    assert found["k"] == ("key-a", "key-b", 0)
-    assert found.get("v") == {"none": None, "counts": (None, None, 1), "truncate(2)": ("x", "x", 1)}[mode]
+    actual = dict(zip(covered, stats_values(file.value_stats, table.schema.fields_of(covered)), strict=True))
+    assert actual["k"] == ("key-a", "key-b", 0)
+    assert actual.get("v") == {"none": None, "counts": (None, None, 1), "truncate(2)": ("x", "x", 1)}[mode]
     table.write_arrow(pa.table({"k": ["key-b"], "v": ["y"]}))
     compact(None, table, full=True)
     assert dict(zip(*table.to_arrow().to_pydict().values(), strict=True)) == {"key-a": "x", "key-b": "y"}

@@ -28,10 +28,10 @@ def table(tmp_path: Path) -> CatalogTable:
 
 
 def looked_at(folder: Path) -> dict[str, Judgement]:
-    found = look_at(
+    actual = look_at(
         PaimonCatalog(warehouse=str(folder)), TableConfig(identifier="db.t"), datetime.now(UTC), watched=False
     )
-    return {judgement.check: judgement for judgement in found}
+    return {judgement.check: judgement for judgement in actual}
 
 
 def cut(path: Path) -> Path:
@@ -84,24 +84,24 @@ def test_what_is_damaged_is_named_and_the_rest_is_judged(damage: str, tmp_path: 
     assert all(judgement.passed for judgement in before.values())
     broken, judged = DAMAGES[damage]
     path = broken(table)
-    found = looked_at(tmp_path)
-    assert [name for name, judgement in found.items() if not judgement.passed] == [READABLE]
-    assert path.name in found[READABLE].summary
-    assert found[READABLE].fix
-    assert found.keys() == judged
+    actual = looked_at(tmp_path)
+    assert [name for name, judgement in actual.items() if not judgement.passed] == [READABLE]
+    assert path.name in actual[READABLE].summary
+    assert actual[READABLE].fix
+    assert actual.keys() == judged
 
 
 def test_the_next_step_names_the_state_to_go_back_to(tmp_path: Path, table: CatalogTable) -> None:
     cut(Path(table.paths.snapshot(2)))
-    found = looked_at(tmp_path)[READABLE]
-    assert "Snapshot 1 (" in found.fix
-    assert "rollback_to(table, snapshot_id=1)" in found.fix
+    actual = looked_at(tmp_path)[READABLE]
+    assert "Snapshot 1 (" in actual.fix
+    assert "rollback_to(table, snapshot_id=1)" in actual.fix
 
 
 def test_an_older_snapshot_that_is_broken_hides_what_needs_it(tmp_path: Path, table: CatalogTable) -> None:
     path = cut(Path(table.paths.snapshot(1)))
-    found = looked_at(tmp_path)
-    assert [name for name, judgement in found.items() if not judgement.passed] == [READABLE]
-    assert path.name in found[READABLE].summary
-    assert "snapshot_chain_intact" not in found, "it must not go on saying that snapshots follow one another"
-    assert found["freshness"].passed
+    actual = looked_at(tmp_path)
+    assert [name for name, judgement in actual.items() if not judgement.passed] == [READABLE]
+    assert path.name in actual[READABLE].summary
+    assert "snapshot_chain_intact" not in actual, "it must not go on saying that snapshots follow one another"
+    assert actual["freshness"].passed

@@ -71,8 +71,8 @@ def test_a_table_can_do_without_the_tags_of_its_pattern(tmp_path: Path) -> None:
 def test_the_history_is_not_maintained_as_a_users_table(history: str, there: str, tmp_path: Path) -> None:
     project = load_project(written(f'warehouse: lake\n{history}\npatterns: [{{pattern: "*.*"}}]', tmp_path), tmp_path)
     assert project.history == (None if there == "x" else there)
-    found = project.with_patterns(["db.t", f"{project.history}.history"]).tables
-    assert [table.identifier for table in found] == ["db.t", *(["None.history"] if there == "x" else [])]
+    actual = project.with_patterns(["db.t", f"{project.history}.history"]).tables
+    assert [table.identifier for table in actual] == ["db.t", *(["None.history"] if there == "x" else [])]
 
 
 def test_a_project_is_frozen(tmp_path: Path) -> None:

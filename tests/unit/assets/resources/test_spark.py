@@ -42,8 +42,8 @@ def in_run(spark: Spark, run: dg.DagsterRun) -> Spark:
 def test_each_level_goes_over_the_one_before(tmp_path: Path) -> None:
     spark = resource(tmp_path).model_copy(update={"run_options": {"spark.d": "run"}})
     run = dg.DagsterRun("compact_db_t", tags={"paimon/action": "compact", "paimon/table": "db.t"})
-    found = in_run(spark, run).settings()
-    assert [found[f"spark.{name}"] for name in "abcd"] == ["all", "job", "table", "run"]
+    actual = in_run(spark, run).settings()
+    assert [actual[f"spark.{name}"] for name in "abcd"] == ["all", "job", "table", "run"]
     other = dg.DagsterRun("maintain_db_u", tags={"paimon/action": "maintain", "paimon/table": "db.u"})
     assert in_run(resource(tmp_path), other).settings()["spark.b"] == "all"
     assert resource(tmp_path).settings()["spark.c"] == "all", "outside a run"

@@ -38,9 +38,9 @@ def findings(tmp_path: Path, settings: Mapping[str, Any], holdings: Holdings, *m
 )
 def test_a_pattern_that_matches_nothing(pattern: str, said: str, tmp_path: Path) -> None:
     patterns = {"patterns": [{"pattern": "sales.*"}, {"pattern": pattern}]}
-    (found,) = findings(tmp_path, patterns, LAKE)
-    assert said in found.found
-    assert (found.path, found.table) == ("patterns.1.pattern", None)
+    (actual,) = findings(tmp_path, patterns, LAKE)
+    assert said in actual.found
+    assert (actual.path, actual.table) == ("patterns.1.pattern", None)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_a_pattern_that_matches_nothing(pattern: str, said: str, tmp_path: Path)
 )
 def test_a_table_that_does_not_exist(name: str, said: str, tmp_path: Path) -> None:
     tables = {"tables": [{"identifier": "sales.orders"}, {"identifier": name}]}
-    (found,) = findings(tmp_path, tables, LAKE, name)
-    assert said in found.found
-    assert (found.path, found.table) == ("tables.1.identifier", name)
+    (actual,) = findings(tmp_path, tables, LAKE, name)
+    assert said in actual.found
+    assert (actual.path, actual.table) == ("tables.1.identifier", name)
 
 
 def test_a_table_that_is_created_here_may_be_missing(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_a_table_that_is_created_here_may_be_missing(tmp_path: Path) -> None:
 
 def test_a_warehouse_that_does_not_exist_is_the_only_finding(tmp_path: Path) -> None:
     absent = Holdings("/data/lakee", exists=False, beside=("/data/lake", "/data/logs"))
-    (found,) = findings(tmp_path, {"patterns": [{"pattern": "a.*"}], "tables": [{"identifier": "a.b"}]}, absent, "a.b")
-    assert found.found == "the warehouse /data/lakee does not exist. Did you mean '/data/lake'?"
-    assert found.path == "warehouse"
+    (actual,) = findings(tmp_path, {"patterns": [{"pattern": "a.*"}], "tables": [{"identifier": "a.b"}]}, absent, "a.b")
+    assert actual.found == "the warehouse /data/lakee does not exist. Did you mean '/data/lake'?"
+    assert actual.path == "warehouse"
 
 
 def test_what_is_read_of_a_warehouse(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_what_is_read_of_a_warehouse(tmp_path: Path) -> None:
     for name in ("sales.orders", "hr.people"):
         opened.create_database(name.partition(".")[0])
         opened.create_table(name, Schema([("id", "INT")]))
-    found = read_holdings(catalog, ["s*"])
-    assert (found.exists, found.databases, found.tables) == (True, ("hr", "sales"), {"sales": ("orders",)})
+    holdings = read_holdings(catalog, ["s*"])
+    assert (holdings.exists, holdings.databases, holdings.tables) == (True, ("hr", "sales"), {"sales": ("orders",)})
     absent = read_holdings(PaimonCatalog(warehouse=str(tmp_path / "lak")), ["*"])
     assert (absent.exists, absent.beside) == (False, (str(tmp_path / "lake"),))

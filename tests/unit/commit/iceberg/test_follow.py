@@ -39,9 +39,9 @@ def folder_of(table: CatalogTable) -> IcebergFolder:
 
 
 def newest(table: CatalogTable) -> TableMetadata:
-    found = folder_of(table).find(table.snapshots.latest_id() or 0)
-    assert found is not None
-    return found
+    actual = folder_of(table).find(table.snapshots.latest_id() or 0)
+    assert actual is not None
+    return actual
 
 
 def manifests(table: CatalogTable) -> list[IcebergManifest]:
@@ -229,8 +229,8 @@ def test_joined_manifests_say_what_is_new(tmp_path: Path) -> None:
     put(table, {2: "b", 3: "c"})
     assert len(manifests(table)) == 2
     table.overwrite_arrow(table.to_arrow(where="k = 3"))
-    found = [sorted(entries(table)), len(manifests(table))]
-    assert found == [[(0, 1, 1), (0, 2, 1), (1, 3, 1), (2, 3, 1)], 1]
+    actual = [sorted(entries(table)), len(manifests(table))]
+    assert actual == [[(0, 1, 1), (0, 2, 1), (1, 3, 1), (2, 3, 1)], 1]
     put(table, {4: "d"})
     put(table, {5: "e"})
     assert len(manifests(table)) == 1
@@ -407,9 +407,9 @@ def history(table: CatalogTable) -> list[int]:
 def changed(table: CatalogTable, version: int, **parts: Any) -> None:
     """Write a version with other values."""
     folder = folder_of(table)
-    found = folder.find(version)
-    assert found is not None
-    table.file_io.overwrite(folder.path(version), serialize_metadata(replace(found, **parts)))
+    actual = folder.find(version)
+    assert actual is not None
+    table.file_io.overwrite(folder.path(version), serialize_metadata(replace(actual, **parts)))
 
 
 def test_a_new_schema_continues_the_version_before(tmp_path: Path) -> None:

@@ -130,14 +130,14 @@ def test_statistics_of_some_columns() -> None:
 def test_deletion_vectors_are_entries_of_their_own() -> None:
     index = vectors_of(DeletionVectorRange("a", 1, 20, 3), DeletionVectorRange("b", 21, 30, 4))
     other = replace(index, index_type=HASH_INDEX)
-    found = list(published(KEYED, VECTORS).vector_entries([index, other], 9))
-    assert [(e.file.record_count, e.file.content_offset, e.file.content_size) for e in found] == [
+    actual = list(published(KEYED, VECTORS).vector_entries([index, other], 9))
+    assert [(e.file.record_count, e.file.content_offset, e.file.content_size) for e in actual] == [
         (3, 1, 20),
         (4, 21, 30),
     ]
-    assert {e.file.content for e in found} == {Content.POSITION_DELETES}
-    assert [e.file.referenced_data_file for e in found] == [f"{ROOT}/bucket-0/a", f"{ROOT}/bucket-0/b"]
-    assert {e.file.path for e in found} == {f"{ROOT}/index/index-0"}
+    assert {e.file.content for e in actual} == {Content.POSITION_DELETES}
+    assert [e.file.referenced_data_file for e in actual] == [f"{ROOT}/bucket-0/a", f"{ROOT}/bucket-0/b"]
+    assert {e.file.path for e in actual} == {f"{ROOT}/index/index-0"}
 
 
 def test_a_vector_that_does_not_say_its_rows_is_refused() -> None:

@@ -49,14 +49,14 @@ def test_every_nan_is_the_largest() -> None:
 @pytest.mark.parametrize("width", [1, 3, 8, 9, 20])
 def test_bytes_of_texts(width: int) -> None:
     texts = ["", "a", "paimon", "0123456789abcdef", None, "é" * 12]
-    found = column_bytes(pa.array(["left out", *texts]).slice(1), width)
+    actual = column_bytes(pa.array(["left out", *texts]).slice(1), width)
     expected = [(text or "").encode()[:width].ljust(width, b"\0") for text in texts]
-    assert [bytes(row) for row in found] == expected
+    assert [bytes(row) for row in actual] == expected
 
 
 def test_bytes_of_numbers_are_those_of_their_codes() -> None:
-    found = column_bytes(pa.array([0, None, -1], pa.int32()), 3)
-    assert [bytes(row).hex() for row in found] == ["80" + "00" * 7, "00" * 8, "7f" + "ff" * 7]
+    actual = column_bytes(pa.array([0, None, -1], pa.int32()), 3)
+    assert [bytes(row).hex() for row in actual] == ["80" + "00" * 7, "00" * 8, "7f" + "ff" * 7]
 
 
 def test_values_without_an_order() -> None:

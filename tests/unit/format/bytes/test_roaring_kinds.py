@@ -51,6 +51,6 @@ def _optimized(values: set[int]) -> bytes:
 def test_values_stay(parts: list[set[int]]) -> None:
     united = [parse_portable(_optimized(part))[0][1] for part in parts]
     values = set.union(*parts)
-    found = united_kind(parse_portable(_optimized(values))[0][1], united)
-    assert set(bitmaps_of(Bitmap64({0: found}))[0]) == values
-    assert found.cardinality == len(values)
+    actual = united_kind(parse_portable(_optimized(values))[0][1], united)
+    assert set(bitmaps_of(Bitmap64({0: actual}))[0]) == values
+    assert actual.cardinality == len(values)

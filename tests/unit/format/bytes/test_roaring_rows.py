@@ -58,8 +58,8 @@ def test_bitmaps_of_bits(rows: np.ndarray, count: int, seed: int, all_rows: bool
     rows = np.arange(len(rows)) if all_rows else rows
     numbers = np.random.default_rng(seed).integers(0, 1 << count, len(rows)).astype(np.uint64)
     numbers[: len(numbers) // 2] = numbers[0]
-    found = list(slices(rows, numbers, count))
-    assert found == [expected(rows[(numbers >> np.uint64(bit)) & np.uint64(1) == 1]) for bit in range(count)]
+    actual = list(slices(rows, numbers, count))
+    assert actual == [expected(rows[(numbers >> np.uint64(bit)) & np.uint64(1) == 1]) for bit in range(count)]
 
 
 @pytest.mark.parametrize("rows", [[0], [0, 1, 2], [0, 1, 2, 3], [65_535, 65_536], range(4096), range(0, 8194, 2)])

@@ -46,17 +46,17 @@ def selected(predicate: Predicate, indexes: Indexes, row_count: int) -> Selectio
 @settings(max_examples=examples(100))
 @given(predicates(), st.data())
 def test_never_leaves_out_a_row_that_matches(predicate: Predicate, data: st.DataObject) -> None:
-    found = data.draw(rows(columns_of(predicate), max_size=6))
+    actual = data.draw(rows(columns_of(predicate), max_size=6))
     indexes: dict[str, dict[str, bytes | None]] = {}
     for name in sorted(columns_of(predicate)):
         for kind in KINDS.values():
             if kind.supports(BY_NAME[name].type) and data.draw(st.booleans()):
                 options = data.draw(st.sampled_from(SETTINGS[kind.name]))
-                body = index_of(kind.name, name, [row[name] for row in found], options)
+                body = index_of(kind.name, name, [row[name] for row in actual], options)
                 if body is not None:
                     indexes.setdefault(name, {})[kind.name] = body
-    matching = BitMap(number for number, row in enumerate(found) if truth(predicate, row))
-    selection = selected(predicate, indexes, len(found)).rows
+    matching = BitMap(number for number, row in enumerate(actual) if truth(predicate, row))
+    selection = selected(predicate, indexes, len(actual)).rows
     assert selection is None or matching <= selection
 
 
@@ -151,16 +151,16 @@ def test_decisions_by_bloom_filters(text: str, expected: bool) -> None:
 
 def test_indexes_of_one_column_must_all_agree() -> None:
     indexes = {"number": {"a kind of tomorrow": b"?", "bsi": index_of("bsi", "number", [1])}}
-    found = selected(parse("number = 7", FIELDS), indexes, 1)
-    assert found.is_empty
-    assert found.used == ("bsi of number",)
+    actual = selected(parse("number = 7", FIELDS), indexes, 1)
+    assert actual.is_empty
+    assert actual.used == ("bsi of number",)
 
 
 def test_a_column_that_the_file_has_not_is_kept() -> None:
     indexes = {"number": {"bitmap": index_of("bitmap", "number", [1])}}
     names = {"number": ("bitmap",)}
-    found = select(parse("number = 7", FIELDS), FileIndexes(names, lambda c, k: indexes[c][k], {}, 1, "the file"))
-    assert found.rows is None
+    actual = select(parse("number = 7", FIELDS), FileIndexes(names, lambda c, k: indexes[c][k], {}, 1, "the file"))
+    assert actual.rows is None
 
 
 def test_a_selection_of_every_row_is_none() -> None:
@@ -187,13 +187,13 @@ def test_an_index_of_another_file_is_ignored(kind: str) -> None:
 def test_damaged_bodies_never_fail(kind: str, data: st.DataObject) -> None:
     """Whatever the bytes are, an answer has rows of the file, or there is none."""
     name = data.draw(st.sampled_from([f.name for f in FIELDS if KINDS[kind].supports(f.type)]))
-    found = [row[name] for row in data.draw(rows(frozenset((name,)), max_size=6))]
-    body = bytearray(index_of(kind, name, found, data.draw(st.sampled_from(SETTINGS[kind]))) or b"")
+    actual = [row[name] for row in data.draw(rows(frozenset((name,)), max_size=6))]
+    body = bytearray(index_of(kind, name, actual, data.draw(st.sampled_from(SETTINGS[kind]))) or b"")
     if data.draw(st.booleans()):
         del body[data.draw(st.integers(0, len(body))) :]
     elif body:
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     conditions = st.builds(Compare, st.sampled_from(OPERATORS), st.just(name), values(BY_NAME[name]))
     predicate = data.draw(st.just(IsNull(name)) | conditions)
-    answer = selected(predicate, {name: {kind: bytes(body)}}, len(found)).rows
-    assert answer is None or not answer or answer.max() < len(found)
+    answer = selected(predicate, {name: {kind: bytes(body)}}, len(actual)).rows
+    assert answer is None or not answer or answer.max() < len(actual)

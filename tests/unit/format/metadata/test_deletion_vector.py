@@ -57,9 +57,9 @@ def test_the_bytes_are_javas(text: str) -> None:
 
 
 def test_empty_bitmaps_between() -> None:
-    found = DeletionVector.parse(bytes.fromhex(WITH_GAPS), "memory")
-    assert found == DeletionVector(FrozenBitMap64([3 * 2**32 + 5]))
-    assert found.serialize().hex() == WITH_GAPS
+    actual = DeletionVector.parse(bytes.fromhex(WITH_GAPS), "memory")
+    assert actual == DeletionVector(FrozenBitMap64([3 * 2**32 + 5]))
+    assert actual.serialize().hex() == WITH_GAPS
 
 
 def test_javas_index_files() -> None:

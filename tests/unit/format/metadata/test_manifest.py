@@ -205,8 +205,8 @@ def test_manifests_without_the_newer_fields_read_as_none() -> None:
     schema["fields"][-1]["type"]["fields"] = schema["fields"][-1]["type"]["fields"][:11]
     record = {"_VERSION": 2, "_KIND": 1, "_PARTITION": EMPTY_ROW, "_BUCKET": 0, "_TOTAL_BUCKETS": 1}
     record["_FILE"] = record_of_file(data_file())
-    (found,) = parse_manifest(write_records(fastavro.parse_schema(schema), [record], "null", 1), "memory")
-    assert found == ManifestEntry(FileKind.DELETE, EMPTY_ROW, 0, 1, data_file())
+    (actual,) = parse_manifest(write_records(fastavro.parse_schema(schema), [record], "null", 1), "memory")
+    assert actual == ManifestEntry(FileKind.DELETE, EMPTY_ROW, 0, 1, data_file())
 
 
 def test_other_versions_and_kinds_are_refused() -> None:

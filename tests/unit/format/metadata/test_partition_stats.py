@@ -30,8 +30,8 @@ def test_bounds(text: str, values: list[Value], bounds: tuple[Value, Value]) -> 
     types = [parse_type(text)]
     partitions = [serialize_row([value], types) for value in values]
     stats = partition_stats_of(partitions, types)
-    found = (*parse_row(stats.min_values, types), *parse_row(stats.max_values, types))
-    assert list(map(bits, found)) == list(map(bits, bounds))
+    actual = (*parse_row(stats.min_values, types), *parse_row(stats.max_values, types))
+    assert list(map(bits, actual)) == list(map(bits, bounds))
     assert stats.null_counts == (values.count(None),)
     assert all(may_hold(stats, [partition], types) for partition in partitions)
 

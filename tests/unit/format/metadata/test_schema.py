@@ -35,11 +35,11 @@ def form_of(table_schema: TableSchema, **changes: Any) -> bytes:
 
 def test_schema_of_paimon() -> None:
     data = (DATA / "schema").read_bytes()
-    found = parse_schema(data, "schema-0")
-    assert [str(field) for field in found.fields] == ["`k` INT", "`v` STRING", "`n` INT", "`dt` STRING"]
-    assert (found.id, found.version, found.highest_field_id, found.time_millis) == (0, 3, 3, 1795270112670)
-    assert (found.partition_keys, found.primary_keys, found.comment) == (("dt",), (), None)
-    assert list(json.loads(serialize_schema(found)).items()) == list(json.loads(data).items())
+    actual = parse_schema(data, "schema-0")
+    assert [str(field) for field in actual.fields] == ["`k` INT", "`v` STRING", "`n` INT", "`dt` STRING"]
+    assert (actual.id, actual.version, actual.highest_field_id, actual.time_millis) == (0, 3, 3, 1795270112670)
+    assert (actual.partition_keys, actual.primary_keys, actual.comment) == (("dt",), (), None)
+    assert list(json.loads(serialize_schema(actual)).items()) == list(json.loads(data).items())
 
 
 def test_round_trip() -> None:

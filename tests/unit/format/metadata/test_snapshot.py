@@ -57,11 +57,11 @@ def form(**changes: Any) -> bytes:
 
 def test_snapshot_of_paimon() -> None:
     data = (DATA / "snapshot").read_bytes()
-    found = parse_snapshot(data, "snapshot-12")
-    assert (found.id, found.commit_kind, found.commit_identifier) == (12, CommitKind.COMPACT, 11)
-    assert (found.total_record_count, found.delta_record_count, found.changelog_record_count) == (10, -12, 17)
-    assert (found.next_row_id, found.index_manifest, found.properties) == (0, None, None)
-    assert list(json.loads(serialize_snapshot(found)).items()) == list(json.loads(data).items())
+    snapshot = parse_snapshot(data, "snapshot-12")
+    assert (snapshot.id, snapshot.commit_kind, snapshot.commit_identifier) == (12, CommitKind.COMPACT, 11)
+    assert (snapshot.total_record_count, snapshot.delta_record_count, snapshot.changelog_record_count) == (10, -12, 17)
+    assert (snapshot.next_row_id, snapshot.index_manifest, snapshot.properties) == (0, None, None)
+    assert list(json.loads(serialize_snapshot(snapshot)).items()) == list(json.loads(data).items())
 
 
 @given(SNAPSHOTS)
@@ -78,8 +78,8 @@ def test_what_is_not_set_is_not_written() -> None:
 
 def test_unknown_keys_and_old_versions() -> None:
     old = form(version="absent", totalRecordCount="absent", deltaRecordCount="absent", logOffsets={"0": 1})
-    found = parse_snapshot(old, "memory")
-    assert (found.version, found.total_record_count, found.delta_record_count) == (1, 0, 0)
+    snapshot = parse_snapshot(old, "memory")
+    assert (snapshot.version, snapshot.total_record_count, snapshot.delta_record_count) == (1, 0, 0)
 
 
 def test_what_cannot_be_read_is_named() -> None:

@@ -52,20 +52,20 @@ def table_of(values: list[int | None]) -> pa.Table:
 def test_arrow_reads_what_is_written(groups: list[list[int | None]], dictionary: bool) -> None:
     tables = [table_of(values) for values in groups]
     file = written(tables, ["ns", "ms", "ltz"] if dictionary else [])
-    found = pq.ParquetFile(pa.BufferReader(file)).read()
+    rows = pq.ParquetFile(pa.BufferReader(file)).read()
     whole = pa.concat_tables(tables)
     for name in ("id", "ns", "ms", "ltz"):
-        assert values_of_arrow(found.column(name)) == values_of_arrow(whole.column(name)), name
+        assert values_of_arrow(rows.column(name)) == values_of_arrow(whole.column(name)), name
 
 
 @given(st.lists(st.lists(MOMENTS, min_size=1, max_size=20), min_size=1, max_size=3), st.booleans())
 def test_reads_back_in_any_number_of_row_groups(groups: list[list[int | None]], dictionary: bool) -> None:
     tables = [table_of(values) for values in groups]
     file = written(tables, ["ns", "ms", "ltz"] if dictionary else [])
-    found = open_reader(pa.BufferReader(file), "memory").read()
+    rows = open_reader(pa.BufferReader(file), "memory").read()
     for name, precision in (("ns", 9), ("ltz", 9), ("ms", 3)):
         root = "TIMESTAMP_LTZ" if name == "ltz" else "TIMESTAMP"
-        column = natural(found.column(name), DataField(0, name, DataType(root, precision=precision)))
+        column = natural(rows.column(name), DataField(0, name, DataType(root, precision=precision)))
         assert column.equals(pa.concat_tables(tables).column(name)), name
 
 
@@ -114,15 +114,15 @@ def test_every_year_in_files_of_arrow(year: int, version: str) -> None:
     sink = pa.BufferOutputStream()
     rows = pa.table({"t": seconds, "i": [1, 2, 3], "l": pa.array([[s] for s in seconds], pa.list_(pa.timestamp("s")))})
     pq.write_table(rows, sink, use_deprecated_int96_timestamps=True, version=version)
-    found = open_reader(pa.BufferReader(sink.getvalue()), "memory").read()
+    actual = open_reader(pa.BufferReader(sink.getvalue()), "memory").read()
     micros = DataType("TIMESTAMP", precision=6)
-    assert natural(found.column("t"), DataField(0, "t", micros)).equals(
+    assert natural(actual.column("t"), DataField(0, "t", micros)).equals(
         pa.chunked_array([seconds.cast(pa.timestamp("us"))])
     )
-    listed = natural(found.column("l"), DataField(0, "l", DataType("ARRAY", element=micros)))
+    listed = natural(actual.column("l"), DataField(0, "l", DataType("ARRAY", element=micros)))
     assert listed.combine_chunks().values.equals(seconds.cast(pa.timestamp("us")))
-    assert found.column("i").to_pylist() == [1, 2, 3]
-    wide = natural(found.column("t"), DataField(0, "t", DataType("TIMESTAMP", precision=9)))
+    assert actual.column("i").to_pylist() == [1, 2, 3]
+    wide = natural(actual.column("t"), DataField(0, "t", DataType("TIMESTAMP", precision=9)))
     assert list_of(wide) == [None if s is None else s * 10**9 for s in seconds.cast(pa.int64()).to_pylist()]
 
 
@@ -134,8 +134,8 @@ def test_nanoseconds_of_all_years(values: list[int | None], start: int) -> None:
 def test_numbers_and_texts_of_a_struct_are_found() -> None:
     # {1: i32 -3, 2: "ab", 4: [i64 1, i64 300], 25: {1: true, 2: double, 3: i32 7}}
     data = bytes.fromhex("150518026162292602d8040c321117" + "00" * 8 + "150e0000")
-    found = {path: (value, data[offset : offset + 1]) for path, offset, value in values_of(data)}
-    assert found == {
+    actual = {path: (value, data[offset : offset + 1]) for path, offset, value in values_of(data)}
+    assert actual == {
         (1,): (-3, b"\x05"),
         (2,): (b"ab", b"a"),
         (4, 0): (1, b"\x02"),

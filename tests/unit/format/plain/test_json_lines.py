@@ -29,8 +29,8 @@ def test_every_leaf_is_a_text() -> None:
 
 
 def test_values_of_other_programs_and_missing_keys() -> None:
-    found = parse_json_lines(b'{"a":5,"other":1}\n\n{"arr":[2]}', COLUMNS, "f.json")
-    assert found.to_pylist() == [
+    json_lines = parse_json_lines(b'{"a":5,"other":1}\n\n{"arr":[2]}', COLUMNS, "f.json")
+    assert json_lines.to_pylist() == [
         {"a": 5, "arr": None, "m": None, "r": None},
         {"a": None, "arr": [2], "m": None, "r": None},
     ]

@@ -20,8 +20,8 @@ INFER = {"variant.inferShreddingSchema": "true"}
 def type_of(*values: Any, **how: Any) -> str | None:
     texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
     column = pa.chunked_array([parse_json(pa.array(texts, pa.string()))])
-    found = inferred({"v": column}, InferenceOptions(**how))
-    return None if not found else str(found["v"].type)
+    actual = inferred({"v": column}, InferenceOptions(**how))
+    return None if not actual else str(actual["v"].type)
 
 
 @pytest.mark.parametrize(

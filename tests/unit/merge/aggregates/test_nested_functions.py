@@ -70,8 +70,8 @@ def row(key: int | None, value: str | None) -> dict[str, Any]:
 )
 def test_nested_partial_update(steps: list[tuple[Op, Any]], made: Any) -> None:
     """What was set, or came late to a null, stays as it came until something is merged to it."""
-    found = merged("nested_partial_update", ROWS, steps, nested_key="k")
-    assert _any_order(found) == _any_order(made)
+    actual = merged("nested_partial_update", ROWS, steps, nested_key="k")
+    assert _any_order(actual) == _any_order(made)
 
 
 def _any_order(rows: list[Any] | None) -> Any:
@@ -137,8 +137,8 @@ def test_a_row_replaces_one_whose_sequence_is_not_larger() -> None:
     ],
 )
 def test_merge_map(steps: list[tuple[Op, Any]], made: dict[str, Any] | None) -> None:
-    found = merged("merge_map", MAP, steps)
-    assert (None if found is None else dict(found)) == made
+    actual = merged("merge_map", MAP, steps)
+    assert (None if actual is None else dict(actual)) == made
 
 
 def at(value: int, time: str | None) -> dict[str, Any]:
@@ -165,8 +165,8 @@ def at(value: int, time: str | None) -> dict[str, Any]:
 )
 def test_merge_map_with_keytime(steps: list[tuple[Op, Any]], made: dict[str, Any] | None) -> None:
     """Times compare as texts; the first map is not changed, and a late one counts as that."""
-    found = merged("merge_map_with_keytime", TIMED, steps)
-    assert (None if found is None else dict(found)) == made
+    actual = merged("merge_map_with_keytime", TIMED, steps)
+    assert (None if actual is None else dict(actual)) == made
 
 
 def test_a_field_that_is_named_is_the_time() -> None:

@@ -113,8 +113,8 @@ def test_divisions_that_have_no_result() -> None:
 )
 def test_decimals_round_half_up_and_become_null_beyond_their_digits(values: list[str], made: str | None) -> None:
     """What comes after a null starts anew."""
-    found = product([Decimal(text) for text in values], "DECIMAL(4, 1)")
-    assert found == (None if made is None else Decimal(made))
+    actual = product([Decimal(text) for text in values], "DECIMAL(4, 1)")
+    assert actual == (None if made is None else Decimal(made))
 
 
 def test_a_decimal_is_divided_where_the_quotient_is_exact() -> None:

@@ -19,9 +19,9 @@ def value(function: str, *steps: Step) -> int | None:
     column = pa.array([*values, 99, *values], pa.int32())
     ops = np.array([*(op for op, _ in steps), A, *(op for op, _ in steps)], np.int8)
     inputs = Inputs(column, np.arange(len(column)), np.array([0, count, count + 1]), ops)
-    found = AGGREGATES[function].reduce(inputs, AggregatedColumn(DataField(1, "a", parse_type("INT")), {}))
-    assert isinstance(found, np.ndarray)
-    first, between, last = (None if at < 0 else column[int(at)].as_py() for at in found)
+    actual = AGGREGATES[function].reduce(inputs, AggregatedColumn(DataField(1, "a", parse_type("INT")), {}))
+    assert isinstance(actual, np.ndarray)
+    first, between, last = (None if at < 0 else column[int(at)].as_py() for at in actual)
     assert between == 99
     assert first == last
     taken: int | None = first

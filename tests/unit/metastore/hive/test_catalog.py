@@ -70,8 +70,8 @@ def stored(hive: Hive, db: str, table: str) -> Any:
 
 
 def partitions(hive: Hive, db: str, table: str) -> list[str]:
-    found = _metastore(hive).read("get_partitions", db, table, -1)
-    return sorted("/".join(part.values) for part in found)
+    actual = _metastore(hive).read("get_partitions", db, table, -1)
+    return sorted("/".join(part.values) for part in actual)
 
 
 def _metastore(hive: Hive) -> HiveMetastore:
@@ -89,9 +89,9 @@ def rows(*triples: tuple[int, str, str]) -> pa.Table:
 
 
 def test_databases(catalog: Catalog, db: str) -> None:
-    found = catalog.get_database(db)
-    assert found.comment == "of a test"
-    assert found.properties["owner"] == "alice"
+    database = catalog.get_database(db)
+    assert database.comment == "of a test"
+    assert database.properties["owner"] == "alice"
     catalog.alter_database(db, set={"team": "red"}, remove=["nothing"])
     assert catalog.get_database(db).properties["team"] == "red"
     assert "owner" not in catalog.get_database(db).properties
@@ -105,22 +105,22 @@ def test_databases(catalog: Catalog, db: str) -> None:
 def test_the_object_of_a_table(hive: Hive, catalog: Catalog, db: str) -> None:
     schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "2"}, "orders")
     catalog.create_table(f"{db}.t", schema)
-    found = stored(hive, db, "t")
-    assert found.tableType == "MANAGED_TABLE"
-    assert found.sd.inputFormat == "org.apache.paimon.hive.mapred.PaimonInputFormat"
-    assert [(c.name, c.type, c.comment) for c in found.sd.cols][1] == ("v", "string", "the value")
-    assert found.partitionKeys == []
+    actual = stored(hive, db, "t")
+    assert actual.tableType == "MANAGED_TABLE"
+    assert actual.sd.inputFormat == "org.apache.paimon.hive.mapred.PaimonInputFormat"
+    assert [(c.name, c.type, c.comment) for c in actual.sd.cols][1] == ("v", "string", "the value")
+    assert actual.partitionKeys == []
     kept = {"bucket": "2", "primary-key": "k,pt", "partition": "pt", "bucket-key": "k", "comment": "orders"}
-    assert kept.items() <= found.parameters.items()
-    assert (found.parameters["table_type"], found.retention) == ("PAIMON", 2**31 - 1)
+    assert kept.items() <= actual.parameters.items()
+    assert (actual.parameters["table_type"], actual.retention) == ("PAIMON", 2**31 - 1)
 
 
 def test_changes_reach_the_metastore(hive: Hive, catalog: Catalog, db: str) -> None:
     catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k", "pt"], options={"bucket": "1"}))
     catalog.alter_table(f"{db}.t", [AddColumn("n", "INT"), SetOption("write-only", "true")])
-    found = stored(hive, db, "t")
-    assert [c.name for c in found.sd.cols] == ["k", "v", "pt", "n"]
-    assert found.parameters["write-only"] == "true"
+    actual = stored(hive, db, "t")
+    assert [c.name for c in actual.sd.cols] == ["k", "v", "pt", "n"]
+    assert actual.parameters["write-only"] == "true"
     catalog.alter_table(f"{db}.t", [RemoveOption("write-only")])
     assert "write-only" not in stored(hive, db, "t").parameters
     catalog.rename_table(f"{db}.t", f"{db}.u")
@@ -137,8 +137,8 @@ def test_commits_register_partitions(hive: Hive, catalog: Catalog, db: str) -> N
     table.write_arrow(rows((1, "a", "x"), (2, "b", "y")))
     table.write_arrow(rows((1, "c", "x")))
     assert partitions(hive, db, "t") == ["x", "y"]
-    found = _metastore(hive).read("get_partitions", db, "t", -1)
-    assert {part.sd.location.rpartition("/")[2] for part in found} == {"pt=x", "pt=y"}
+    actual = _metastore(hive).read("get_partitions", db, "t", -1)
+    assert {part.sd.location.rpartition("/")[2] for part in actual} == {"pt=x", "pt=y"}
     catalog.create_partitions(f"{db}.t", [{"pt": "empty"}])
     assert partitions(hive, db, "t") == ["empty", "x", "y"]
     assert sorted(part.spec["pt"] for part in catalog.list_partitions(f"{db}.t")) == ["x", "y"]
@@ -204,8 +204,8 @@ def test_commits_that_the_metastore_cannot_follow_are_kept(
 def test_external_tables_keep_their_files(hive: Hive, catalog: Catalog, db: str, tmp_path: Path) -> None:
     place = tmp_path / "elsewhere"
     catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1", "path": str(place)}))
-    found = stored(hive, db, "t")
-    assert (found.tableType, found.parameters["EXTERNAL"]) == ("EXTERNAL_TABLE", "TRUE")
+    actual = stored(hive, db, "t")
+    assert (actual.tableType, actual.parameters["EXTERNAL"]) == ("EXTERNAL_TABLE", "TRUE")
     table_of(catalog, f"{db}.t").write_arrow(rows((1, "a", "x")))
     catalog.drop_table(f"{db}.t")
     assert (place / "schema/schema-0").exists()
@@ -235,10 +235,10 @@ def test_catalog_options_decide_about_tables(hive: Hive, options: dict[str, str]
 def test_views_lose_their_dialects(catalog: Catalog, db: str) -> None:
     view = View([("k", "BIGINT NOT NULL", "a key")], "SELECT 1 AS k", {"spark": "select 1"}, "c", {"o": "x"})
     catalog.create_view(f"{db}.v", view)
-    found = catalog.get_view(f"{db}.v")
-    assert (found.query, dict(found.dialects), found.comment) == ("SELECT 1 AS k", {}, "c")
-    assert found.options["o"] == "x"
-    assert [(f.name, str(f.type), f.description) for f in found.columns()] == [("k", "BIGINT", "a key")]
+    actual = catalog.get_view(f"{db}.v")
+    assert (actual.query, dict(actual.dialects), actual.comment) == ("SELECT 1 AS k", {}, "c")
+    assert actual.options["o"] == "x"
+    assert [(f.name, str(f.type), f.description) for f in actual.columns()] == [("k", "BIGINT", "a key")]
     assert (catalog.list_views(db), catalog.list_tables(db)) == (["v"], [])
     with pytest.raises(AlreadyExistsError):
         catalog.create_view(f"{db}.v", view)

@@ -44,11 +44,11 @@ def options(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def catalog(options: dict[str, str]) -> Iterator[Catalog]:
-    found = open_catalog(options)
-    found.create_database("db", properties={"team": "blue"})
-    found.create_table("db.t", PLAIN)
-    yield found
-    found.close()
+    actual = open_catalog(options)
+    actual.create_database("db", properties={"team": "blue"})
+    actual.create_table("db.t", PLAIN)
+    yield actual
+    actual.close()
 
 
 def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
@@ -147,10 +147,10 @@ def test_views(catalog: Catalog) -> None:
     catalog.alter_view("db.v", [AddDialect("flink", "SELECT 3"), UpdateComment("about"), SetOption("a", "b")])
     with pytest.raises(AlreadyExistsError, match="dialect 'flink'"):
         catalog.alter_view("db.v", [AddDialect("flink", "SELECT 4")])
-    found = catalog.get_view("db.v")
-    assert (found.query, found.comment, found.options) == ("SELECT 1 -- 100 %", "about", {"a": "b"})
-    assert (found.query_for("flink"), found.query_for("trino")) == ("SELECT 3", "SELECT 1 -- 100 %")
-    assert [(f.name, str(f.type), f.description) for f in found.columns()] == [
+    actual = catalog.get_view("db.v")
+    assert (actual.query, actual.comment, actual.options) == ("SELECT 1 -- 100 %", "about", {"a": "b"})
+    assert (actual.query_for("flink"), actual.query_for("trino")) == ("SELECT 3", "SELECT 1 -- 100 %")
+    assert [(f.name, str(f.type), f.description) for f in actual.columns()] == [
         ("id", "INT NOT NULL", "the key"),
         ("größe", "ROW<`a` INT>", None),
     ]

@@ -31,10 +31,10 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Catalog:
         "lock-acquire-timeout": "1 s",
         "lock-check-max-sleep": "100 ms",
     }
-    found = open_catalog({**options, **waits})
-    found.create_database("db")
-    found.create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1", "commit.max-retries": "0"}))
-    return found
+    actual = open_catalog({**options, **waits})
+    actual.create_database("db")
+    actual.create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1", "commit.max-retries": "0"}))
+    return actual
 
 
 def table_of(catalog: Catalog) -> CatalogTable:
@@ -138,9 +138,9 @@ def test_locks_are_on_where_the_store_needs_them(tmp_path: Path) -> None:
 
 def test_the_longest_name_of_a_lock(tmp_path: Path) -> None:
     options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path)}
-    found = open_catalog({**options, "lock.enabled": "true", "lock-key-max-length": "40"})
-    assert isinstance(found, JdbcCatalog)
-    [(sql,)] = connections_of(found.rows.server).query("SELECT sql FROM sqlite_master WHERE name = ?", LOCKS)
+    actual = open_catalog({**options, "lock.enabled": "true", "lock-key-max-length": "40"})
+    assert isinstance(actual, JdbcCatalog)
+    [(sql,)] = connections_of(actual.rows.server).query("SELECT sql FROM sqlite_master WHERE name = ?", LOCKS)
     assert "lock_id VARCHAR(40) NOT NULL" in sql
     with pytest.raises(OptionError, match="lock-key-max-length"):
         open_catalog({**options, "lock.enabled": "true", "lock-key-max-length": "0"})

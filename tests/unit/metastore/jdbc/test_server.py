@@ -23,8 +23,8 @@ SECRET = "dont-show-me"
     ],
 )
 def test_uris(uri: str, server: tuple[str, str, str, int]) -> None:
-    found = Server.of({"uri": uri})
-    assert (found.protocol, found.database, found.host, found.port) == server
+    actual = Server.of({"uri": uri})
+    assert (actual.protocol, actual.database, actual.host, actual.port) == server
 
 
 @pytest.mark.parametrize("uri", ["", "jdbc:nope:x", "sqlite:x", "jdbc:postgresql://h:port/db"])

@@ -20,15 +20,15 @@ STRAYS = 25
 @pytest.fixture
 def place(s3: S3) -> Mapping[str, str]:
     """A warehouse with a table of six snapshots, and files that nothing names."""
-    found = s3.options(s3.new_bucket())
-    table = small_table(found)
+    actual = s3.options(s3.new_bucket())
+    table = small_table(actual)
     for number in range(3):
         put(table, {1: f"{number}", number: "x"})
         compact(None, table, full=True)
     create_tag(table, "first", snapshot_id=1)
     for number in range(STRAYS):
         table.file_io.write_bytes(f"{table.location}/bucket-0/data-{number}-0.orc", b"stray" * number)
-    return found
+    return actual
 
 
 def strays(table: CatalogTable) -> set[str]:

@@ -82,10 +82,10 @@ def test_a_file_where_a_folder_should_be(table: CatalogTable, name: str) -> None
 def test_the_report_as_a_table(table: CatalogTable) -> None:
     folder(table, "snapshot/snapshot-2").unlink()
     report = examined(table)
-    found = report.to_arrow()
-    assert found.schema.names == ["kind", "object", "detail", "fix"]
-    assert found.column("kind").to_pylist() == ["missing"]
-    assert all(pa.types.is_string(field.type) for field in found.schema)
+    rows = report.to_arrow()
+    assert rows.schema.names == ["kind", "object", "detail", "fix"]
+    assert rows.column("kind").to_pylist() == ["missing"]
+    assert all(pa.types.is_string(field.type) for field in rows.schema)
     assert pickle.loads(pickle.dumps(report)) == report
 
 

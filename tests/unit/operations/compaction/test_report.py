@@ -136,8 +136,8 @@ def test_rows_that_cannot_leave_the_postpone_bucket_are_a_failure(tmp_path: Path
     victim = next(entry.file for entry in live(table) if table.paths.spec_of(entry.partition) == {"day": "1"})
     with truncated(table, victim):
         report = compact(None, table, full=True)
-    found = outcomes(report)
-    assert (found["day=0", -2], found["day=0", 0], found["day=1", -2]) == ("committed", "committed", "failed")
+    actual = outcomes(report)
+    assert (actual["day=0", -2], actual["day=0", 0], actual["day=1", -2]) == ("committed", "committed", "failed")
     assert report.compacted_through is None
 
 

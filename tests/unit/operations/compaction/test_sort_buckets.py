@@ -81,7 +81,7 @@ def test_keys_of_one_hash_stay_together(table: CatalogTable, monkeypatch: pytest
         for part in read.tables(split):
             for row in part.filter(pa.compute.equal(part["p"], 1)).to_pylist():
                 buckets.setdefault(row["k"] % 40, set()).add(split.bucket)  # type: ignore[union-attr]
-    assert all(len(found) == 1 for found in buckets.values())
+    assert all(len(actual) == 1 for actual in buckets.values())
 
 
 def test_one_partition(table: CatalogTable) -> None:

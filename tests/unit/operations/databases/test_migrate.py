@@ -210,6 +210,6 @@ def test_a_source_that_is_gone_by_halves_may_leave_files_without_rows(catalog: P
         finish_migration(catalog, "db.t")
     Path(source.location, "v=p1", "notes").unlink()
     assert finish_migration(catalog, "db.t") is not None
-    found = catalog.get_table("db.t")
-    assert isinstance(found, CatalogTable)
-    assert keys(found) == list(range(7))
+    table = catalog.get_table("db.t")
+    assert isinstance(table, CatalogTable)
+    assert keys(table) == list(range(7))

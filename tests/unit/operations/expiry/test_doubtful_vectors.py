@@ -37,8 +37,8 @@ def index_manifest(table: CatalogTable, snapshot_id: int) -> str:
 
 
 def pairs_of(table: CatalogTable) -> list[tuple[Snapshot, Snapshot]]:
-    found = [table.snapshots.get(number) for number in table.snapshots.list_ids()]
-    return list(zip(found, found[1:], strict=False))
+    actual = [table.snapshots.get(number) for number in table.snapshots.list_ids()]
+    return list(zip(actual, actual[1:], strict=False))
 
 
 def test_vectors_that_only_grow_are_not_doubted(table: CatalogTable) -> None:

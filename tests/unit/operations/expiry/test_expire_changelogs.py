@@ -50,7 +50,7 @@ def whole(table: CatalogTable) -> bool:
 @pytest.mark.parametrize("producer", PRODUCERS)
 def test_changes_stay_until_their_own_time_comes(tmp_path: Path, producer: str) -> None:
     table = filled(tmp_path, producer)
-    found = rows(table)
+    actual = rows(table)
     report = expire_snapshots(table)
     assert (report.expired, report.changelogs) == (tuple(range(1, 9)), (1, 2, 3, 4, 5))
     assert table.snapshots.list_ids() == [9, 10]
@@ -58,7 +58,7 @@ def test_changes_stay_until_their_own_time_comes(tmp_path: Path, producer: str) 
     assert (hint(table, EARLIEST), hint(table, LATEST)) == (6, 8)
     assert whole(table)
     assert unreachable_files(table) == set()
-    assert rows(table) == found
+    assert rows(table) == actual
     assert any(list(changes_of(table, changelog)) for changelog in table.changelogs.all())
 
 

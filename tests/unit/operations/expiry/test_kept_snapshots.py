@@ -31,15 +31,15 @@ def test_each_snapshot_says_what_keeps_it(tmp_path: Path) -> None:
     create_tag(table, "month-end", snapshot_id=2)
     reset_consumer(table, "dashboard", next_snapshot=4)
     late = datetime.now(UTC) + timedelta(hours=3)
-    found = kept_snapshots(table, late)
-    assert {kept.snapshot.id: kept.kept_by for kept in found.listed} == {
+    actual = kept_snapshots(table, late)
+    assert {kept.snapshot.id: kept.kept_by for kept in actual.listed} == {
         5: CURRENT,
         4: "consumer dashboard reads 4 next",
         3: DUE,
         2: f"{DUE}; tag month-end",
         1: DUE,
     }
-    assert (found.count, found.due, found.tags, found.consumers) == (5, 3, 1, 1)
+    assert (actual.count, actual.due, actual.tags, actual.consumers) == (5, 3, 1, 1)
     young = kept_snapshots(table, datetime.now(UTC))
     assert young.due == 0
     assert "snapshot.time-retained" in young.listed[-1].kept_by
@@ -51,7 +51,7 @@ def test_the_bytes_of_old_states_are_those_that_expiry_and_the_tag_free(tmp_path
     assert kept_snapshots(table, datetime.now(UTC)).by_snapshots == HeldFiles(), "appending leaves nothing behind"
     compact(None, table, full=True)
     before = {path.name: path.stat().st_size for path in Path(table.location).rglob("data-*")}
-    found = kept_snapshots(table, datetime.now(UTC))
+    actual = kept_snapshots(table, datetime.now(UTC))
     create_tag(table, "kept", snapshot_id=2)
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}))
     middle = {path.name for path in Path(table.location).rglob("data-*")}
@@ -59,13 +59,13 @@ def test_the_bytes_of_old_states_are_those_that_expiry_and_the_tag_free(tmp_path
     delete_tag(table, "kept")
     after = {path.name for path in Path(table.location).rglob("data-*")}
     freed = sum(size for name, size in before.items() if name not in after)
-    assert found.by_snapshots == HeldFiles(3, freed)
+    assert actual.by_snapshots == HeldFiles(3, freed)
     assert held.by_snapshots == HeldFiles()
     assert held.by_tags == HeldFiles(2, sum(before[name] for name in middle - after))
     assert [(name, tag.snapshot.id) for name, tag in held.tagged] == [("kept", 2)]
 
 
 def test_of_many_snapshots_the_newest_and_the_oldest_are_listed(tmp_path: Path) -> None:
-    found = kept_snapshots(written(tmp_path, 23), datetime.now(UTC))
-    assert [kept.snapshot.id for kept in found.listed] == [*range(23, 13, -1), *range(10, 0, -1)]
-    assert found.count == 23
+    actual = kept_snapshots(written(tmp_path, 23), datetime.now(UTC))
+    assert [kept.snapshot.id for kept in actual.listed] == [*range(23, 13, -1), *range(10, 0, -1)]
+    assert actual.count == 23

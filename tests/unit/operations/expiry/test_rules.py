@@ -37,17 +37,17 @@ def test_expires_what_paimon_expires(data: st.DataObject) -> None:
         next_of_consumers=list(consumers.values()),
         limit=data.draw(st.integers(1, 60)),
     )
-    found = plan_range(list(time_of), time_of.get, Retention(retain_min, retain_max, older_than, "age", consumers))
-    assert found.expired == tuple(range(earliest, until))
-    assert found.kept == tuple(range(until, earliest + len(times)))
-    assert found.remaining == 0
+    plan = plan_range(list(time_of), time_of.get, Retention(retain_min, retain_max, older_than, "age", consumers))
+    assert plan.expired == tuple(range(earliest, until))
+    assert plan.kept == tuple(range(until, earliest + len(times)))
+    assert plan.remaining == 0
 
 
 def test_a_limit_is_a_prefix_and_says_what_remains() -> None:
     rules = Retention(2, 100, 50, "age", {})
-    found = plan_range(range(1, 11), lambda i: i, rules, max_deletes=3)
-    assert (found.expired, found.remaining) == ((1, 2, 3), 5)
-    assert found.kept_by == {"4 to 8": "left for the next run: max_deletes", "9 to 10": "snapshot.num-retained.min = 2"}
+    plan = plan_range(range(1, 11), lambda i: i, rules, max_deletes=3)
+    assert (plan.expired, plan.remaining) == ((1, 2, 3), 5)
+    assert plan.kept_by == {"4 to 8": "left for the next run: max_deletes", "9 to 10": "snapshot.num-retained.min = 2"}
 
 
 def test_reasons_name_the_age_the_consumer_and_the_minimum() -> None:
@@ -76,11 +76,11 @@ def test_options_give_the_rules_and_arguments_win() -> None:
         "snapshot.num-retained.max": "7",
         "snapshot.time-retained": "2 h",
     }
-    found = retention(options)
-    assert (found.min_count, found.max_count) == (3, 7)
-    assert found.older_than == int((NOW - timedelta(hours=2)).timestamp() * 1000)
-    found = retention(options, retain_min=1, retain_max=4, older_than=NOW)
-    assert (found.min_count, found.max_count, found.older_than) == (1, 4, int(NOW.timestamp() * 1000))
+    actual = retention(options)
+    assert (actual.min_count, actual.max_count) == (3, 7)
+    assert actual.older_than == int((NOW - timedelta(hours=2)).timestamp() * 1000)
+    actual = retention(options, retain_min=1, retain_max=4, older_than=NOW)
+    assert (actual.min_count, actual.max_count, actual.older_than) == (1, 4, int(NOW.timestamp() * 1000))
 
 
 @pytest.mark.parametrize("arguments", [{"retain_min": 0}, {"retain_max": 9}, {"retain_min": 5, "retain_max": 4}])

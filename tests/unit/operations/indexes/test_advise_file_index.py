@@ -36,11 +36,11 @@ def test_the_proposal_holds_when_it_is_followed(tmp_path: Path) -> None:
     advice = advise_file_index(table, filters)
     assert advice.sampled_files == 8
     assert {candidate.column for candidate in advice.candidates} == {"city", "degrees", "note"}
-    by_name = {(found.kind, found.column): found for found in advice.candidates}
+    by_name = {(actual.kind, actual.column): actual for actual in advice.candidates}
     assert by_name["bloom-filter", "city"].files_pruned >= 6
     assert by_name["bsi", "degrees"].files_pruned == 4
     assert ("bloom-filter", "degrees") not in by_name
-    assert all(found.index_bytes > 0 and found.build_seconds > 0 for found in advice.candidates)
+    assert all(actual.index_bytes > 0 and actual.build_seconds > 0 for actual in advice.candidates)
     columns = {
         column for key, value in advice.options.items() if key.endswith(".columns") for column in value.split(",")
     }

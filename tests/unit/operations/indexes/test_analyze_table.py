@@ -20,8 +20,8 @@ def test_rows_are_counted_after_merging(tmp_path: Path) -> None:
     latest = table.latest_snapshot()
     assert latest is not None
     assert (latest.id, latest.commit_kind, latest.delta_record_count) == (report.snapshot_id, CommitKind.ANALYZE, 0)
-    found = open_warehouse(tmp_path).get_table("db.t$statistics").to_arrow().to_pylist()
-    assert [(row["snapshot_id"], row["mergedRecordCount"], row["mergedRecordSize"]) for row in found] == [
+    rows = open_warehouse(tmp_path).get_table("db.t$statistics").to_arrow().to_pylist()
+    assert [(row["snapshot_id"], row["mergedRecordCount"], row["mergedRecordSize"]) for row in rows] == [
         (report.analyzed_snapshot_id, 3, report.bytes * 3 // 4)
     ]
     assert state(table) == {1: "a", 2: "c", 3: "d"}

@@ -67,13 +67,13 @@ def declare(table: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
 
 def indexes(table: CatalogTable) -> list[dict[str, set[str]]]:
     """Columns and kinds of each file's index."""
-    found = []
+    collected = []
     for entry in live(table):
         path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
         container = index_bytes(table.file_io, path, entry.file)
         parsed = {} if container is None else parse_container(container, path)
-        found.append({column: set(kinds) for column, kinds in parsed.items()})
-    return found
+        collected.append({column: set(kinds) for column, kinds in parsed.items()})
+    return collected
 
 
 def rewritten(table: CatalogTable, **how: Any) -> RewriteFileIndexReport:
@@ -84,9 +84,9 @@ def rewritten(table: CatalogTable, **how: Any) -> RewriteFileIndexReport:
 
 
 def degrees(table: CatalogTable, where: str) -> list[int | None]:
-    found = table.to_arrow(["degrees"], where).column("degrees").to_pylist()
-    assert found == table.to_arrow(["degrees"], where, {"file-index.read.enabled": "false"})["degrees"].to_pylist()
-    return found
+    rows = table.to_arrow(["degrees"], where).column("degrees").to_pylist()
+    assert rows == table.to_arrow(["degrees"], where, {"file-index.read.enabled": "false"})["degrees"].to_pylist()
+    return rows
 
 
 def test_adds_all_kinds_and_probes_them(tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ def test_changelog_of_every_write(tmp_path: Path) -> None:
         table = create_table(tmp_path, options={**INLINE, **more, "changelog-producer": producer}, name=name)
         write(table, 1, 2, text="a")
         write(table, 2, 3, text="b")
-        found = [(r["rowkind"], r["id"], r["v"]) for r in AuditLogView(changes(table)).to_arrow().to_pylist()]
-        assert sorted(found) == sorted(
+        actual = [(r["rowkind"], r["id"], r["v"]) for r in AuditLogView(changes(table)).to_arrow().to_pylist()]
+        assert sorted(actual) == sorted(
             [("+I", 1, "a1"), ("+I", 2, "a2"), ("-U", 2, "a2"), ("+U", 2, "b2"), ("+I", 3, "b3")]
         )
 
@@ -141,9 +141,9 @@ def test_each_numbered_commit_has_its_changelog(tmp_path: Path, given: dict[str,
         ingest(None, table, keyed({1: text, 10 + number: text}), commit_user="feed", commit_identifier=number)
     assert kinds(table) == "ACACAC"
     assert set(levels(table)) == {5}
-    found = [(r["rowkind"], r["id"], r["v"]) for r in AuditLogView(changes(table)).to_arrow().to_pylist()]
+    actual = [(r["rowkind"], r["id"], r["v"]) for r in AuditLogView(changes(table)).to_arrow().to_pylist()]
     own = [("+I", 1, "a"), ("-U", 1, "a"), ("+U", 1, "b"), ("-U", 1, "b"), ("+U", 1, "c")]
-    assert sorted(found) == sorted([*own, ("+I", 10, "a"), ("+I", 11, "b"), ("+I", 12, "c")])
+    assert sorted(actual) == sorted([*own, ("+I", 10, "a"), ("+I", 11, "b"), ("+I", 12, "c")])
     # Writes on their own follow the rules of every table.
     write(table, 1, text="d")
     assert kinds(table) == "ACACACA"
@@ -325,9 +325,9 @@ def test_two_writers_and_a_compactor_lose_nothing(tmp_path: Path, options: dict[
         writer.join(300)
     assert [writer.exitcode for writer in writers] == [0, 0]
     compact(None, table, full=True)
-    found = state(table)
-    assert found.pop(-1) in {"0/5", "1/5"}
-    assert found == {n * 1000 + i: f"{n}/{i}" for n in range(2) for i in range(6)}
+    actual = state(table)
+    assert actual.pop(-1) in {"0/5", "1/5"}
+    assert actual == {n * 1000 + i: f"{n}/{i}" for n in range(2) for i in range(6)}
     made = [table.snapshots.get(i) for i in table.snapshots.list_ids()]
     rows = [(s.commit_user, s.commit_identifier) for s in made if s.commit_kind == CommitKind.APPEND]
     assert sorted(rows) == sorted((f"writer-{n}", i) for n in range(2) for i in range(6)), "each batch once"
@@ -345,8 +345,8 @@ def test_threads_of_inline_writers(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(run, range(3)))
-    found = state(table)
-    assert found.pop(-1) in {f"{n}/4" for n in range(3)}
-    assert found == {n * 1000 + i: f"{n}/{i}" for n in range(3) for i in range(5)}
+    actual = state(table)
+    assert actual.pop(-1) in {f"{n}/4" for n in range(3)}
+    assert actual == {n * 1000 + i: f"{n}/{i}" for n in range(3) for i in range(5)}
     assert "C" in kinds(table)
     assert files_on_disk(table) == data_files(table)

@@ -19,9 +19,9 @@ def table(tmp_path: Path) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     catalog.create_table("db.t", Schema(fields=[("id", "BIGINT")], options={"bucket": "-1"}))
-    found = catalog.get_table("db.t")
-    assert isinstance(found, CatalogTable)
-    return found
+    actual = catalog.get_table("db.t")
+    assert isinstance(actual, CatalogTable)
+    return actual
 
 
 def commit(table: CatalogTable, user: str, identifier: int) -> None:

@@ -47,11 +47,11 @@ Contents = dict[str, list[tuple[int, str]]]
 
 def contents(table: CatalogTable) -> Contents:
     """The rows of all that can be read: snapshots, tags, branches."""
-    found = {f"snapshot {i}": rows_at(table, i) for i in table.snapshots.list_ids()}
-    found |= {f"tag {name}": rows_of_tag(table, name) for name in table.tags.names()}
+    actual = {f"snapshot {i}": rows_at(table, i) for i in table.snapshots.list_ids()}
+    actual |= {f"tag {name}": rows_of_tag(table, name) for name in table.tags.names()}
     for name in _branches(table):
-        found[f"branch {name}"] = rows(table.on_branch(name))
-    return found
+        actual[f"branch {name}"] = rows(table.on_branch(name))
+    return actual
 
 
 def _branches(table: CatalogTable) -> list[str]:

@@ -213,14 +213,14 @@ def test_a_commit_between_the_listing_and_the_deletion_keeps_its_files(tmp_path:
     planted = strays(table)
     age(tmp_path)
     removal = OrphanRemoval(None, table, datetime(2021, 1, 1, tzinfo=UTC), None, lambda _: None)
-    found = removal.find()
-    assert len(found) > len(planted)
+    actual = removal.find()
+    assert len(actual) > len(planted)
     path.write_bytes(late)
     expected = rows(table)
-    removal.delete(found)
-    report = removal.report(found, found, dry_run=False)
+    removal.delete(actual)
+    report = removal.report(actual, actual, dry_run=False)
     assert report.deleted_files == len(planted)
-    assert len(report.kept) == len(found) - len(planted)
+    assert len(report.kept) == len(actual) - len(planted)
     assert unreachable_files(table) == set()
     assert rows(table) == expected
 
@@ -231,10 +231,10 @@ def test_what_vanishes_meanwhile_starts_it_over(tmp_path: Path) -> None:
     strays(table)
     age(tmp_path)
     removal = OrphanRemoval(None, table, datetime(2021, 1, 1, tzinfo=UTC), None, lambda _: None)
-    found = removal.find()
+    actual = removal.find()
     Path(table.paths.tag("t")).unlink()
-    removal.delete(found)
-    report = removal.report(found, found, dry_run=False)
+    removal.delete(actual)
+    report = removal.report(actual, actual, dry_run=False)
     assert report.notes == ("snapshots or tags vanished 1 times; what they left was looked at again",)
     assert report.remaining == 0
 

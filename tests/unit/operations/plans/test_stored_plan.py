@@ -95,7 +95,7 @@ def test_an_expiry_deletes_exactly_what_its_plan_names(table: CatalogTable) -> N
     put(table, 10, "b")
     report = apply_expire_snapshots(table, plan)
     planned = next(group for group in plan.groups if group.name == "files")
-    assert {f"snapshot {found}" for found in report.expired} == {g.name for g in plan.groups if g is not planned}
+    assert {f"snapshot {actual}" for actual in report.expired} == {g.name for g in plan.groups if g is not planned}
     assert set(report.deleted_files) == set(planned.files)
     assert report.deleted_bytes == planned.bytes
     assert table.to_arrow().num_rows == 2

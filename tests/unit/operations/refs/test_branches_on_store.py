@@ -23,10 +23,10 @@ from tests.small_tables import put, rows, small_table
 
 @pytest.fixture
 def table(s3: S3) -> CatalogTable:
-    found = small_table(s3.options(s3.new_bucket()))
-    put(found, {1: "a"})
-    create_tag(found, "t", snapshot_id=1)
-    return found
+    actual = small_table(s3.options(s3.new_bucket()))
+    put(actual, {1: "a"})
+    create_tag(actual, "t", snapshot_id=1)
+    return actual
 
 
 def branches_of(table: CatalogTable) -> Branches:
@@ -94,9 +94,9 @@ def test_orphan_removal_leaves_a_branch_that_is_created_meanwhile(
     listed = OrphanRemoval.find
 
     def find(removal: OrphanRemoval) -> pa.Table:
-        found = listed(removal)
+        actual = listed(removal)
         create_branch(table, "b", tag="t")
-        return found
+        return actual
 
     monkeypatch.setattr(OrphanRemoval, "find", find)
     report = remove_orphan_files(None, table, now=datetime.now(UTC) + timedelta(days=2))

@@ -111,8 +111,8 @@ def test_they_are_parameters_of_procedures(table: CatalogTable, tmp_path: Path) 
     session, before = Session({"warehouse": str(tmp_path)}), contents(tmp_path)
 
     def call(text: str) -> list[dict[str, object]]:
-        found: list[dict[str, object]] = session.sql(f"CALL sys.{text}").to_arrow().to_pylist()
-        return found
+        actual: list[dict[str, object]] = session.sql(f"CALL sys.{text}").to_arrow().to_pylist()
+        return actual
 
     assert {"kind": "tag", "change": "goes", "name": "four"} in call(
         "fast_forward(`table` => 'db.t', branch => 'b', dry_run => true)"

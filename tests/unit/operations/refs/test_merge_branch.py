@@ -84,8 +84,8 @@ def test_it_is_a_procedure_of_both_engines(tmp_path: Path, table: CatalogTable) 
 def test_procedures_by_time_and_watermark(tmp_path: Path, table: CatalogTable) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     millis = table.snapshots.get(2).time_millis
-    found = session.sql(f"CALL sys.create_tag_from_timestamp('db.t', 'x', {millis})").to_arrow().to_pylist()
-    assert found == [{"tagName": "x", "snapshot": 2, "commit_time": millis, "watermark": "null"}]
+    actual = session.sql(f"CALL sys.create_tag_from_timestamp('db.t', 'x', {millis})").to_arrow().to_pylist()
+    assert actual == [{"tagName": "x", "snapshot": 2, "commit_time": millis, "watermark": "null"}]
     with pytest.raises(NotFoundError):
         session.sql("CALL sys.create_tag_from_watermark('db.t', 'y', 5)")
     with pytest.raises(NotFoundError):

@@ -48,9 +48,9 @@ def first_file(table: CatalogTable) -> str:
 
 def test_a_file_is_kept_by_each_state_that_names_it(table: CatalogTable) -> None:
     name = first_file(table)
-    found = explain(table, file=f"{table.location}/bucket-0/{name}", now=NOW)
-    assert [keeper.holder for keeper in found.kept_by] == ["snapshots 1 to 2", "snapshot 3", "tag 't'"]
-    due, young, tag = found.kept_by
+    actual = explain(table, file=f"{table.location}/bucket-0/{name}", now=NOW)
+    assert [keeper.holder for keeper in actual.kept_by] == ["snapshots 1 to 2", "snapshot 3", "tag 't'"]
+    due, young, tag = actual.kept_by
     assert (due.reason, due.release) == ("nothing: the next expiry takes it", "expire_snapshots")
     assert young.reason == "snapshot.time-retained: younger than 2:00:00"
     ripe = (NOW + timedelta(hours=1)).astimezone().isoformat(timespec="seconds")
@@ -67,9 +67,9 @@ def test_a_file_goes_when_all_its_keepers_are_released(table: CatalogTable) -> N
     delete_tag(table, "t")
     assert [keeper.holder for keeper in explain(table, file=name, now=NOW).kept_by] == ["snapshot 3"]
     expire_snapshots(table, now=NOW + timedelta(hours=1, seconds=1))
-    found = explain(table, file=name, now=NOW)
-    assert found.kept_by == ()
-    assert "remove_orphan_files" in found.note
+    actual = explain(table, file=name, now=NOW)
+    assert actual.kept_by == ()
+    assert "remove_orphan_files" in actual.note
     assert not [path for path in files_on_disk(table) if str(path).endswith(name)]
 
 
@@ -84,16 +84,16 @@ def test_every_file_of_a_table_is_kept_by_something(table: CatalogTable) -> None
 def test_branches_and_consumers_keep_files_too(table: CatalogTable) -> None:
     create_branch(table, "b", snapshot_id=1)
     reset_consumer(table, "job", 2)
-    found = explain(table, file=first_file(table), now=NOW).kept_by
-    by_holder = {keeper.holder: keeper for keeper in found}
+    actual = explain(table, file=first_file(table), now=NOW).kept_by
+    by_holder = {keeper.holder: keeper for keeper in actual}
     assert by_holder["snapshot 1 of branch b"].reason == "the current state"
     assert by_holder["snapshots 2 to 3"].reason == "consumer job reads 2 next"
     assert by_holder["snapshots 2 to 3"].release.startswith("reset_consumer")
 
 
 def test_a_snapshot_and_a_tag_with_the_bytes_that_they_alone_hold(table: CatalogTable) -> None:
-    found = explain(table, snapshot_id=2, now=NOW)
-    assert [keeper.holder for keeper in found.kept_by] == ["snapshot 2", "tag 't'"]
+    actual = explain(table, snapshot_id=2, now=NOW)
+    assert [keeper.holder for keeper in actual.kept_by] == ["snapshot 2", "tag 't'"]
     expire_snapshots(table, now=NOW + timedelta(days=1))
     before = sum(Path(path).stat().st_size for path in files_on_disk(table))
     tag = explain(table, tag="t", now=NOW)
@@ -115,12 +115,12 @@ def test_a_tag_that_expires(table: CatalogTable) -> None:
 def test_a_partition_that_was_dropped_is_kept_by_older_snapshots(tmp_path: Path) -> None:
     table = small_table(tmp_path, primary_key=False, partition_keys=["v"])
     put(table, {1: "a", 2: "b"})
-    found = explain(table, partition={"v": "a"})
-    assert [keeper.holder for keeper in found.kept_by] == ["the current state"]
-    assert found.bytes > 0
+    actual = explain(table, partition={"v": "a"})
+    assert [keeper.holder for keeper in actual.kept_by] == ["the current state"]
+    assert actual.bytes > 0
     drop_partitions(table, [{"v": "a"}])
-    found = explain(table, partition={"v": "a"})
-    assert ([keeper.holder for keeper in found.kept_by], found.bytes) == (["snapshot 1"], 0)
+    actual = explain(table, partition={"v": "a"})
+    assert ([keeper.holder for keeper in actual.kept_by], actual.bytes) == (["snapshot 1"], 0)
     for wrong in ({"v": "c"}, {"k": "1"}, {}):
         with pytest.raises(NotFoundError):
             explain(table, partition=wrong)

@@ -26,20 +26,20 @@ def test_each_holder_and_what_it_alone_holds(tmp_path: Path) -> None:
     create_branch(table, "b", snapshot_id=3)
     put(table.on_branch("b"), {7: "b"})
     reset_consumer(table, "job", 1)
-    found = {(held.kind, held.name): held for held in held_bytes(table, datetime.now(UTC) + timedelta(days=1))}
-    assert {key: held.files for key, held in found.items()} == {
+    actual = {(held.kind, held.name): held for held in held_bytes(table, datetime.now(UTC) + timedelta(days=1))}
+    assert {key: held.files for key, held in actual.items()} == {
         ("live", ""): 1,
         ("snapshots", ""): 3,
         ("tag", "t"): 2,
         ("branch", "b"): 4,
         ("changelog", ""): 3,
-        ("consumer", "job"): found["consumer", "job"].files,
+        ("consumer", "job"): actual["consumer", "job"].files,
     }
-    assert (found["snapshots", ""].only_bytes, found["tag", "t"].only_bytes) == (0, 0)
-    assert 0 < found["branch", "b"].only_bytes < found["branch", "b"].bytes
-    assert found["live", ""].only_bytes == found["live", ""].bytes
-    assert found["consumer", "job"].bytes > found["changelog", ""].bytes
-    held = sum(found[key].bytes for key in (("live", ""), ("branch", "b"), ("changelog", "")))
+    assert (actual["snapshots", ""].only_bytes, actual["tag", "t"].only_bytes) == (0, 0)
+    assert 0 < actual["branch", "b"].only_bytes < actual["branch", "b"].bytes
+    assert actual["live", ""].only_bytes == actual["live", ""].bytes
+    assert actual["consumer", "job"].bytes > actual["changelog", ""].bytes
+    held = sum(actual[key].bytes for key in (("live", ""), ("branch", "b"), ("changelog", "")))
     assert held + _changelog_of(table.on_branch("b")) == data_bytes(table)
     kinds = holdings(table).kinds
     assert [kind.kind for kind in kinds] == ["live", "snapshots", "tag", "branch", "changelog"]

@@ -40,8 +40,8 @@ def table(tmp_path: Path) -> CatalogTable:
 
 
 def seen(table: CatalogTable, *columns: str) -> list[tuple[object, ...]]:
-    found = table.to_arrow(columns=["_ROW_ID", *columns])
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    rows = table.to_arrow(columns=["_ROW_ID", *columns])
+    return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
 def planned(table: CatalogTable, column: str, ids: list[int]) -> Callable[[], tuple[int, ...]]:
@@ -129,8 +129,8 @@ def test_sorting_keeps_row_ids(tmp_path: Path) -> None:
     table.write_arrow(rows_of(5, 3))
     table.write_arrow(rows_of(4))
     compact(None, table, full=True, order_strategy="order", order_by=["id"])
-    found = table.to_arrow(columns=["id", "_ROW_ID", "_SEQUENCE_NUMBER"]).to_pydict()
-    assert found == {"id": [3, 4, 5], "_ROW_ID": [1, 2, 0], "_SEQUENCE_NUMBER": [1, 2, 1]}
+    actual = table.to_arrow(columns=["id", "_ROW_ID", "_SEQUENCE_NUMBER"]).to_pydict()
+    assert actual == {"id": [3, 4, 5], "_ROW_ID": [1, 2, 0], "_SEQUENCE_NUMBER": [1, 2, 1]}
 
 
 def test_file_indexes_of_tracked_files(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_rows_come_back_under_the_newest_schema(tmp_path: Path) -> None:
 def test_what_cannot_be_restored_changes_nothing(tmp_path: Path) -> None:
     table = filled(tmp_path, ("day", "id"))
     newest = table.snapshots.latest_id()
-    for partitions, state, error, found in (
+    for partitions, state, error, actual in (
         ([], {"tag": "kept"}, DataError, "no partition is named"),
         ([{"id": "1"}], {"tag": "kept"}, DataError, "is not a partition"),
         ([MONDAY], {}, OptionError, "exactly one earlier state"),
@@ -94,6 +94,6 @@ def test_what_cannot_be_restored_changes_nothing(tmp_path: Path) -> None:
         ([MONDAY], {"snapshot_id": 99}, NotFoundError, "snapshot 99 does not exist"),
         ([MONDAY, {"day": "sun"}], {"tag": "kept"}, NotFoundError, r"no partition day=sun.*It has day=mon, day=tue"),
     ):
-        with pytest.raises(error, match=found):
+        with pytest.raises(error, match=actual):
             restore_partitions(None, table, partitions, **state)
     assert table.snapshots.latest_id() == newest

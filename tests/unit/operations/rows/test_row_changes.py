@@ -35,8 +35,8 @@ def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ())
 
 def prepared(table: CatalogTable, where: str) -> list[CommitMessage]:
     """A deletion that is not committed yet."""
-    found = TargetState.of(table, table.predicate(where), ())
-    return deleted_rows(None, found, find_positions(None, found))
+    actual = TargetState.of(table, table.predicate(where), ())
+    return deleted_rows(None, actual, find_positions(None, actual))
 
 
 def commit(table: CatalogTable, messages: list[CommitMessage]) -> int:

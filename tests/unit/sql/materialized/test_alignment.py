@@ -29,8 +29,8 @@ def carried(session: Session, text: str, table: str, output: int = 0) -> set[str
     """The columns of a table that an output carries, however the query reads it."""
     query = resolved(session, text)
     names = frozenset(name for name, relation in query.relations.items() if relation.path[-1] == table)
-    found = alignment_of(query).carried(names, output)
-    return None if found is None else set(found)
+    actual = alignment_of(query).carried(names, output)
+    return None if actual is None else set(actual)
 
 
 @pytest.mark.parametrize(

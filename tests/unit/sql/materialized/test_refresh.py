@@ -38,8 +38,8 @@ def refresh(session: Session, **arguments: Any) -> RefreshReport:
 
 
 def rows(session: Session, query: str) -> list[tuple[Any, ...]]:
-    found = session.sql(query).to_arrow()
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=repr)
+    actual = session.sql(query).to_arrow()
+    return sorted(zip(*(column.to_pylist() for column in actual.columns), strict=True), key=repr)
 
 
 def table(session: Session) -> Table:
