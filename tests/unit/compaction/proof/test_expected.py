@@ -229,7 +229,7 @@ def test_what_is_not_known_is_proved_for_lone_records(function: str, text: str) 
 def test_a_lone_record_is_the_row_as_it_is() -> None:
     """Its array keeps what is there twice, which merging takes out."""
     unit = unit_of_function(DataField(7, "v", NUMBERS), "collect", {"fields.v.distinct": "true"})
-    given = [{"k": 1, "v": [1, 1]}, {"k": 2, "v": [1, 1]}, {"k": 2, "v": None}]
+    given: list[Record] = [{"k": 1, "v": [1, 1]}, {"k": 2, "v": [1, 1]}, {"k": 2, "v": None}]
     records = records_of(given, {"v": NUMBERS}, [unit])
     groups = grouped(records)
     lone = groups.counts == 1
