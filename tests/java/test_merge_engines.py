@@ -405,6 +405,25 @@ def test_a_division_fails_though_its_row_is_removed_later(
         table_of(warehouse).to_arrow()
 
 
+@pytest.mark.parametrize(
+    ("change", "left"), [(("-U", [1]), [1, 1]), (("+I", None), [1]), (("+I", [2]), [1, 2])], ids=str
+)
+def test_what_a_deletion_brings_twice_stays_until_something_is_added(
+    java: JavaProcess, tmp_path: Path, change: tuple[str, list[int] | None], left: list[int]
+) -> None:
+    options = {**AGGREGATION, "aggregation.remove-record-on-delete": "true", **functions(v="collect")}
+    case = Case({"v": ("ARRAY<INT>", SMALL)}, {**options, "fields.v.distinct": "true"}, unordered=("v",))
+    by_us, by_java = str(tmp_path / "us"), str(tmp_path / "java")
+    for warehouse in (by_us, by_java):
+        further = {"bucket": "1", "write-only": "true", **case.options}
+        java.create_table(warehouse, "db.t", columns_of(case), (["k"], []), further)
+    for kind, value in (("-D", [1, 1, 1]), change):
+        table_of(by_us).write_arrow(arrow_of(case, [(1, value)]), [kind])
+        java.write(by_java, "db.t", [(1, value)], [kind])
+    due = text_of(case, [(1, left)])
+    assert ours(case, by_us) == theirs(java, case, by_us) == theirs(java, case, by_java) == due
+
+
 def test_a_projection_does_not_bring_back_removed_rows(java: JavaProcess, tmp_path: Path) -> None:
     """Java reads on without the sequence column of the -D, and shows the row again."""
     case = Case(GROUPED, {**GROUPS, GONE_WITH: "g"}, ALL)
