@@ -244,12 +244,14 @@ def test_a_lone_record_is_the_row_as_it_is() -> None:
 
 # Sequence groups
 
-COLUMNS = {name: parse_type("INT") for name in ("g", "h", "a", "b", "s", "m", "f", "o")}
+COLUMNS = {name: parse_type("INT") for name in ("g", "h", "a", "b", "s", "m", "n", "p", "f", "o")}
 PARTIAL = {
     "merge-engine": "partial-update",
-    "fields.g,h.sequence-group": "a,b,s,m,f",
+    "fields.g,h.sequence-group": "a,b,s,m,n,p,f",
     "fields.s.aggregate-function": "sum",
     "fields.m.aggregate-function": "max",
+    "fields.n.aggregate-function": "min",
+    "fields.p.aggregate-function": "product",
     "fields.f.aggregate-function": "first_value",
 }
 
@@ -267,7 +269,7 @@ def schema_of(columns: Mapping[str, DataType], options: Mapping[str, str]) -> Ta
             {
                 "k": st.integers(1, 3),
                 **dict.fromkeys(("g", "h"), st.sampled_from([None, 1, 2])),
-                **dict.fromkeys(("a", "b", "s", "m", "f", "o"), st.sampled_from([None, 3, 4, -5])),
+                **dict.fromkeys(("a", "b", "s", "m", "n", "p", "f", "o"), st.sampled_from([None, 3, 4, -5])),
             }
         ),
         min_size=1,
@@ -276,18 +278,19 @@ def schema_of(columns: Mapping[str, DataType], options: Mapping[str, str]) -> Ta
 )
 def test_sequence_groups(given: list[dict[str, Any]]) -> None:
     units = units_of(schema_of(COLUMNS, PARTIAL), PARTIAL)
-    assert sorted(unit.text for unit in units) == ["f", "g,h,a,b", "k", "m", "o", "s"]
+    assert sorted(unit.text for unit in units) == ["f", "g,h,a,b", "k", "m", "n", "o", "p", "s"]
     records = records_of(given, COLUMNS, units)
     groups = grouped(records)
     keys = keys_of(given, groups)
     rows = []
     for key in keys:
-        functions = {"s": FUNCTIONS["sum"]("INT"), "m": FUNCTIONS["max"]("INT"), "f": FUNCTIONS["first_value"]("INT")}
+        named = {"s": "sum", "m": "max", "n": "min", "p": "product", "f": "first_value"}
+        functions = {column: FUNCTIONS[function]("INT") for column, function in named.items()}
         own = [{**row, "_VALUE_KIND": 0, "_SEQUENCE_NUMBER": n} for n, row in enumerate(members(given, key))]
         # A lone record is not merged: that is not what is asked for here.
         nothing = {**dict.fromkeys(own[0]), "k": key, "_VALUE_KIND": 0, "_SEQUENCE_NUMBER": -1}
         model = Engine(["k", *COLUMNS], functions)
-        rows.append(partial_update([nothing, *own], model, [Group(["g", "h"], ["a", "b", "s", "m", "f"])]))
+        rows.append(partial_update([nothing, *own], model, [Group(["g", "h"], ["a", "b", *functions])]))
     for unit in units:
         found = expect_unit(unit, records, groups, np.zeros(len(keys), bool))
         if unit.text == "f":
