@@ -177,6 +177,7 @@ def test_a_column_is_what_its_function_makes_of_the_records(
         ("sum", "DECIMAL(3, 0)", [Decimal(900), Decimal(90)], True),
         ("sum", "DECIMAL(3, 0)", [Decimal(900), Decimal(99)], False),
         ("product", "BIGINT", [2**30, 2**31], True),
+        ("product", "BIGINT", [1] * 100, True),
         ("product", "BIGINT", [2**31, -(2**31)], False),
         ("product", "BIGINT", [2**31, 2**31, 0], False),
         ("product", "DECIMAL(3, 0)", [Decimal(10), Decimal(99)], True),
@@ -202,6 +203,21 @@ def test_numbers_near_a_limit_are_left_to_the_keys(
     for value in values if is_proved else ():
         total = model.add(total, value)
     assert not is_proved or found.hashes.tolist() == column_words(column_of([total], kind)).tolist()
+
+
+@pytest.mark.parametrize("function", ["sum", "product", "max", "first_non_null_value"])
+@pytest.mark.parametrize("keys", [(1, 2), (2, 1), (1, 1)])
+def test_keys_without_a_value(function: str, keys: tuple[int, int]) -> None:
+    kind = parse_type("DOUBLE")
+    given: list[Record] = [{"k": keys[0], "v": 2.5}, {"k": keys[1], "v": None}]
+    unit = unit_of_function(DataField(7, "v", kind), function, {})
+    records = records_of(given, {"v": kind}, [unit])
+    groups = grouped(records)
+    assert unit.expect is not None
+    found = unit.expect(unit, records, groups)
+    due = [2.5 if key == keys[0] else None for key in keys_of(given, groups)]
+    assert found.hashes.tolist() == column_words(column_of(due, kind)).tolist()
+    assert proved(found) == [True] * len(due)
 
 
 @pytest.mark.parametrize(
