@@ -119,12 +119,13 @@ def test_rows_of_a_file_that_goes_are_marked(context: WriteContext) -> None:
         ({"a": [1, 2], "b": [5]}, ["1 rows of b are deleted, expected are 1 others"]),
         ({"a": [1, 2], "b": [4], "c": [0]}, ["c has a vector, and must not have one"]),
         ({"b": [4]}, ["a has no vector, and must have one"]),
+        ({}, ["a has no vector, and must have one", "b has no vector, and must have one"]),
     ],
 )
 def test_vectors_that_are_not_due(context: WriteContext, given: dict[str, list[int]], said: list[str]) -> None:
     before = written(context, {"a": [1]})
     change = VectorsChange({"a": before[0].file_name, "b": None}, (before[0].file_name,), ())
-    change = dataclasses.replace(change, added=tuple(written(context, given)))
+    change = dataclasses.replace(change, added=tuple(written(context, given) if given else ()))
     assert sorted(wrong(context, before, change, {"a": [2], "b": [4]})) == sorted(said)
 
 
