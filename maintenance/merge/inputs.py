@@ -113,6 +113,19 @@ class Inputs:
         kept = np.arange(len(self.order)) >= np.repeat(set_at, self.counts)
         return self if kept.all() else self.only(kept)[0]
 
+    @cached_property
+    def cut_at_sets(self) -> "tuple[Inputs, np.ndarray]":
+        """Every SET begins a segment of its own. Also the number of the last one that each segment is cut into.
+
+        For functions with steps that can fail: what a SET replaces fails all the same.
+        """
+        if not self.has(Op.SET):
+            return self, np.arange(len(self.starts))
+        begins = self.is_op(Op.SET)
+        begins[self.starts] = True
+        starts = np.flatnonzero(begins)
+        return Inputs(self.column, self.order, starts, self.ops), np.searchsorted(starts, self.ends) - 1
+
     def ranks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Walk the segments together: at step j the numbers of those with a record j, and its position in `order`."""
         longest_first = np.argsort(-self.counts, kind="stable")

@@ -17,12 +17,14 @@ from datasketches import hll_sketch, tgt_hll_type, update_theta_sketch
 from pyroaring import BitMap
 
 from maintenance.catalog import Schema, open_catalog
+from maintenance.errors import DataError
 from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize_bitmap64
 from maintenance.operations.compaction.compact import compact
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaError, JavaProcess
 from tests.java.samples import table_of
 from tests.nested_values import array_of, comparable, values_of
+from tests.unit.merge.test_merge_engines import REMOVED_TOO_LATE, REMOVING
 
 Dice = random.Random
 Values = Callable[[Dice], Any]
@@ -107,7 +109,7 @@ def ignoring(*columns: str) -> dict[str, str]:
 AGGREGATION = {"merge-engine": "aggregation"}
 PARTIAL = {"merge-engine": "partial-update"}
 FIRST_ROW = {"merge-engine": "first-row"}
-REMOVING = "partial-update.remove-record-on-sequence-group"
+GONE_WITH = "partial-update.remove-record-on-sequence-group"
 NUMBERS = {
     "b": ("TINYINT", among(None, 1, 2, -1)),
     "i": ("INT", SMALL),
@@ -185,14 +187,14 @@ CASES = {
     ),
     "sequence groups": Case(GROUPED, GROUPS, ALL),
     "sequence groups, deletes ignored": Case(GROUPED, {**GROUPS, "ignore-delete": "true"}, ALL),
-    "sequence groups, rows removed": Case(GROUPED, {**GROUPS, REMOVING: "g"}, ALL),
-    "sequence groups, rows removed by either": Case(GROUPED, {**GROUPS, REMOVING: "g,h2"}, ALL),
+    "sequence groups, rows removed": Case(GROUPED, {**GROUPS, GONE_WITH: "g"}, ALL),
+    "sequence groups, rows removed by either": Case(GROUPED, {**GROUPS, GONE_WITH: "g,h2"}, ALL),
     "aggregates in a sequence group": Case(
         MIXED, {**PARTIAL, "fields.g.sequence-group": ",".join(MIXED).removeprefix("g,"), **MIXED_FUNCTIONS}, ALL
     ),
     "aggregates in a sequence group, rows removed": Case(
         MIXED,
-        {**PARTIAL, "fields.g.sequence-group": ",".join(MIXED).removeprefix("g,"), REMOVING: "g", **MIXED_FUNCTIONS},
+        {**PARTIAL, "fields.g.sequence-group": ",".join(MIXED).removeprefix("g,"), GONE_WITH: "g", **MIXED_FUNCTIONS},
         ALL,
     ),
     "aggregation of changes": Case(MIXED, {**AGGREGATION, **MIXED_FUNCTIONS, **ignoring("pl")}, ALL),
@@ -384,9 +386,47 @@ def test_records_are_ordered_against_what_they_meet(java: JavaProcess, tmp_path:
     assert ours(case, by_us) == text_of(case, [(1, *row)])
 
 
+@pytest.mark.parametrize("engine", REMOVING)
+@pytest.mark.parametrize("name", REMOVED_TOO_LATE)
+def test_a_division_fails_though_its_row_is_removed_later(
+    java: JavaProcess, tmp_path: Path, name: str, engine: str
+) -> None:
+    text, changes = REMOVED_TOO_LATE[name]
+    if engine == "aggregation" and name == "zero opens the row":
+        changes = [("+I", 0), *changes]
+    case = Case({"v": (text, SMALL), "g": ("INT", SEQUENCE)}, REMOVING[engine])
+    warehouse, options = str(tmp_path), {"bucket": "1", "write-only": "true", **case.options}
+    java.create_table(warehouse, "db.t", columns_of(case), (["k"], []), options)
+    for kind, value in changes:
+        java.write(warehouse, "db.t", [(1, value, 1)], [kind])
+    with pytest.raises(JavaError, match="ArithmeticException"):
+        java.rows(warehouse, "db.t")
+    with pytest.raises(DataError, match="product"):
+        table_of(warehouse).to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("change", "left"), [(("-U", [1]), [1, 1]), (("+I", None), [1]), (("+I", [2]), [1, 2])], ids=str
+)
+def test_what_a_deletion_brings_twice_stays_until_something_is_added(
+    java: JavaProcess, tmp_path: Path, change: tuple[str, list[int] | None], left: list[int]
+) -> None:
+    options = {**AGGREGATION, "aggregation.remove-record-on-delete": "true", **functions(v="collect")}
+    case = Case({"v": ("ARRAY<INT>", SMALL)}, {**options, "fields.v.distinct": "true"}, unordered=("v",))
+    by_us, by_java = str(tmp_path / "us"), str(tmp_path / "java")
+    for warehouse in (by_us, by_java):
+        further = {"bucket": "1", "write-only": "true", **case.options}
+        java.create_table(warehouse, "db.t", columns_of(case), (["k"], []), further)
+    for kind, value in (("-D", [1, 1, 1]), change):
+        table_of(by_us).write_arrow(arrow_of(case, [(1, value)]), [kind])
+        java.write(by_java, "db.t", [(1, value)], [kind])
+    due = text_of(case, [(1, left)])
+    assert ours(case, by_us) == theirs(java, case, by_us) == theirs(java, case, by_java) == due
+
+
 def test_a_projection_does_not_bring_back_removed_rows(java: JavaProcess, tmp_path: Path) -> None:
     """Java reads on without the sequence column of the -D, and shows the row again."""
-    case = Case(GROUPED, {**GROUPS, REMOVING: "g"}, ALL)
+    case = Case(GROUPED, {**GROUPS, GONE_WITH: "g"}, ALL)
     warehouse, options = str(tmp_path), {"bucket": "1", "write-only": "true", **case.options}
     java.create_table(warehouse, "db.t", columns_of(case), (["k"], []), options)
     table_of(warehouse).write_arrow(arrow_of(case, [(1, 1, 1, "a", 1, "x", 1, "a")]), ["+I"])

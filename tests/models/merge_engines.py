@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.models.aggregates import FirstNonNullValue, Function, RetractError
+from tests.models.aggregates import Function, RetractError
 from tests.models.order import Record, ordered_key
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
@@ -45,22 +45,6 @@ def aggregation(records: Sequence[Record], engine: Engine) -> dict[str, Any]:
         return dict(records[0])
     row: dict[str, Any] = dict.fromkeys(engine.columns)
     deleted = False
-    if engine.remove_on_delete:
-        # What a -D removes is not looked at: it cannot overflow either.
-        deletions = [number for number, record in enumerate(records) if record["_VALUE_KIND"] == DELETE]
-        last = max(deletions, default=0)
-        taken_back = any(
-            record["_VALUE_KIND"] in RETRACT and record["_VALUE_KIND"] != DELETE for record in records[:last]
-        )
-        names = [name for name in engine.columns if name not in engine.ignore_retract]
-        if taken_back and not all(engine.functions[name].retracts for name in names):
-            raise RetractError
-        for name in names:
-            # Java's function does not forget that it has found a value when the row goes.
-            function = engine.functions[name]
-            if isinstance(function, FirstNonNullValue):
-                function.found = any(r[name] is not None for r in records[:last] if r["_VALUE_KIND"] not in RETRACT)
-        records = records[last:]
     for record in records:
         deleted = engine.remove_on_delete and record["_VALUE_KIND"] == DELETE
         if deleted:

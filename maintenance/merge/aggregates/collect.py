@@ -1,7 +1,8 @@
 """`collect`: the elements of all arrays in one; `fields.<column>.distinct` keeps each once.
 
-A retraction takes one equal element away for each of its elements. Late arrays are added at the end like others.
-Source: Java `FieldCollectAgg`, where distinct elements have no order.
+A retraction takes one equal element away for each of its elements. Late arrays are added at the end like others. An
+array that is SET keeps what is in it twice until something is added, null too. Source: Java
+`FieldCollectAgg`, where distinct elements have no order.
 """
 
 import numpy as np
@@ -25,14 +26,16 @@ def collected(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     _, first = np.unique(pairs, return_index=True)
     kept = np.zeros(len(codes), bool)
     kept[first] = True
-    return elements.chosen_where(kept)
+    as_set = elements.inputs.is_op(Op.SET) & (elements.inputs.counts == 1)[elements.inputs.segment]
+    return elements.chosen_where(kept | as_set[elements.record])
 
 
 def _with_retractions(elements: Elements, *, distinct: bool) -> pa.Array:
     """One record after the other."""
     inputs = elements.inputs
     codes = identities(elements.items).tolist()
-    retract, bounds = inputs.is_op(Op.RETRACT).tolist(), elements.offsets.tolist()
+    retract, is_set = inputs.is_op(Op.RETRACT).tolist(), inputs.is_op(Op.SET).tolist()
+    bounds = elements.offsets.tolist()
     lists: list[list[int]] = []
     for start, end in zip(inputs.starts.tolist(), inputs.ends.tolist(), strict=True):
         held: list[int] = []
@@ -40,7 +43,7 @@ def _with_retractions(elements: Elements, *, distinct: bool) -> pa.Array:
             added = range(bounds[record], bounds[record + 1])
             if retract[record]:
                 held = _without(held, [codes[number] for number in added], codes)
-            elif distinct:
+            elif distinct and not is_set[record]:
                 held = _distinct([*held, *added], codes)
             else:
                 held += added

@@ -2,7 +2,8 @@
 
 Integers that leave the range of their type are an error, and their division drops the remainder, so the order of
 additions and retractions counts. A decimal is rounded to its scale after each step, and becomes null if it has too many
-digits; a division that has no exact result is an error. Source: Java `FieldProductAgg`.
+digits; a division by zero, or one that has no exact result, is an error. An error stays one if a -D removes the row
+later. Source: Java `FieldProductAgg`.
 """
 
 import decimal
@@ -24,7 +25,12 @@ _LEAST = np.int64(-(2**63))
 
 
 def product_values(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
-    inputs = inputs.since_set
+    parts, last = inputs.cut_at_sets
+    products = _products(parts, column)
+    return products if parts is inputs else products.take(pa.array(last))
+
+
+def _products(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     count = len(inputs.starts)
     # What is retracted before there is a product is without effect.
     retract = inputs.is_op(Op.RETRACT)

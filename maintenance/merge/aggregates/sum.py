@@ -1,8 +1,8 @@
 """`sum`: nulls are skipped; a retraction subtracts.
 
-Integers that leave the range of their type are an error. Decimals of up to 18 digits may get more digits than their
-type has, longer ones become null, and so do those beyond 64 bits. Floats are added in the order of the records, since
-the result depends on it. Source: Java `FieldSumAgg`, `DecimalUtils`.
+Integers that leave the range of their type are an error, even if a -D removes the row later. Decimals of up to 18
+digits may get more digits than their type has, longer ones become null, and so do those beyond 64 bits. Floats are
+added in the order of the records, since the result depends on it. Source: Java `FieldSumAgg`, `DecimalUtils`.
 """
 
 import numpy as np
@@ -19,7 +19,12 @@ _LONG = 64
 
 
 def sum_values(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
-    inputs = inputs.since_set
+    parts, last = inputs.cut_at_sets
+    sums = _sums(parts, column)
+    return sums if parts is inputs else sums.take(pa.array(last))
+
+
+def _sums(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     if pa.types.is_floating(inputs.column.type):
         return _sum_floats(inputs)
     nothing = ~np.logical_or.reduceat(inputs.valid, inputs.starts)
