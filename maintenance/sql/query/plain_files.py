@@ -1,7 +1,7 @@
 """Which tables DuckDB may read by itself: those whose files are the rows, as they stand.
 
 That is so for parquet files on the local disk which need no merging, have no deleted rows, and were written with the
-columns of the read. DuckDB then skips row groups, and knows how many rows there are and, by the manifests, between which
+columns of the read. DuckDB then skips row groups, and knows how many rows there are and, by the manifests, within which
 bounds. All other files are read by our own reader; and so are these, if anything goes wrong with them, so that errors
 say the same.
 """
