@@ -5,9 +5,11 @@ before 2.0 reads INT64 nanoseconds as microseconds. Source: seed 000 (parquet ty
 """
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -49,6 +51,7 @@ _HARMLESS = (
 _UNSHREDDED: Mapping[str, Shredding] = {}
 _SAMPLE_ROWS = 1 << 15
 _FIRST_ROWS = 1 << 11
+_DICTIONARY_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def open_writer(
             stored,
             compression=options.codec,
             compression_level=options.level,
-            use_dictionary=list(dictionary_columns) if options.dictionary else False,
+            use_dictionary=list(dictionary_columns),
             data_page_size=options.page_bytes,
             dictionary_pagesize_limit=options.dictionary_bytes,
             version="2.6",
@@ -201,13 +204,17 @@ class _ParquetWriter:
     def write(self, rows: pa.Table) -> None:
         if self._writer is None:
             self._columns = self._columns.inferred(rows)
-            self._writer = open_writer(self._sink, self._columns.schema, self._options, _dictionary_columns(rows))
+            self._writer = open_writer(self._sink, self._columns.schema, self._options, self._dictionary_columns(rows))
         schema, shredded = self._columns.schema, self._columns.shredded
         columns = [
             _shredded(column, shredded[field.name], field.type) if field.name in shredded else column
             for field, column in zip(schema, rows.columns, strict=True)
         ]
         self._writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=max(1, rows.num_rows))
+
+    def _dictionary_columns(self, rows: pa.Table) -> list[str]:
+        limit = self._options.dictionary_bytes or _DICTIONARY_BYTES
+        return _dictionary_columns(rows, limit) if self._options.dictionary else []
 
     def close(self) -> None:
         if self._writer is None:
@@ -222,23 +229,39 @@ def _shredded(column: pa.ChunkedArray, how: Shredding, stored: pa.DataType) -> p
     return pa.chunked_array([how.shredded(chunk) for chunk in column.chunks], stored)
 
 
-def _dictionary_columns(rows: pa.Table) -> list[str]:
+def _dictionary_columns(rows: pa.Table, dictionary_bytes: int) -> list[str]:
     """Columns whose values repeat enough for a dictionary: building one for unique values costs most of encoding."""
     return [
         field.name
         for field in rows.schema
-        if not (pa.types.is_boolean(field.type) or pa.types.is_nested(field.type)) and _repeats(rows.column(field.name))
+        if not (pa.types.is_boolean(field.type) or pa.types.is_nested(field.type))
+        and _repeats(rows.column(field.name), dictionary_bytes)
     ]
 
 
-def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether of some values a quarter at most are different. Few tell it of most columns, the others take more."""
-    sample = column.slice(0, _SAMPLE_ROWS)
-    if len(sample) > _FIRST_ROWS:
-        different = pc.count_distinct(sample.slice(0, _FIRST_ROWS)).as_py()
-        if different * 4 <= _FIRST_ROWS or different * 100 >= 99 * _FIRST_ROWS:
-            return bool(different * 4 <= _FIRST_ROWS)
-    return bool(pc.count_distinct(sample).as_py() * 4 <= len(sample))
+def _repeats(column: pa.ChunkedArray, dictionary_bytes: int) -> bool:
+    """Whether a quarter of the values at most are different, and these fit into a dictionary.
+
+    The first values tell it of most columns. Of the others, values from everywhere do: how many of a sample are
+    different grows with how many there are of all.
+    """
+    count = len(column)
+    if count > _FIRST_ROWS:
+        different = pc.count_distinct(column.slice(0, _FIRST_ROWS)).as_py()
+        if different * 4 <= _FIRST_ROWS:
+            return True
+        if different > _different_of_sample(_FIRST_ROWS, count):
+            return False
+    if count <= _SAMPLE_ROWS:
+        return bool(pc.count_distinct(column).as_py() * 4 <= count)
+    sample = column.take(pa.array(np.linspace(0, count - 1, _SAMPLE_ROWS, dtype=np.int64)))
+    fitting = dictionary_bytes * count / max(1, column.nbytes)
+    return bool(pc.count_distinct(sample).as_py() <= _different_of_sample(_SAMPLE_ROWS, min(count / 4, fitting)))
+
+
+def _different_of_sample(size: int, different: float) -> float:
+    """How many values of a sample differ on average, if `different` values are all equally frequent."""
+    return different * -math.expm1(-size / different)
 
 
 def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:

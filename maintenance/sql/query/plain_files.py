@@ -1,8 +1,9 @@
 """Which tables DuckDB may read by itself: those whose files are the rows, as they stand.
 
-That is so for parquet files on the local disk which need no merging, have no deleted rows, and were written under the
-schema of the read. DuckDB then knows how many rows there are, and skips row groups. All other files are read by our own
-reader; and so are these, if anything goes wrong with them, so that errors say the same.
+That is so for parquet files on the local disk which need no merging, have no deleted rows, and were written with the
+columns of the read. DuckDB then skips row groups, and knows how many rows there are and, by the manifests, within which
+bounds. All other files are read by our own reader; and so are these, if anything goes wrong with them, so that errors
+say the same.
 """
 
 import os
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import duckdb
 
 from maintenance.errors import PaimonError
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.fs.location import is_local, local_path
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.options.table import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH
@@ -20,6 +22,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.target import FullState
 from maintenance.sql.query.duck_types import duck_type
+from maintenance.sql.query.file_statistics import statistics_of_files
 from maintenance.sql.query.relations import Relation, predicate_of
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
@@ -34,8 +37,10 @@ _TYPES = frozenset(
 _MOST_FILES = 1000
 # Data files never change, and their names are never used again.
 _KNOWN_TYPES: dict[str, Mapping[str, str]] = {}
-_KNOWN_FILES: dict[Hashable, "Sequence[_File] | None"] = {}
+_KNOWN_FILES: dict[Hashable, "_Files | None"] = {}
 _MOST_KNOWN = 200
+# Statistics of columns; versions before refuse them.
+_TAKES_STATISTICS = int(duckdb.__version__.partition(".")[0]) >= 2
 # What DuckDB takes for a pattern in a path.
 _PATTERN = frozenset("*?[{")
 
@@ -47,6 +52,14 @@ class _File(NamedTuple):
     size: int
 
 
+class _Files(NamedTuple):
+    """Attributes: `statistics`: what DuckDB cannot know of several files, see `statistics_of_files`."""
+
+    files: Sequence[_File]
+    rows: int
+    statistics: Mapping[str, Mapping[str, str]]
+
+
 def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str | None:
     """A query of DuckDB over the files of a relation; None if they are not plain."""
     view = relation.opened()
@@ -56,12 +69,12 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
     if not _are_plain(columns):
         return None
     try:
-        files = _files_of(view, [column.name for column in columns], relation.condition)
+        there = _files_of(view, [column.name for column in columns], relation.condition)
     except PaimonError:  # it comes again, when our own reader asks
         return None
-    if not files or not all(_has_size(file) for file in files):
+    if there is None or not there.files or not all(_has_size(file) for file in there.files):
         return None
-    paths = [file.path for file in files]
+    paths = [file.path for file in there.files]
     names = [_name(column.name) for column in columns]
     types = _types(connection, paths[0])
     outputs = []
@@ -71,16 +84,34 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
         if type_there != wanted and not (type_there.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP")):
             return None
         outputs.append(name if type_there == wanted else f"CAST({name} AS {wanted}) AS {name}")
-    return f"SELECT {', '.join(outputs)} FROM {_source(paths)}"
+    return f"SELECT {', '.join(outputs)} FROM {_source(paths, _hints(there))}"
 
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _source(files: Sequence[str]) -> str:
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
-    return f"read_parquet([{listed}], hive_partitioning = false, binary_as_string = false)"
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _source(files: Sequence[str], hints: str = "") -> str:
+    listed = ", ".join(map(_text, files))
+    return f"read_parquet([{listed}], hive_partitioning = false, binary_as_string = false{hints})"
+
+
+def _hints(there: _Files) -> str:
+    """What DuckDB may know of several files before it reads them, as arguments."""
+    if len(there.files) < 2:
+        return ""
+    hints = f", explicit_cardinality = {there.rows}"
+    if there.statistics and _TAKES_STATISTICS:
+        columns = []
+        for name, known in there.statistics.items():
+            parts = ", ".join(f"{_text(part)}: {_text(value)}" for part, value in known.items())
+            columns.append(f"{_text(_name(name))}: {{{parts}}}")
+        hints += f", column_statistics = {{{', '.join(columns)}}}"
+    return hints
 
 
 def _types(connection: duckdb.DuckDBPyConnection, path: str) -> Mapping[str, str]:
@@ -109,7 +140,7 @@ def _are_plain(columns: Sequence[DataField]) -> bool:
     )
 
 
-def _files_of(table: Table, columns: Sequence[str], condition: str | None) -> Sequence[_File] | None:
+def _files_of(table: Table, columns: Sequence[str], condition: str | None) -> _Files | None:
     """The files that hold the rows of a read; None if they are more than the rows, or less.
 
     They stay the same as long as the snapshot does. Raises: PaimonError.
@@ -141,7 +172,7 @@ def _key(table: Table, columns: Sequence[str], condition: str | None) -> Hashabl
     return *place, *lists, seen.schema.id, frozenset(options.items()), tuple(columns), condition
 
 
-def _files(splits: Sequence[AnySplit], read: SplitRead) -> list[_File] | None:
+def _files(splits: Sequence[AnySplit], read: SplitRead) -> _Files | None:
     """The files of the splits; None if they are more than their rows, or less."""
     if read.keep_retractions or read_defaults(read.schema, read.options):
         return None
@@ -152,21 +183,27 @@ def _files(splits: Sequence[AnySplit], read: SplitRead) -> list[_File] | None:
         return None
     indexed = read.predicate is not None and FILE_INDEX_READ_ENABLED.of(read.options)
     files: list[_File] = []
+    metas: list[DataFileMeta] = []
     for split in splits:
         if not isinstance(split, Split) or not split.raw or split.changes or split.fallback or split.deletions:
             return None
         for file in split.files:
             path = read.paths.data_file(split.partition, split.bucket, file)
-            if file.schema_id != read.schema.id or file.write_cols is not None or not path.endswith(".parquet"):
+            # A schema that only has other options says the same of a file.
+            if read.schemas[file.schema_id].fields != read.schema.fields:
+                return None
+            if file.write_cols is not None or not path.endswith(".parquet"):
                 return None
             if indexed and (file.embedded_index is not None or file.extra_files):
                 return None
             if not is_local(path) or _PATTERN & set(path):
                 return None
             files.append(_File(local_path(path), file.file_size))
+            metas.append(file)
         if len(files) > _MOST_FILES:
             return None
-    return files
+    rows = sum(file.row_count for file in metas)
+    return _Files(files, rows, statistics_of_files(metas, read.schema, read.columns) if len(files) > 1 else {})
 
 
 def _has_size(file: _File) -> bool:

@@ -1,12 +1,17 @@
 """Files that DuckDB reads by itself give the rows that our own reader gives."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+import duckdb
+import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.sql import Session
 from maintenance.sql.query import embedded
@@ -75,6 +80,16 @@ def test_rows_that_are_not_as_the_file_has_them(
     assert plainly == [False]
 
 
+def test_files_of_a_schema_with_other_options(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql(PLAIN)
+    session.sql(FIRST)
+    session.sql("ALTER TABLE t SET TBLPROPERTIES ('snapshot.num-retained.max' = '20')")
+    session.sql("INSERT INTO t (id) VALUES (3)")
+    with counted(monkeypatch) as plainly:
+        assert rows(session, "SELECT id, name FROM t ORDER BY id") == [(1, "a"), (2, None), (3, None)]
+    assert plainly == [True]
+
+
 def test_deleted_and_merged_rows(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.sql("CREATE TABLE v (id INT, n INT) TBLPROPERTIES ('deletion-vectors.enabled' = 'true')")
     session.sql("INSERT INTO v VALUES (1, 1), (2, 2)")
@@ -90,6 +105,82 @@ def test_deleted_and_merged_rows(session: Session, monkeypatch: pytest.MonkeyPat
         plainly.clear()
         assert rows(session, "SELECT * FROM k ORDER BY id") == [(1, 9), (2, 2)]
     assert plainly == [True]
+
+
+STATISTICS = 'CREATE TABLE s (id BIGINT, n INT, `a"b` DECIMAL(38, 10), day DATE, name STRING, x DOUBLE)'
+
+
+def known_statistics(session: Session, monkeypatch: pytest.MonkeyPatch, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """What DuckDB knows of columns of the table `s` when it plans a query."""
+    texts: list[str] = []
+
+    def noted(*arguments: Any) -> str | None:
+        query = plain_query(*arguments)
+        assert query is not None
+        texts.append(query)
+        return query
+
+    with monkeypatch.context() as patched:
+        patched.setattr(embedded, "plain_query", noted)
+        session.sql("SELECT * FROM s").to_arrow()
+    names = ", ".join('stats("' + name.replace('"', '""') + '")' for name in columns)
+    (found,) = duckdb.connect().execute(f"SELECT {names} FROM ({texts[0]}) LIMIT 1").fetchall()
+    return list(found)
+
+
+def test_of_several_files_duckdb_knows_what_the_manifests_do(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql(STATISTICS)
+    session.sql("INSERT INTO s VALUES (3, NULL, 0.0000000001, DATE '2024-02-29', 'a', 1.5)")
+    session.sql("INSERT INTO s VALUES (-7, NULL, -12.5, DATE '1969-12-31', NULL, 2), (5, NULL, NULL, NULL, 'b', 3)")
+    columns = ["id", "n", 'a"b', "day", "name", "x"]
+    ids, numbers, decimals, days, names, doubles = known_statistics(session, monkeypatch, columns)
+    assert (ids["min"], ids["max"], ids["has_null"]) == (-7, 5, False)
+    assert numbers.keys() & {"min", "max"} == set()
+    assert numbers["has_null"]
+    assert (decimals["min"], decimals["max"]) == (Decimal("-12.5"), Decimal("0.0000000001"))
+    assert (days["min"], days["max"], days["has_null"]) == (date(1969, 12, 31), date(2024, 2, 29), True)
+    assert names.keys() & {"min", "max"} == doubles.keys() & {"min", "max"} == set()
+    assert (names["has_null"], doubles["has_null"]) == (True, False)
+    assert rows(session, "SELECT COUNT(*), COUNT(n), COUNT(day), MIN(id), MAX(day) FROM s WHERE id > -100") == [
+        (3, 0, 2, -7, date(2024, 2, 29))
+    ]
+
+
+def test_a_file_of_nulls_takes_no_bounds_away(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql(STATISTICS)
+    session.sql("INSERT INTO s (id, n) VALUES (1, 10), (2, 20)")
+    session.sql("INSERT INTO s (id) VALUES (3)")
+    (numbers,) = known_statistics(session, monkeypatch, ["n"])
+    assert (numbers["min"], numbers["max"], numbers["has_null"]) == (10, 20, True)
+    assert rows(session, "SELECT id FROM s WHERE n IS NULL OR n > 15 ORDER BY id") == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("mode", ["none", "counts"])
+def test_nothing_is_known_that_one_of_the_files_does_not_say(
+    session: Session, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    session.sql(STATISTICS)
+    session.sql("INSERT INTO s (id, day) VALUES (1, DATE '2024-01-01')")
+    session.sql(f"ALTER TABLE s SET TBLPROPERTIES ('metadata.stats-mode' = '{mode}')")
+    session.sql("INSERT INTO s (id, day) VALUES (100, DATE '1999-01-01')")
+    ids, days = known_statistics(session, monkeypatch, ["id", "day"])
+    assert (ids.keys() | days.keys()) & {"min", "max"} == set()
+    assert ids["has_null"] is (mode == "none")
+    assert rows(session, "SELECT id FROM s WHERE id > 50") == [(100,)]
+
+
+def test_days_beyond_pythons_years_have_no_bounds(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql(STATISTICS)
+    table = session.table(("s",))
+    assert isinstance(table, CatalogTable)
+    nothing = pa.nulls(1)
+    for days in (-1_000_000, 0, 4_000_000):
+        day = pa.array([days], pa.int32()).cast(pa.date32())
+        given = dict.fromkeys(["n", 'a"b', "name", "x"], nothing)
+        table.write_arrow(pa.table({"id": pa.array([days], pa.int64()), "day": day} | given))
+    (found,) = known_statistics(session, monkeypatch, ["day"])
+    assert found.keys() & {"min", "max"} == set()
+    assert rows(session, "SELECT id FROM s WHERE day > DATE '9999-12-31'") == [(4_000_000,)]
 
 
 def test_partitions_are_what_the_manifest_says(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
