@@ -27,8 +27,9 @@ from assets.steps.orphans import ORPHANS
 from assets.steps.plans import found_plan
 from assets.steps.refresh import REFRESH
 from assets.steps.step import Work, run_step
-from maintenance.errors import NotFoundError
+from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
+from maintenance.operations.plans.drop_plans import DROP_TABLE
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 
 STEPS = {
@@ -120,7 +121,10 @@ def apply_any(
 
 
 def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:
-    """The table of a plan. Raises: NotFoundError: this project does not maintain it."""
+    """The table of a plan. Raises: NotFoundError: it is not in tables.yaml; OptionError: it would be dropped."""
+    if plan.operation == DROP_TABLE:
+        problem = f"the plan drops {plan.table}, and jobs maintain the tables of tables.yaml"
+        raise OptionError(problem, f"plan {plan.id}", f"Take the table out there, then run paimonctl apply {plan.id}.")
     if plan.table not in described:
         problem = f"the plan is of {plan.table}, which is not in tables.yaml"
         raise NotFoundError(problem, f"plan {plan.id}", "Add the table, or choose another plan.")

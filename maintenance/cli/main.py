@@ -238,7 +238,7 @@ def cli(
 @click.argument("text", required=False)
 @click.option("-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A script.")
 @click.option(
-    "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO or CALL would do, and keep a plan."
+    "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
 )
 @_showing
 def sql(target: Target, text: str | None, path: Path | None, dry_run: bool) -> int | None:

@@ -85,6 +85,9 @@ class Catalog(Protocol):
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         """Delete a table with all its files. Raises: NotFoundError."""
 
+    def deletes_files(self, identifier: str) -> bool:
+        """Whether dropping a table deletes its files, rather than only forgetting it. Raises: NotFoundError."""
+
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
         """Give a table another name, in another database too. Raises: NotFoundError, AlreadyExistsError."""
 

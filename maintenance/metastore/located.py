@@ -154,6 +154,11 @@ class LocatedCatalog(ABC):
     def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:  # noqa: B027
         """What the catalog keeps of a schema besides its file follows it."""
 
+    def deletes_files(self, identifier: str) -> bool:
+        """Always: such a catalog keeps no tables of others."""
+        self._plain(identifier)
+        return True
+
     def location(self, name: Identifier) -> str:
         """Path of a table's root."""
         return f"{self.database_folder(name.database)}/{name.table}"

@@ -1,6 +1,7 @@
 """Plans of statements and procedures: what one would do is kept, and done later by the id of the plan.
 
-DELETE, UPDATE and MERGE INTO have plans, and the procedures that delete or rewrite.
+DELETE, UPDATE and MERGE INTO have plans, DROP TABLE, TRUNCATE TABLE and DROP PARTITION, and the procedures that delete
+or rewrite.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +13,13 @@ import pyarrow as pa
 from maintenance.catalog import Catalog
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.fs.file_io import FileIO
+from maintenance.operations.plans.drop_plans import DROP_TABLE, TRUNCATE
 from maintenance.operations.plans.dry_run_plans import DryRunPlan
 from maintenance.operations.plans.row_change_plans import DELETE, MERGE_INTO, UPDATE
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 from maintenance.operations.progress import Progress
 from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.sql.dropped_tables import apply_drop, apply_truncate
 from maintenance.sql.planned_rows import CHANGE_ROWS, apply_statement
 from maintenance.sql.procedures.procedure import INTO_BIN, Call
 from maintenance.sql.procedures.registry import PROCEDURES
@@ -26,6 +29,11 @@ if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
 _ROW_CHANGES: Mapping[str, DryRunPlan[RowChangeReport]] = {plans.operation: plans for plans in (DELETE, UPDATE)}
+
+_DROPS: Mapping[str, Callable[["SessionState", StoredPlan], Result]] = {
+    DROP_TABLE: apply_drop,
+    TRUNCATE: apply_truncate,
+}
 
 
 def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
@@ -68,6 +76,8 @@ def apply_plan(
     """
     if plan.operation == CHANGE_ROWS:
         return _changed(apply_statement(session, plan))
+    if plan.operation in _DROPS:
+        return _DROPS[plan.operation](session, plan)
     if plan.operation in _ROW_CHANGES:
         table = session.table(tuple(plan.table.split("."))).copy(plan.table_options)
         return _changed(_ROW_CHANGES[plan.operation].apply(table, plan, spark=session.spark))

@@ -61,7 +61,7 @@ class Session(SessionState):
                 return
 
     def plan(self, text: str) -> "StoredPlan":
-        """What a statement would do now, without doing it: of a row change, or a CALL that deletes or rewrites.
+        """What a statement would do now, without doing it: of what changes or deletes rows or tables, or such a CALL.
 
         `sql.plans.keep_plan` keeps it. Raises: SqlError: such statements have no plans.
         """
@@ -73,7 +73,7 @@ class Session(SessionState):
         if not isinstance(statement, Planned):
             raise cursors[0].error(
                 "such statements have no plans",
-                "Use DELETE, UPDATE, MERGE INTO, or CALL.",
+                "Use DELETE, UPDATE, MERGE INTO, DROP TABLE, TRUNCATE TABLE, DROP PARTITION, or CALL.",
                 token=cursors[0].words[0],
             )
         with in_sql():

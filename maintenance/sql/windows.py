@@ -1,13 +1,15 @@
-"""Flink's windowing table functions TUMBLE, HOP and CUMULATE as plain SQL over the rows that there are.
+"""Flink's windowing table functions TUMBLE, HOP, CUMULATE and SESSION as plain SQL over the rows that there are.
 
 Each gives the columns of its table, and `window_start`, `window_end` and `window_time`, one millisecond before the end.
-A row is in one window of TUMBLE, and in several of the others. Source: Flink's `WindowTableFunction`.
+A row is in one window of TUMBLE and SESSION, and in several of the others. Source: Flink's `WindowTableFunction`; its
+`TimeWindow`, of which those that touch are one session.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.tokens import TokenType
 
 WINDOW_START = "paimon_window_start"
 """The function of a time, the distance of windows and their offset, both in microseconds."""
@@ -16,6 +18,7 @@ _SIZES: Mapping[str, tuple[str, ...]] = {
     "TUMBLE": ("SIZE", "OFFSET"),
     "HOP": ("SLIDE", "SIZE", "OFFSET"),
     "CUMULATE": ("STEP", "SIZE", "OFFSET"),
+    "SESSION": ("GAP",),
 }
 _MICROS = {"SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": 86_400_000_000}
 _MOST_WINDOWS = 10_000
@@ -32,11 +35,15 @@ def parse_window(parser: Any) -> exp.Expr | None:
     arguments = _arguments(parser, ("DATA", "TIMECOL", *_SIZES[name]))
     if is_wrapped:
         parser._match_r_paren()
-    missing = [each for each in ("DATA", "TIMECOL", *_SIZES[name][:-1]) if each not in arguments]
+    needed = [each for each in _SIZES[name] if each != "OFFSET"]
+    missing = [each for each in ("DATA", "TIMECOL", *needed) if each not in arguments]
     if missing:
         parser.raise_error(f"the function {name} lacks {missing[0]}")
     sizes = {each: _micros(parser, arguments[each]) for each in _SIZES[name] if each in arguments}
-    query = _query(parser, arguments["DATA"], arguments["TIMECOL"], sizes, is_cumulating=name == "CUMULATE")
+    if name == "SESSION":
+        query = _sessions(parser, arguments["DATA"], arguments["TIMECOL"], arguments.get("KEYS", []), sizes["GAP"])
+    else:
+        query = _query(parser, arguments["DATA"], arguments["TIMECOL"], sizes, is_cumulating=name == "CUMULATE")
     alias = parser._parse_table_alias() or exp.TableAlias(this=exp.to_identifier("windows"))
     return exp.Subquery(this=query, alias=alias)
 
@@ -49,6 +56,8 @@ def _arguments(parser: Any, names: Sequence[str]) -> dict[str, Any]:
         if given == "DATA":
             parser._match_text_seq("TABLE")
             found[given] = parser._parse_table()
+            if "GAP" in names and parser._match(TokenType.PARTITION_BY):
+                found["KEYS"] = _keys(parser)
         elif given == "TIMECOL":
             if not parser._match_text_seq("DESCRIPTOR", "("):
                 parser.raise_error("the column of the time is expected as DESCRIPTOR(column)")
@@ -60,6 +69,15 @@ def _arguments(parser: Any, names: Sequence[str]) -> dict[str, Any]:
             break
     parser._match_r_paren()
     return found
+
+
+def _keys(parser: Any) -> list[exp.Expr]:
+    """The columns of each of whose values the sessions are counted apart."""
+    if parser._match(TokenType.L_PAREN):
+        keys: list[exp.Expr] = parser._parse_csv(parser._parse_column)
+        parser._match_r_paren()
+        return keys
+    return [parser._parse_column()]
 
 
 def _micros(parser: Any, interval: exp.Expr | None) -> int:
@@ -103,6 +121,45 @@ def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int]
     all_but = exp.Star(except_=[exp.to_identifier("window_newest")])
     inner = exp.Subquery(this=windows, alias=exp.TableAlias(this=exp.to_identifier("paimon_windows")))
     return exp.select(all_but).from_(inner)
+
+
+def _sessions(parser: Any, data: exp.Expr, time: exp.Expr, keys: Sequence[exp.Expr], gap: int) -> exp.Expr:
+    """A session ends where no row follows within the gap. Rows without a time are in none."""
+    if gap <= 0:
+        parser.raise_error("the gap between sessions is longer than nothing")
+    apart = [*(key.copy() for key in keys), exp.Is(this=time.copy(), expression=exp.null())]
+    before = exp.Window(
+        this=exp.Lag(this=time.copy()), partition_by=apart, order=exp.Order(expressions=[exp.Ordered(this=time.copy())])
+    )
+    rows = exp.select(exp.Star(), exp.alias_(before, "window_before", quoted=True)).from_(data)
+    limit = _later(exp.column("window_before", quoted=True), gap)
+    begins = exp.Case(ifs=[exp.If(this=exp.LTE(this=time.copy(), expression=limit), true=exp.Literal.number(0))])
+    begins.set("default", exp.Literal.number(1))
+    number = exp.Window(
+        this=exp.Sum(this=begins),
+        partition_by=[part.copy() for part in apart],
+        order=exp.Order(expressions=[exp.Ordered(this=time.copy())]),
+        spec=exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"),
+    )
+    numbered = exp.select(exp.Star(), exp.alias_(number, "window_number", quoted=True))
+    numbered = numbered.from_(_aliased(rows, "paimon_rows"))
+    of_one = [*(part.copy() for part in apart), exp.column("window_number", quoted=True)]
+    first, last = (
+        exp.Window(this=kind(this=time.copy()), partition_by=[part.copy() for part in of_one])
+        for kind in (exp.Min, exp.Max)
+    )
+    end = _later(last, gap)
+    columns = (
+        exp.Star(except_=[exp.to_identifier("window_before"), exp.to_identifier("window_number")]),
+        exp.alias_(first, "window_start"),
+        exp.alias_(end, "window_end"),
+        exp.alias_(_later(end.copy(), -1000), "window_time"),
+    )
+    return exp.select(*columns).from_(_aliased(numbered, "paimon_sessions"))
+
+
+def _aliased(query: exp.Expr, name: str) -> exp.Subquery:
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 
 def _later(time: exp.Expr, micros: int, first: int | None = None) -> exp.Expr:

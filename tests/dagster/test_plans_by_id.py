@@ -119,6 +119,7 @@ def test_a_statement_is_planned_and_carried_out(launch: Any, visits: CatalogTabl
     for statement, actual in (
         ("SELECT 1", "such statements have no plans"),
         ("DELETE FROM shop.nothing", "shop.nothing"),
+        ("DROP TABLE shop.visits", "the plan drops shop.visits"),
         ("CALL sys.fsck('shop.visits')", "has no plan"),
     ):
         assert actual in launch("statement", "planned_statement", statement=statement)["failure"]

@@ -15,10 +15,12 @@ from maintenance.errors import (
     InfrastructureError,
     NotFoundError,
     OptionError,
+    OutdatedPlanError,
     UnsupportedError,
 )
 from maintenance.operations import clone, compact
 from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
 from tests.catalog_replay import Replay, steps_of
 from tests.java.process import JavaProcess
@@ -179,3 +181,18 @@ def test_a_clone_is_read_by_java(java_rest: JavaProcess, options: dict[str, str]
     assert java_rest.rows(options, "db.grown2") == [(2, "b"), (3, "c")]
     with pytest.raises(ConflictError, match="other columns, ids or keys"):
         clone(grown, catalog, "db.copy")
+
+
+def test_plans_of_dropping(options: dict[str, str]) -> None:
+    session = Session(options)
+    session.sql("CREATE TABLE d (k BIGINT)")
+    session.sql("INSERT INTO d VALUES (1)")
+    plan = session.plan("DROP TABLE d")
+    session.sql("INSERT INTO d VALUES (2)")
+    with pytest.raises(OutdatedPlanError):
+        session.apply(plan)
+    session.apply(session.plan("DROP TABLE d"))
+    assert session.current().list_tables("default") == []
+    session.sql("CREATE TABLE f (k BIGINT) USING csv")
+    with pytest.raises(UnsupportedError, match="it holds no snapshots"):
+        session.plan("DROP TABLE f")

@@ -155,6 +155,8 @@ def test_a_division_by_zero_is_an_error(tmp_path: Path, spark: SparkSession) -> 
 WINDOWS = (
     "a, window_start, window_end, window_time FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '10' MINUTES))",
     "a, window_start, window_end FROM HOP(TABLE w, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)",
+    "a, window_start, window_end FROM SESSION(TABLE w PARTITION BY a, DESCRIPTOR(ts), INTERVAL '5' SECOND)",
+    "a, window_start, window_end, window_time FROM SESSION(TABLE w, DESCRIPTOR(ts), INTERVAL '5' SECOND)",
     "a, window_start, window_end FROM CUMULATE(TABLE w, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '1' DAY)",
 )
 
@@ -163,7 +165,10 @@ def test_windows_are_the_same(tmp_path: Path, spark: SparkSession) -> None:
     options = {"warehouse": str(tmp_path)}
     alone, with_spark = Session(options, dialect="flink"), Session(options, spark, "flink")
     alone.sql("CREATE TABLE w (a INT, ts TIMESTAMP(3))")
-    alone.sql("INSERT INTO w VALUES (1, TIMESTAMP '2024-02-29 12:34:56.789'), (2, TIMESTAMP '1969-12-31 23:59:59')")
+    alone.sql(
+        "INSERT INTO w VALUES (1, TIMESTAMP '2024-02-29 12:34:56.789'), (2, TIMESTAMP '1969-12-31 23:59:59'),"
+        " (3, TIMESTAMP '2024-02-29 12:35:01.789')"
+    )
     for text in WINDOWS:
         actual = [sorted(map(str, rows(session, f"SELECT {text}"))) for session in (alone, with_spark)]
         assert actual[0] == actual[1], text

@@ -398,6 +398,14 @@ class HiveCatalog(HiveViews):
         if location is not None and self.file_io.folder_exists(location):
             self.file_io.delete_folder(location)
 
+    def deletes_files(self, identifier: str) -> bool:
+        """Not those of an external table."""
+        name = self._plain(identifier)
+        table = self._found(name)
+        if table is None:
+            raise self._no_table(name)
+        return bool(table.tableType != EXTERNAL)
+
     # Partitions
 
     def list_partitions(self, identifier: str) -> list[Partition]:

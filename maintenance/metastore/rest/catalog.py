@@ -162,11 +162,17 @@ class RestCatalog:
                 raise AlreadyExistsError(f"table '{name}' exists", self.server.uri, error.fix) from error
 
     def replace_table(self, identifier: str, schema: Schema) -> None:
-        """The server does it. Source: Java `RESTApi.replaceTable`."""
+        """The server does it, those since Paimon 2.0. Source: Java `RESTApi.replaceTable`."""
         name = self._plain(identifier)
         body = {"schema": json_of_schema(first_schema(name, schema, self.options))}
         with self._named("table", str(name)):
-            self.server.post("databases", name.database, "tables", name.table, "replace", body=body)
+            try:
+                self.server.post("databases", name.database, "tables", name.table, "replace", body=body)
+            except NotFoundError as error:
+                # What is missing may be the table, or all such addresses.
+                self._described(name)
+                problem, fix = "this REST server replaces no tables", "Drop the table and create it: its snapshots go."
+                raise UnsupportedError(problem, f"{self.server.uri}, table {name}", fix) from error
 
     def get_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable | FormatTable:
         name = Identifier.parse(identifier)
@@ -201,6 +207,13 @@ class RestCatalog:
         name = self._plain(identifier)
         with self._named("table", str(name), ignore=ignore_if_not_exists):
             self.server.delete("databases", name.database, "tables", name.table)
+
+    def deletes_files(self, identifier: str) -> bool:
+        """Not those of an external table, as the server calls it."""
+        name = self._plain(identifier)
+        with self._named("table", str(name)):
+            return not self._described(name).get("isExternal")
+        raise AssertionError
 
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
         old, new = self._plain(source), self._plain(target)

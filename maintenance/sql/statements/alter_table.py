@@ -32,6 +32,7 @@ from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
+    from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 
@@ -78,6 +79,14 @@ class DropPartitions:
         specs = [folder_spec(table, spec) for spec in self.specs]
         drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
         return Result()
+
+    def plan(self, session: "SessionState") -> "StoredPlan":
+        # Plans know all operations, which take long to import.
+        from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS
+
+        table = session.table(self.path)
+        specs = [folder_spec(table, spec) for spec in self.specs]
+        return DROP_PARTITIONS.plan(table, partitions=specs, ignore_if_not_exists=self.if_exists)
 
 
 @dataclass(frozen=True, slots=True)

@@ -310,7 +310,7 @@ def _describe(cursor: Cursor) -> Statement:
     if cursor.is_spark and cursor.take("PARTITION"):
         return DescribePartition(path, read_partition(cursor), extended)
     if cursor.is_spark and not cursor.at_end():
-        return DescribeColumn(path, cursor.path("the name of a column"), cursor)
+        return DescribeColumn(path, cursor.path("the name of a column"), extended, cursor)
     return Describe(path, cursor.is_spark, extended)
 
 

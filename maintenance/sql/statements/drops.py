@@ -8,6 +8,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError, PaimonError, SqlError
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.names import TableName
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
@@ -16,6 +17,7 @@ from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
+    from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 
@@ -26,25 +28,39 @@ class DropTable:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
+        name = self.found(session)
+        if name is not None:
+            session.catalog_of(name.catalog).drop_table(name.identifier, self.if_exists)
+        return Result()
+
+    def plan(self, session: "SessionState") -> "StoredPlan":
+        """Raises: UnsupportedError: the table cannot be read, or holds no snapshots; errors as of running it."""
+        # Plans know all operations, which take long to import.
+        from maintenance.sql.dropped_tables import nothing_dropped, plan_drop
+
+        name = self.found(session)
+        return nothing_dropped(".".join(self.path)) if name is None else plan_drop(session, name)
+
+    def found(self, session: "SessionState") -> TableName | None:
+        """The table that is there; None: it need not be. Raises: SqlError, of the class `NotFoundError` too."""
         name = session.table_name(self.path)
         catalog = session.catalog_of(name.catalog)
         databases = catalog.list_databases()
         tables = catalog.list_tables(name.database) if name.database in databases else []
         if name.table not in tables and "$" not in name.table:
             if self.if_exists:
-                return Result()
+                return None
             token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if "$" in name.table:
             raise SqlError(f"'{name.table}' is not a table of its own", "session", "Name the table itself.")
         if not self.cursor.is_spark and self._is_materialized(session):
             if self.if_exists:
-                return Result()
+                return None
             token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
             problem, fix = f"'{name.table}' is a materialized table", "DROP MATERIALIZED TABLE drops it."
             raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)
-        catalog.drop_table(name.identifier, self.if_exists)
-        return Result()
+        return name
 
     def _is_materialized(self, session: "SessionState") -> bool:
         """For Flink's DROP TABLE there is no such table. One that cannot be opened is dropped all the same."""
@@ -65,6 +81,12 @@ class Truncate:
         assert isinstance(table, CatalogTable)
         table.truncate(None if self.partition is None else [folder_spec(table, self.partition)])
         return Result()
+
+    def plan(self, session: "SessionState") -> "StoredPlan":
+        from maintenance.operations.plans.drop_plans import plan_truncate
+
+        table = session.table(self.path)
+        return plan_truncate(table, None if self.partition is None else folder_spec(table, self.partition))
 
 
 def read_spec(cursor: Cursor) -> dict[str, str]:

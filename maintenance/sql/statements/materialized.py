@@ -36,6 +36,7 @@ from maintenance.options.own import MATERIALIZED_TABLE_DIALECT
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.materialized.refresh import refresh_materialized_table
 from maintenance.sql.materialized.status import activate, resume, suspend
+from maintenance.sql.names import TableName
 from maintenance.sql.query.qualified import qualified_text
 from maintenance.sql.query.resolve import is_of_with
 from maintenance.sql.query.run import run_query
@@ -47,6 +48,7 @@ from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
+    from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 _TEXTS = ("CHAR", "VARCHAR", "STRING")
@@ -220,15 +222,28 @@ class DropMaterializedTable:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
+        name = self._found(session)
+        if name is not None:
+            session.catalog_of(name.catalog).drop_table(name.identifier, self.if_exists)
+        return Result()
+
+    def plan(self, session: "SessionState") -> "StoredPlan":
+        # Plans know all operations, which take long to import.
+        from maintenance.sql.dropped_tables import nothing_dropped, plan_drop
+
+        name = self._found(session)
+        return nothing_dropped(".".join(self.path)) if name is None else plan_drop(session, name)
+
+    def _found(self, session: "SessionState") -> TableName | None:
+        """The table; None: it need not exist. Raises: SqlError, of the class `NotFoundError` too."""
         name = session.table_name(self.path)
         found = session.view(self.path) if session.table_exists(self.path) else None
         if isinstance(found, Table) and is_materialized(found.options):
-            session.catalog_of(name.catalog).drop_table(name.identifier, self.if_exists)
-            return Result()
+            return name
         if self.if_exists:
-            return Result()
+            return None
         if found is None:
-            return DropTable(self.path, self.if_exists, self.cursor).run(session)
+            return DropTable(self.path, self.if_exists, self.cursor).found(session)
         token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
         problem, fix = f"'{name.table}' is not a materialized table", "DROP TABLE drops it."
         raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)

@@ -44,10 +44,6 @@ _REFUSED: Mapping[tuple[str, ...], tuple[str, str]] = {
         "temporary tables over other systems are not read here",
         "Write the rows into a table of Paimon: paimonctl write, or INSERT INTO … VALUES.",
     ),
-    ("COPY", "INTO"): (
-        "files are not loaded and unloaded by a statement here",
-        "Use paimonctl write TABLE FILE and paimonctl read TABLE --output FILE, for csv, json, parquet and arrow.",
-    ),
 }
 
 

@@ -24,6 +24,7 @@ from maintenance.sql.statements.spark_types import simple_text, tree_text
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
+from maintenance.table.system.statistics import statistics_of
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
 Row = tuple[str | None, ...]
 _HEADS = ("col_name", "data_type", "comment")
 _BLANK: Row = ("", "", "")
+_OF_COLUMNS = {
+    "min": "min",
+    "max": "max",
+    "num_nulls": "nullCount",
+    "distinct_count": "distinctCount",
+    "avg_col_len": "avgLen",
+    "max_col_len": "maxLen",
+}
+"""Titles of Spark to keys of the file of statistics."""
 Detailed = Table | ObjectTable | FormatTable
 
 
@@ -77,14 +87,16 @@ def _facts(table: Detailed) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class DescribeColumn:
-    """One column: ``DESCRIBE t c``."""
+    """One column: ``DESCRIBE t c``; `extended`: also what ANALYZE has found of it."""
 
     path: tuple[str, ...]
     column: tuple[str, ...]
+    extended: bool
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
-        fields = session.table(self.path).schema.fields
+        table = session.table(self.path)
+        fields = table.schema.fields
         name = ".".join(self.column)
         field = next((f for f in fields if f.name == name), None)
         if field is None:
@@ -93,7 +105,16 @@ class DescribeColumn:
             fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
             raise self.cursor.error(f"column '{name}' does not exist", fix, token=token)
         rows = [("col_name", name), ("data_type", simple_text(field.type)), ("comment", field.description or "NULL")]
+        if self.extended:
+            rows += _column_statistics(table, name)
         return Result.of_texts(("info_name", "info_value"), rows)
+
+
+def _column_statistics(table: Table, column: str) -> list[tuple[str, str]]:
+    """Under Spark's titles; nothing of a column that was not analyzed."""
+    statistics = statistics_of(table)
+    found = None if statistics is None else statistics.columns.get(column)
+    return [] if found is None else [(title, str(found.get(key, "NULL"))) for title, key in _OF_COLUMNS.items()]
 
 
 @dataclass(frozen=True, slots=True)

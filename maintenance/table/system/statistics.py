@@ -3,22 +3,29 @@
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.metadata.table_statistics import parse_statistics
+from maintenance.format.metadata.table_statistics import TableStatistics, parse_statistics
 from maintenance.table.system.system_table import SystemTable
 from maintenance.table.table import Table
 
 
-def _rows(table: Table) -> list[tuple[object, ...]]:
+def statistics_of(table: Table) -> TableStatistics | None:
+    """What ANALYZE found; None: nobody ran it. Raises: CorruptFileError: its file is missing or damaged."""
     _, snapshot = table.travelled()
     if snapshot is None or snapshot.statistics is None:
-        return []
+        return None
     path = table.paths.statistics_file(snapshot.statistics)
     try:
-        statistics = parse_statistics(table.file_io.read_settled(path), path)
+        return parse_statistics(table.file_io.read_settled(path), path)
     except FileNotFoundError as error:
         raise CorruptFileError(
             "the statistics that a snapshot names are missing", path, "Run ANALYZE again."
         ) from error
+
+
+def _rows(table: Table) -> list[tuple[object, ...]]:
+    statistics = statistics_of(table)
+    if statistics is None:
+        return []
     counts = (statistics.merged_record_count, statistics.merged_record_size)
     return [(statistics.snapshot_id, statistics.schema_id, *counts, statistics.columns_json())]
 

@@ -54,6 +54,21 @@ def test_describe_column(session: Session) -> None:
     assert (caught.value.line, caught.value.column) == (1, 8)
 
 
+def test_describe_an_analyzed_column(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE TABLE visits (id INT, city STRING, seconds DOUBLE)")
+    session.sql("INSERT INTO visits VALUES (1, 'Oslo', 0.5), (7, 'Porto', NULL), (7, NULL, 2.5)")
+    plain = [("col_name", "id"), ("data_type", "int"), ("comment", "NULL")]
+    assert rows(session, "DESC EXTENDED visits id") == plain
+    session.sql("ANALYZE TABLE visits COMPUTE STATISTICS FOR COLUMNS id, city")
+    found = [("min", "1"), ("max", "7"), ("num_nulls", "0"), ("distinct_count", "2"), ("avg_col_len", "4")]
+    assert rows(session, "DESC EXTENDED visits id") == [*plain, *found, ("max_col_len", "4")]
+    assert rows(session, "DESC visits id") == plain
+    assert dict(rows(session, "DESCRIBE TABLE EXTENDED visits city"))["max_col_len"] == "5"  # type: ignore[arg-type]
+    assert dict(rows(session, "DESCRIBE TABLE EXTENDED visits city"))["min"] == "NULL"  # type: ignore[arg-type]
+    assert len(rows(session, "DESC EXTENDED visits seconds")) == 3
+
+
 def test_describe_partition(session: Session) -> None:
     facts = {row[0]: row[1] for row in rows(session, "DESC EXTENDED t PARTITION (dt = '2024')")}
     assert facts["Partition Values"] == "[dt=2024]"

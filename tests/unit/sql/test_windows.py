@@ -85,3 +85,45 @@ def test_growing_windows(session: Session) -> None:
 def test_what_is_wrong_is_said(session: Session, function: str, problem: str) -> None:
     with pytest.raises(SqlError, match=problem):
         session.sql(f"SELECT * FROM TABLE({function})")
+
+
+@pytest.fixture
+def clicks(session: Session) -> Session:
+    session.sql("CREATE TABLE clicks (id INT, who STRING, ts TIMESTAMP(3))")
+    session.sql(
+        "INSERT INTO clicks VALUES (1, 'a', TIMESTAMP '2024-02-29 10:00:00'),"
+        " (2, 'b', TIMESTAMP '2024-02-29 10:04:00'), (3, 'a', TIMESTAMP '2024-02-29 10:05:00'), "
+        " (4, 'a', TIMESTAMP '2024-02-29 10:05:00'),"
+        " (5, 'a', TIMESTAMP '2024-02-29 10:10:01'), (6, CAST(NULL AS STRING), TIMESTAMP '2024-02-29 10:12:00'),"
+        " (7, 'b', CAST(NULL AS TIMESTAMP(3)))"
+    )
+    return session
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "TABLE(SESSION(TABLE clicks PARTITION BY who, DESCRIPTOR(ts), INTERVAL '5' MINUTES))",
+        "SESSION(TABLE clicks PARTITION BY (who), DESCRIPTOR(ts), INTERVAL '5' MINUTES)",
+        "TABLE(SESSION(DATA => TABLE clicks PARTITION BY who,TIMECOL => DESCRIPTOR(ts), GAP => INTERVAL '5' MINUTE))",
+    ],
+)
+def test_sessions_of_each_key(clicks: Session, function: str) -> None:
+    query = f"SELECT id, window_start, window_end FROM {function} ORDER BY id"
+    assert rows(clicks, query) == [
+        (1, "10:00", "10:10"), (2, "10:04", "10:09"), (3, "10:00", "10:10"), (4, "10:00", "10:10"),
+        (5, "10:10", "10:15"), (6, "10:12", "10:17"), (7, None, None),
+    ]  # fmt: skip
+
+
+def test_sessions_of_all_rows(clicks: Session) -> None:
+    query = "SELECT * FROM TABLE(SESSION(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' MINUTES)) ORDER BY id"
+    found = clicks.sql(query).to_arrow()
+    assert found.column_names == ["id", "who", "ts", "window_start", "window_end", "window_time"]
+    assert found.column("window_time")[0].as_py() == dt.datetime(2024, 2, 29, 10, 9, 59, 999000)
+    starts = {row["window_start"] for row in found.to_pylist() if row["ts"] is not None}
+    assert starts == {dt.datetime(2024, 2, 29, 10), dt.datetime(2024, 2, 29, 10, 10, 1)}
+    with pytest.raises(SqlError, match="the function SESSION lacks GAP"):
+        clicks.sql("SELECT * FROM TABLE(SESSION(TABLE clicks, DESCRIPTOR(ts)))")
+    with pytest.raises(SqlError, match="the gap between sessions"):
+        clicks.sql("SELECT * FROM TABLE(SESSION(TABLE clicks, DESCRIPTOR(ts), INTERVAL '0' SECOND))")

@@ -1,0 +1,88 @@
+"""Stored plans of dropping a table, and of emptying it.
+
+A table is dropped with all that lies in its folder, so a plan of that names every file there: one more or less, be it
+of a writer that has not committed yet, and the plan is outdated.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.external_files import external_files
+from maintenance.operations.plans.dry_run_plans import changed_groups, partition_groups
+from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.table.table import Table
+
+DROP_TABLE, TRUNCATE = "drop_table", "truncate"
+_OUTSIDE = "other folders"
+
+
+def plan_drop_table(table: Table, *, deletes_files: bool = True) -> StoredPlan:
+    """What dropping a table would delete now. `deletes_files`: False = its catalog only forgets it.
+
+    Raises: StorageError: the folder cannot be listed.
+    """
+    groups = (_named(table), *(_files(table) if deletes_files else ()))
+    return _plan(DROP_TABLE, table, groups, {})
+
+
+def check_drop_table(table: Table, plan: StoredPlan, *, deletes_files: bool = True) -> None:
+    """Raises: OutdatedPlanError: something else would be deleted now; OptionError: not such a plan."""
+    check_plan(plan, DROP_TABLE, table)
+    refuse(plan, changed_groups(plan, plan_drop_table(table, deletes_files=deletes_files).groups))
+
+
+def plan_truncate(table: Table, partition: Mapping[str, str] | None = None) -> StoredPlan:
+    """Which partitions would be emptied now. `partition`: some of its columns suffice; None = all."""
+    snapshot = table.latest_snapshot()
+    live = () if snapshot is None else table.manifests.live_entries(snapshot)
+    specs = {raw: table.paths.spec_of(raw) for raw in {entry.partition for entry in live}}
+    chosen = [spec for spec in specs.values() if partition is None or partition.items() <= spec.items()]
+    groups = sorted(partition_groups(table, chosen, "is emptied"), key=lambda group: group.name)
+    arguments = {} if partition is None else {"partition": dict(partition)}
+    return _plan(TRUNCATE, table, tuple(groups), arguments)
+
+
+def check_truncate(table: Table, plan: StoredPlan) -> Mapping[str, str] | None:
+    """The partition that a plan empties, None = all. Raises: as `check_drop_table`."""
+    check_plan(plan, TRUNCATE, table)
+    partition: Mapping[str, str] | None = plan.arguments.get("partition")
+    refuse(plan, changed_groups(plan, plan_truncate(table, partition).groups))
+    return partition
+
+
+def _plan(
+    operation: str, table: Table, groups: tuple[PlannedGroup, ...], arguments: Mapping[str, object]
+) -> StoredPlan:
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(operation, table.identifier, table.snapshots.latest_id(), now, groups, arguments)
+
+
+def _named(table: Table) -> PlannedGroup:
+    """The table by what a user knows of it."""
+    snapshot = table.latest_snapshot()
+    state = (
+        "holds no snapshot" if snapshot is None else f"snapshot {snapshot.id}: {snapshot.total_record_count} records"
+    )
+    tags, branches = sorted(table.tags.names()), [*Branches(table.file_io, table.paths).changed()]
+    held = [f"{kind} {', '.join(names)}" for kind, names in (("tags", tags), ("branches", branches)) if names]
+    return PlannedGroup(f"table {table.identifier}", (), 0, 0, "; ".join((f"{state}, schema {table.schema.id}", *held)))
+
+
+def _files(table: Table) -> Iterator[PlannedGroup]:
+    """All files of the table, by the folder that they lie in below it."""
+    root = table.location.rstrip("/") + "/"
+    found: list[tuple[str, str, int]] = []
+    for status in table.file_io.list_tree(table.location):
+        path = status.path.removeprefix(root)
+        found.append((path.partition("/")[0] if "/" in path else "", path, status.size))
+    for path in external_files(table.file_io, table.location):
+        found.append((_OUTSIDE, path, table.file_io.size(path) or 0))
+    for folder, files in groupby(sorted(found), key=itemgetter(0)):
+        listed = list(files)
+        paths = tuple(path for _, path, _ in listed)
+        yield PlannedGroup(
+            f"files in {folder or 'its folder'}", paths, sum(size for *_, size in listed), 0, "go with it"
+        )
