@@ -6,6 +6,7 @@ from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_FIELD, BLOB_VIEW_FIELD, inline_blobs
+from maintenance.types.data_type import DataType
 
 
 def check_apart(schema: TableSchema, where: str, news: Mapping[str, str]) -> None:
@@ -43,10 +44,15 @@ def _check_named(schema: TableSchema, where: str) -> None:
     )
     for option, root in options:
         for name in option.of(schema.options):
-            if name not in schema.field_names or schema.field(name).type.root != root:
+            if name not in schema.field_names or not _is(schema.field(name).type, root, option is BLOB_FIELD):
                 raise SchemaError(
                     f"'{option.key}' names '{name}', which is no {root} column", where, f"Declare it {root}."
                 )
+
+
+def _is(data_type: DataType, root: str, has_lists: bool) -> bool:
+    """Whether a column has the type. `has_lists`: lists and maps of blobs count as BLOB."""
+    return data_type.is_blobs if has_lists else data_type.root == root
 
 
 def _check_vector_files(schema: TableSchema, where: str) -> None:

@@ -23,6 +23,7 @@ from maintenance.options.blob import (
     BLOB_VIEW_RESOLVE_ENABLED,
 )
 from maintenance.types.data_type import DataField
+from maintenance.types.nested import Path, Rebuild
 
 _ELSEWHERE = "blob-external-storage-field"
 
@@ -131,3 +132,14 @@ def fetched(column: pa.ChunkedArray, file_io: FileIO, root: str) -> pa.ChunkedAr
         for value, is_described in zip(column.to_pylist(), described, strict=True)
     ]
     return pa.chunked_array([pa.array(values, column.type)])
+
+
+def fetched_lists(column: pa.ChunkedArray, file_io: FileIO, root: str) -> pa.ChunkedArray:
+    """A column of lists or maps of blobs to write, see `fetched`."""
+
+    def leaf(array: pa.Array, _: pa.DataType, path: Path) -> pa.Array:
+        if path == ("key",):
+            return array
+        return fetched(pa.chunked_array([array]), file_io, root).combine_chunks()
+
+    return Rebuild(leaf).column(column, column.type)

@@ -150,7 +150,7 @@ class RollingFileWriter:
 
     @property
     def _has_blobs(self) -> bool:
-        return any(field.type.root == "BLOB" for field in self._whole.columns)
+        return any(field.type.is_blobs for field in self._whole.columns)
 
     def beside(self) -> BesideFiles:
         """Writes the files beside a data file."""

@@ -1,6 +1,8 @@
 """Vectors and blobs, in files of rows and in their own, that we and pypaimon write, change and read."""
 
 import subprocess
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,21 @@ from tests.tables import create_table, get_table, live_files
 __all__ = ["pypaimon"]
 APART = {"vector.file.format": "parquet", "blob.target-file-size": "100 b"}
 VECTOR = pa.list_(pa.float32(), 2)
+GALLERY = pa.list_(pa.large_binary())
+# Maps of blobs by every kind of key: its type in Paimon and in Arrow, and some keys.
+KEYED_BLOBS: dict[str, tuple[str, pa.DataType, list[Any]]] = {
+    "text": ("STRING", pa.string(), ["é", ""]),
+    "data": ("BYTES", pa.binary(), [b"\xff", b""]),
+    "tiny": ("TINYINT", pa.int8(), [-1, 2]),
+    "small": ("SMALLINT", pa.int16(), [-300, 2]),
+    "number": ("INT", pa.int32(), [-70000, 2]),
+    "big": ("BIGINT", pa.int64(), [-(2**40), 2]),
+    "flag": ("BOOLEAN", pa.bool_(), [True, False]),
+    "short": ("DECIMAL(10, 2)", pa.decimal128(10, 2), [Decimal("-1.25"), Decimal("3.00")]),
+    "wide": ("DECIMAL(30, 2)", pa.decimal128(30, 2), [Decimal("-12345678901234567890123.25"), Decimal("3.00")]),
+    "day": ("DATE", pa.date32(), [date(1969, 12, 31), date(2024, 2, 29)]),
+    "time": ("TIME(3)", pa.time32("ms"), [time(1, 2, 3, 4000), time(0)]),
+}
 
 
 def write_by(warehouse: Path, **rows: pa.Table) -> None:
@@ -170,3 +187,75 @@ def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     )
     with pytest.raises(UnsupportedError, match="own storage"):
         get_table(tmp_path).to_arrow(["d"], where="id = 9")
+
+
+def lists(first: int, count: int) -> pa.Table:
+    """Lists and maps of blobs: some are null, some empty, some have nulls inside."""
+    ids = range(first, first + count)
+    galleries = [None if n % 5 == 4 else [None if m == 1 else bytes([n]) * (7 * m) for m in range(n % 4)] for n in ids]
+    columns = {"id": pa.array(ids, pa.int32()), "t": [*map(str, ids)], "g": pa.array(galleries, GALLERY)}
+    for name, (_, kind, keys) in KEYED_BLOBS.items():
+        values = [
+            None if n % 5 == 3 else [(key, None if n % 2 else bytes([n]) * 9) for key in keys[: n % 3]] for n in ids
+        ]
+        columns[name] = pa.array(values, pa.map_(kind, pa.large_binary()))
+    return pa.table(columns)
+
+
+def test_lists_and_maps_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
+    keyed = [(name, f"MAP<{key}, BLOB>") for name, (key, *_) in KEYED_BLOBS.items()]
+    fields = [("id", "INT"), ("t", "STRING"), ("g", "ARRAY<BLOB>"), *keyed]
+    table = create_table(tmp_path, fields, (), {**EVOLVING, **APART, "target-file-row-num": "5"})
+    table.write_arrow(lists(0, 12))
+    write_by(tmp_path, new=lists(12, 6))
+    names = table.schema.field_names
+    wanted = {row["id"]: row for row in lists(0, 18).to_pylist()}
+    as_rows = [tuple(row[name] for name in names) for row in wanted.values()]
+    assert both_see(tmp_path, [*names]) == as_rows
+    # Of each column, files of its own.
+    apart = {file.write_cols for file in live_files(get_table(tmp_path)) if file.file_name.endswith(".blob")}
+    assert apart == {(name,) for name in names if name not in ("id", "t")}
+
+    new = pa.array([[b"ours", None], None], GALLERY)
+    source = pa.table({"id": pa.array([2, 13], pa.int32()), "g": new})
+    merge_into(None, get_table(tmp_path), source, "t.id = s.id", [Clause("matched", "update", {"g": "s.g"})])
+    wanted[2]["g"], wanted[13]["g"] = new.to_pylist()
+    get_table(tmp_path).update({"t": "'new'"}, "id = 3")
+    wanted[3]["t"] = "new"
+    keyed_new = pa.array([[("z", b"theirs")]], pa.map_(pa.string(), pa.large_binary()))
+    write_by(tmp_path, changed=pa.table({"_ROW_ID": pa.array([6], pa.int64()), "text": keyed_new}))
+    wanted[6]["text"] = keyed_new.to_pylist()[0]
+    compact(None, get_table(tmp_path), full=True)
+    as_rows = [tuple(row[name] for name in names) for row in wanted.values()]
+    assert both_see(tmp_path, [*names]) == as_rows
+
+
+def test_descriptors_in_lists_of_blobs(tmp_path: Path) -> None:
+    fields = [("id", "INT"), ("g", "ARRAY<BLOB>"), ("m", "MAP<INT, BLOB>")]
+    table = create_table(tmp_path, fields, (), EVOLVING)
+    outside = tmp_path / "outside.bin"
+    outside.write_bytes(b"0123456789")
+    place = BlobDescriptor(str(outside), 2, 3).serialize()
+    pairs = pa.map_(pa.int32(), pa.large_binary())
+    table.write_arrow(
+        pa.table(
+            {
+                "id": pa.array([1, 2], pa.int32()),
+                "g": pa.array([[place, b"own", None], None], GALLERY),
+                "m": pa.array([None, [(1, place), (2, None)]], pairs),
+            }
+        )
+    )
+    wanted = [([b"234", b"own", None], None), (None, [(1, b"234"), (2, None)])]
+    assert [tuple(row.values()) for row in get_table(tmp_path).to_arrow(["g", "m"]).to_pylist()] == wanted
+    described = get_table(tmp_path).copy({"blob-as-descriptor": "true"}).to_arrow(["g", "m"]).to_pylist()
+
+    def blob(text: bytes | None) -> bytes | None:
+        return None if text is None else read_blob(parse_descriptor(text, ""), table.file_io, str(tmp_path))
+
+    assert [blob(text) for text in described[0]["g"]] == [b"234", b"own", None]
+    assert [(key, blob(text)) for key, text in described[1]["m"]] == [(1, b"234"), (2, None)]
+    twice = pa.MapArray.from_arrays([0, 2], pa.array([1, 1], pa.int32()), pa.array([b"a", b"b"], pa.large_binary()))
+    with pytest.raises(DataError, match="a key twice"):
+        get_table(tmp_path).write_arrow(pa.table({"id": pa.array([3], pa.int32()), "m": twice}))
+    assert get_table(tmp_path).to_arrow().num_rows == 2
