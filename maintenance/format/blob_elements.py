@@ -155,7 +155,11 @@ def payloads(values: pa.Array, data_type: DataType, where: str) -> pa.Array:
 
 
 def _payload(keys: Ragged | None, blobs: pa.Array, low: int, high: int, where: str) -> bytes:
-    parts: list[bytes | memoryview] = [_ARRAY if keys is None else _MAP, bytes([_VERSION]), (high - low).to_bytes(4, "little")]
+    parts: list[bytes | memoryview] = [
+        _ARRAY if keys is None else _MAP,
+        bytes([_VERSION]),
+        (high - low).to_bytes(4, "little"),
+    ]
     lists = []
     if keys is not None:
         own = [keys[number] for number in range(low, high)]

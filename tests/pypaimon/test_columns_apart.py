@@ -9,15 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.blob_descriptor import BlobDescriptor, parse_descriptor
+from maintenance.catalog import Schema
+from maintenance.errors import DataError, MissingFileError, NotFoundError, UnsupportedError
+from maintenance.format.blob_descriptor import BlobDescriptor, BlobView, parse_descriptor
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.read.blobs import read_blob
 from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon, read_by
-from tests.tables import create_table, get_table, live_files
+from tests.tables import create_table, get_table, live_files, open_warehouse
 
 __all__ = ["pypaimon"]
 APART = {"vector.file.format": "parquet", "blob.target-file-size": "100 b"}
@@ -177,7 +178,7 @@ def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in after.to_arrow(names).to_pylist()] == wanted
     (theirs,) = read_by(PYTHON, [str(tmp_path)], "id", "b", "d")
     assert [(row["b"], row["d"]) for row in theirs.sort_by("id").to_pylist()] == [row[:2] for row in wanted]
-    with pytest.raises(UnsupportedError, match=r"column 'w'.*other tables"):
+    with pytest.raises(NotFoundError, match=r"table 'db\.u' does not exist"):
         get_table(tmp_path).to_arrow()
     with pytest.raises(DataError, match="does not say where its blob is"):
         get_table(tmp_path).write_arrow(pa.table({**rows, "d": [b"plain", None, None]}))
@@ -259,3 +260,48 @@ def test_descriptors_in_lists_of_blobs(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a key twice"):
         get_table(tmp_path).write_arrow(pa.table({"id": pa.array([3], pa.int32()), "m": twice}))
     assert get_table(tmp_path).to_arrow().num_rows == 2
+
+
+def test_blobs_of_other_tables(pypaimon: Path, tmp_path: Path) -> None:
+    """Columns of references: to blobs of another table, and to references of a third one."""
+    fields = [("id", "INT"), ("w", "BLOB"), ("t", "STRING")]
+    catalog = open_warehouse(tmp_path)
+    catalog.create_table("db.u", Schema(fields[:2], options={**EVOLVING, **APART, "target-file-row-num": "4"}))
+    origin = catalog.get_table("db.u")
+    blobs = [None if n == 5 else bytes([65 + n]) * (30 * n) for n in range(12)]
+    origin.write_arrow(pa.table({"id": pa.array(range(12), pa.int32()), "w": pa.array(blobs, pa.large_binary())}))
+    field = origin.schema.field("w").id
+    viewing = {**EVOLVING, "blob-view-field": "w"}
+    create_table(tmp_path, fields, (), viewing)
+    rows = [0, 5, 11, 3, 3]
+    views = pa.array([*(BlobView("db.u", field, row).serialize() for row in rows), None], pa.large_binary())
+    new = {"id": pa.array(range(6), pa.int32()), "w": views, "t": [*"abcdef"]}
+    get_table(tmp_path).write_arrow(pa.table(new))
+    write_by(tmp_path, new=pa.table({**new, "id": pa.array(range(6, 12), pa.int32())}))
+    wanted = [*(blobs[row] for row in rows), None] * 2
+    assert both_see(tmp_path, ["id", "w"]) == [*enumerate(wanted)]
+    table = get_table(tmp_path)
+    described = table.copy({"blob-as-descriptor": "true"}).to_arrow(["w"]).column("w").to_pylist()
+    found = [None if one is None else parse_descriptor(one, "") for one in described]
+    assert [None if one is None else read_blob(one, table.file_io, str(tmp_path)) for one in found] == wanted
+    # What is written again is the reference, and what it leads to may change.
+    table.update({"t": "'new'"}, "id = 2")
+    newer = pa.table({"id": pa.array([11], pa.int32()), "w": pa.array([b"new"], pa.large_binary())})
+    merge_into(None, origin, newer, "t.id = s.id", [Clause("matched", "update", {"w": "s.w"})])
+    compact(None, get_table(tmp_path), full=True)
+    wanted[2] = wanted[8] = b"new"
+    assert both_see(tmp_path, ["id", "w"]) == [*enumerate(wanted)]
+
+    catalog.create_table("db.v", Schema(fields[:2], options=viewing))
+    again = [BlobView("db.t", table.schema.field("w").id, row).serialize() for row in (2, 5)]
+    catalog.get_table("db.v").write_arrow(
+        pa.table({"id": pa.array([1, 2], pa.int32()), "w": pa.array(again, pa.large_binary())})
+    )
+    assert catalog.get_table("db.v").to_arrow(["w"]).column("w").to_pylist() == [b"new", None]
+    circle = [BlobView("db.v", field, 2).serialize(), BlobView("db.u", field, 99).serialize()]
+    for number, (reference, error) in enumerate(zip(circle, (DataError, MissingFileError), strict=True)):
+        catalog.get_table("db.v").write_arrow(
+            pa.table({"id": pa.array([7 + number], pa.int32()), "w": pa.array([reference], pa.large_binary())})
+        )
+        with pytest.raises(error):
+            catalog.get_table("db.v").to_arrow(where=f"id = {7 + number}")
