@@ -204,7 +204,16 @@ class BlobWriter:
     def write(self, rows: pa.Table) -> None:
         """Take values as the file stores them: of lists and maps, what `blob_elements.payloads` makes of them."""
         for value in rows.column(0):
-            self._lengths.append(self._write_value(value.as_buffer()) if value.is_valid else NULL)
+            if value.is_valid:
+                self.append(value.as_buffer())
+            else:
+                self._lengths.append(NULL)
+
+    def append(self, value: pa.Buffer) -> int:
+        """Write one value. Returns where its bytes begin in the file."""
+        at = self.size + len(_MAGIC)
+        self._lengths.append(self._write_value(value))
+        return at
 
     def skip(self, rows: int) -> None:
         """Placeholders: rows whose values are in an older file."""

@@ -150,9 +150,7 @@ class SplitRead:
                     places |= looked_up
                 yield from with_blobs(chosen, places)
 
-    def _looked_up(
-        self, rows: pa.Table, names: Sequence[str]
-    ) -> tuple[pa.Table, dict[str, list[BlobPlace | None]]]:
+    def _looked_up(self, rows: pa.Table, names: Sequence[str]) -> tuple[pa.Table, dict[str, list[BlobPlace | None]]]:
         """Rows after references became descriptors, if these are wanted, and otherwise the places of the blobs."""
         if self.views is None:
             raise UnsupportedError(
