@@ -42,7 +42,9 @@ def torn_rows(
         return Conflict("another writer put other files in the place of the same rows meanwhile", frozenset(torn))
     if seen is None:
         return None
-    lost = {(entry.partition, entry.bucket) for entry in added if not _fits(entry, there, seen)}
+    # Sequence numbers are ids of snapshots, but pypaimon counts on from there for all files of blobs but the first.
+    newest_seen = None if latest is not None and latest.id == seen else seen
+    lost = {(entry.partition, entry.bucket) for entry in added if not _fits(entry, there, newest_seen)}
     return (
         Conflict("another writer changed the same columns of the same rows meanwhile", frozenset(lost))
         if lost
@@ -50,8 +52,11 @@ def torn_rows(
     )
 
 
-def _fits(added: ManifestEntry, there: Sequence[ManifestEntry], seen: int) -> bool:
-    """Whether the rows of new columns are still there, and their columns are those of the snapshot `seen`."""
+def _fits(added: ManifestEntry, there: Sequence[ManifestEntry], seen: int | None) -> bool:
+    """Whether the rows of new columns are still there, and their columns are those of the snapshot `seen`.
+
+    Args: `seen`: None = there is no later snapshot.
+    """
     first, count = _rows(added.file)
     holds_rows = False
     for entry in there:
@@ -59,7 +64,7 @@ def _fits(added: ManifestEntry, there: Sequence[ManifestEntry], seen: int) -> bo
         if entry.partition != added.partition or start >= first + count or start + rows <= first:
             continue
         holds_rows |= not is_beside_rows(entry.file)
-        if entry.file.max_sequence_number > seen and _share_columns(added.file, entry.file):
+        if seen is not None and entry.file.max_sequence_number > seen and _share_columns(added.file, entry.file):
             return False
     return holds_rows
 

@@ -2,21 +2,23 @@
 
 A value has a magic number in front, and behind it how long all of it is (8 bytes) and a checksum. The end of the file
 is the list of these lengths as differences, the bytes that it takes (4), and a version. A length of -1 is null, one of
--2 a value that an older file of the same rows has.
+-2 a value that an older file of the same rows has. A list or a map of blobs is one value, see `blob_elements`.
 Source: Java `BlobFileFormat`, `BlobFormatReader`, `BlobFormatWriter`.
 """
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.blob_descriptor import BlobDescriptor
+from maintenance.format.blob_elements import Elements, array_of_elements, parse_elements
 from maintenance.format.bytes.varint import read_varint, unzigzag, varint, zigzag
 from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, FileSettings, OpenWriter
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataField, DataType
 
 _MAGIC = (1_481_511_375).to_bytes(4, "little")
 _BEHIND = 12  # length and checksum
@@ -91,11 +93,26 @@ class BlobReader:
     def _table(self, fields: Sequence[DataField], rows: np.ndarray) -> pa.Table:
         """The values of rows. A file has one column; rows alone need none."""
         for field in fields:
-            if field.type.root != "BLOB":
+            if not field.type.is_blobs:
                 raise UnsupportedError(f"{field.type} in a file of blobs", self._path, "Leave the column out.")
         if not fields:
             return pa.table({"": pa.nulls(len(rows))}).select([])
-        return pa.table({field.name: self._values(rows) for field in fields})
+        return pa.table({field.name: self._column(rows, field.type) for field in fields})
+
+    def _column(self, rows: np.ndarray, data_type: DataType) -> pa.Array:
+        return self._values(rows) if data_type.root == "BLOB" else self._lists(rows, data_type)
+
+    def _lists(self, rows: np.ndarray, data_type: DataType) -> pa.Array:
+        """Values of lists and maps of blobs."""
+        stored = [memoryview(value.as_buffer()) if value.is_valid else None for value in BlobReader._values(self, rows)]
+        values, blobs = list[Elements | None](), list[memoryview | None]()
+        for content in stored:
+            value = None
+            if content is not None:
+                value = parse_elements(partial(_part, content), len(content), data_type, self._path)
+                blobs += [None if place is None else _part(content, *place) for place in value.places]
+            values.append(value)
+        return array_of_elements(values, blobs, data_type, self._path)
 
     def _content(self, rows: np.ndarray) -> bytes:
         """The values of rows one after the other; of neighbours at once."""
@@ -136,6 +153,26 @@ class DescriptorReader(BlobReader):
             pa.large_binary(),
         )
 
+    def _lists(self, rows: np.ndarray, data_type: DataType) -> pa.Array:
+        values, blobs = list[Elements | None](), list[bytes | None]()
+        for at, size in zip(self.positions_of_values(rows).tolist(), self.sizes[rows].tolist(), strict=True):
+            value = None
+            if size >= 0:
+                value = parse_elements(partial(self._from, at), size, data_type, self._path)
+                blobs += [None if place is None else self._described(at, *place) for place in value.places]
+            values.append(value)
+        return array_of_elements(values, blobs, data_type, self._path)
+
+    def _from(self, at: int, start: int, size: int) -> bytes:
+        return bytes(self._source.read_at(size, at + start))
+
+    def _described(self, at: int, start: int, size: int) -> bytes:
+        return BlobDescriptor(self._path, at + start, size).serialize()
+
+
+def _part(content: memoryview, start: int, size: int) -> memoryview:
+    return content[start : start + size]
+
 
 def bounded(ends: np.ndarray, batch_rows: int) -> Iterator[tuple[int, int]]:
     """Cuts rows into batches of few rows and few bytes. `ends`: int64, shape (n,), bytes of all rows up to each."""
@@ -165,8 +202,18 @@ class BlobWriter:
         return int(self._sink.tell())
 
     def write(self, rows: pa.Table) -> None:
+        """Take values as the file stores them: of lists and maps, what `blob_elements.payloads` makes of them."""
         for value in rows.column(0):
-            self._lengths.append(self._write_value(value.as_buffer()) if value.is_valid else NULL)
+            if value.is_valid:
+                self.append(value.as_buffer())
+            else:
+                self._lengths.append(NULL)
+
+    def append(self, value: pa.Buffer) -> int:
+        """Write one value. Returns where its bytes begin in the file."""
+        at = self.size + len(_MAGIC)
+        self._lengths.append(self._write_value(value))
+        return at
 
     def skip(self, rows: int) -> None:
         """Placeholders: rows whose values are in an older file."""
@@ -187,7 +234,7 @@ class BlobWriter:
 
 
 def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    if len(fields) != 1 or fields[0].type.root != "BLOB":
+    if len(fields) != 1 or not fields[0].type.is_blobs:
         raise UnsupportedError("a file of blobs with other columns than one BLOB", "columns", "Use another format.")
     return BlobWriter
 

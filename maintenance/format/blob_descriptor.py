@@ -16,7 +16,8 @@ from maintenance.errors import DataError
 _VERSION = 2
 _DESCRIPTOR = (0x424C4F4244455343).to_bytes(8, "little")
 _VIEW = (0x424C4F4256494557).to_bytes(8, "little")
-_LENGTH, _PLACE = struct.Struct("<i"), struct.Struct("<qq")
+_VIEW_HEAD = b"\x01" + _VIEW
+_LENGTH, _PLACE, _ROW = struct.Struct("<i"), struct.Struct("<qq"), struct.Struct("<iq")
 _HEAD = 9  # version and mark
 WHOLE = -1
 """The length of a blob that goes on to the end of its file."""
@@ -50,6 +51,33 @@ def parse_descriptor(data: bytes, where: str) -> BlobDescriptor:
         raise DataError(f"bytes that are not a blob descriptor: {error}", where, "Write a descriptor.") from error
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class BlobView:
+    """The value of a row, by its id, in a column, by its id. `table`: ``database.table``."""
+
+    table: str
+    field_id: int
+    row_id: int
+
+    def serialize(self) -> bytes:
+        name = self.table.encode()
+        return _VIEW_HEAD + _LENGTH.pack(len(name)) + name + _ROW.pack(self.field_id, self.row_id)
+
+
+def parse_view(data: bytes, where: str) -> BlobView:
+    """The view of its bytes. Raises: DataError: they are none."""
+    try:
+        if data[:_HEAD] != _VIEW_HEAD:
+            raise ValueError("another form")
+        (length,) = _LENGTH.unpack_from(data, _HEAD)
+        end = _HEAD + _LENGTH.size + length
+        if length < 0:
+            raise ValueError("it is cut off")
+        return BlobView(data[_HEAD + _LENGTH.size : end].decode(), *_ROW.unpack_from(data, end))
+    except (ValueError, struct.error) as error:
+        raise DataError(f"bytes that are not a reference to a blob: {error}", where, "Write a reference.") from error
+
+
 def are_descriptors(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """Which values are descriptors with their mark; null is none. bool, shape (n,)."""
     return _have_mark(column, [bytes([version]) + _DESCRIPTOR for version in range(_VERSION + 1)])
@@ -57,7 +85,7 @@ def are_descriptors(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 def are_views(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """Which values are views; null is none. bool, shape (n,)."""
-    return _have_mark(column, [b"\x01" + _VIEW])
+    return _have_mark(column, [_VIEW_HEAD])
 
 
 def _have_mark(column: pa.Array | pa.ChunkedArray, marks: Sequence[bytes]) -> np.ndarray:

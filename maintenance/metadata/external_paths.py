@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from maintenance.errors import OptionError
 from maintenance.format.bytes.murmur import unseeded_hash
 from maintenance.options import table as table_options
+from maintenance.options.blob import BLOB_EXTERNAL_STORAGE_FIELD, BLOB_EXTERNAL_STORAGE_PATH
 
 _PLACE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>/.*)?")
 _HASH_BITS, _DIRECTORY_BITS, _DIRECTORIES = 20, 4, 3
@@ -61,7 +62,19 @@ class ExternalPaths:
 
 def external_roots(options: Mapping[str, str]) -> tuple[str, ...]:
     """The folders that an option names, whatever the strategy makes of them. Raises: OptionError."""
-    return tuple(dict.fromkeys(map(_root, table_options.DATA_FILE_EXTERNAL_PATHS.of(options))))
+    return tuple(dict.fromkeys(_root(text, _KEY) for text in table_options.DATA_FILE_EXTERNAL_PATHS.of(options)))
+
+
+def external_blob_root(options: Mapping[str, str]) -> str:
+    """The folder that blobs of `blob-external-storage-field` go to. Raises: OptionError: there is none."""
+    text = BLOB_EXTERNAL_STORAGE_PATH.of(options)
+    if not text:
+        raise OptionError(
+            f"'{BLOB_EXTERNAL_STORAGE_FIELD.key}' is set, and '{BLOB_EXTERNAL_STORAGE_PATH.key}' is not",
+            "table options",
+            "Set it to a folder such as s3://bucket/folder.",
+        )
+    return _root(f"file:{text}" if text.startswith("/") else text, BLOB_EXTERNAL_STORAGE_PATH.key)
 
 
 def entropy_folders(file_name: str) -> str:
@@ -86,21 +99,21 @@ def overlap(one: str, other: str) -> bool:
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
-def _root(text: str) -> str:
+def _root(text: str, key: str) -> str:
     """A folder, spelt as Java's `Path` does, which metadata then holds."""
     match = _PLACE.fullmatch(text)
     if match is None:
         raise OptionError(
             f"'{text}' has no scheme, or is not a whole path",
-            f"option '{_KEY}'",
+            f"option '{key}'",
             "Give paths such as s3://bucket/folder.",
         )
     authority = f"//{match['authority']}" if match["authority"] else ""
     path = re.sub("/+", "/", match["path"] or "").rstrip("/")
     if not authority and not path:
-        raise OptionError(f"'{text}' is the root of a disk", f"option '{_KEY}'", "Name a folder.")
+        raise OptionError(f"'{text}' is the root of a disk", f"option '{key}'", "Name a folder.")
     if {".", ".."} & set(path.split("/")):
-        raise OptionError(f"'{text}' leads through '.' or '..'", f"option '{_KEY}'", "Write the path without them.")
+        raise OptionError(f"'{text}' leads through '.' or '..'", f"option '{key}'", "Write the path without them.")
     return f"{match['scheme']}:{authority}{path}"
 
 

@@ -4,8 +4,16 @@ from collections.abc import Mapping
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.metadata.external_paths import external_blob_root
 from maintenance.options import table as table_options
-from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_FIELD, BLOB_VIEW_FIELD, inline_blobs
+from maintenance.options.blob import (
+    BLOB_DESCRIPTOR_FIELD,
+    BLOB_EXTERNAL_STORAGE_FIELD,
+    BLOB_FIELD,
+    BLOB_VIEW_FIELD,
+    inline_blobs,
+)
+from maintenance.types.data_type import DataType
 
 
 def check_apart(schema: TableSchema, where: str, news: Mapping[str, str]) -> None:
@@ -21,6 +29,7 @@ def check_apart(schema: TableSchema, where: str, news: Mapping[str, str]) -> Non
             where,
             "Name it in one of them.",
         )
+    _check_external(schema, where)
     file_format = table_options.FILE_FORMAT.of(schema.options).lower()
     asked = schema.options if table_options.FILE_FORMAT.key in news else news
     if inline_blobs(asked) and file_format != "parquet":
@@ -43,10 +52,28 @@ def _check_named(schema: TableSchema, where: str) -> None:
     )
     for option, root in options:
         for name in option.of(schema.options):
-            if name not in schema.field_names or schema.field(name).type.root != root:
+            if name not in schema.field_names or not _is(schema.field(name).type, root, option is BLOB_FIELD):
                 raise SchemaError(
                     f"'{option.key}' names '{name}', which is no {root} column", where, f"Declare it {root}."
                 )
+
+
+def _check_external(schema: TableSchema, where: str) -> None:
+    external = BLOB_EXTERNAL_STORAGE_FIELD.of(schema.options)
+    other = next((name for name in external if name not in BLOB_DESCRIPTOR_FIELD.of(schema.options)), None)
+    if other is not None:
+        raise OptionError(
+            f"column '{other}' is in '{BLOB_EXTERNAL_STORAGE_FIELD.key}' and not in '{BLOB_DESCRIPTOR_FIELD.key}'",
+            where,
+            "Name it in both.",
+        )
+    if external:
+        external_blob_root(schema.options)
+
+
+def _is(data_type: DataType, root: str, has_lists: bool) -> bool:
+    """Whether a column has the type. `has_lists`: lists and maps of blobs count as BLOB."""
+    return data_type.is_blobs if has_lists else data_type.root == root
 
 
 def _check_vector_files(schema: TableSchema, where: str) -> None:

@@ -7,7 +7,7 @@ names the column too, and the comment is what follows. Source: Java `ColumnDirec
 from collections.abc import Mapping
 from dataclasses import replace
 
-from maintenance.errors import SchemaError, UnsupportedError
+from maintenance.errors import SchemaError
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_FIELD, BLOB_VIEW_FIELD
 from maintenance.options.option import Option, names
@@ -39,7 +39,7 @@ def directed(field: DataField, options: Mapping[str, str], where: str) -> tuple[
         length, _, comment = comment.partition(";")
         data_type = _vector(field.type, length.strip(), where)
     else:
-        data_type = _blob(field.type, where)
+        data_type = _blob(field.type, word, where)
     option = _OPTIONS[word]
     named = (*(name for name in option.of(options) if name != field.name), field.name)
     changed = {key: text for key, text in options.items() if key not in option.fallbacks}
@@ -55,12 +55,15 @@ def _vector(data_type: DataType, length: str, where: str) -> DataType:
     return vector(element_of(data_type), int(length), data_type.nullable)
 
 
-def _blob(data_type: DataType, where: str) -> DataType:
-    if data_type.root in ("ARRAY", "MAP"):
-        raise UnsupportedError(f"a column of blobs of type {data_type}", where, "Declare it BYTES.")
-    if data_type.root not in _BYTES:
-        raise SchemaError(f"a column of blobs of type {data_type}", where, "Declare it BYTES.")
-    return DataType("BLOB", data_type.nullable)
+def _blob(data_type: DataType, word: str, where: str) -> DataType:
+    held = {"ARRAY": data_type.element, "MAP": data_type.value}.get(data_type.root, data_type)
+    if held is None or held.root not in _BYTES or (held is not data_type and word != "__BLOB_FIELD"):
+        also = ", ARRAY<BYTES> or MAP<…, BYTES>" if word == "__BLOB_FIELD" else ""
+        raise SchemaError(f"a column of '{word}' of type {data_type}", where, f"Declare it BYTES{also}.")
+    blob = DataType("BLOB", held.nullable)
+    if data_type.root == "ARRAY":
+        return replace(data_type, element=blob)
+    return replace(data_type, value=blob) if data_type.root == "MAP" else blob
 
 
 def without_column(options: Mapping[str, str], name: str) -> dict[str, str]:

@@ -117,6 +117,7 @@ class LocatedCatalog(ABC):
 
     def _opened(self, name: Identifier) -> "tuple[ObjectTable | FormatTable | Table, Mapping[str, str]]":
         """A table, without the branch that its options may name, and the options as they are stored."""
+        from maintenance.metastore.siblings import Siblings
         from maintenance.table import object_table
 
         schema = self._stored_schema(name)
@@ -124,7 +125,13 @@ class LocatedCatalog(ABC):
             location = schema.options.get(table_options.PATH_KEY, self.location(name))
             return object_table.ObjectTable(str(name), location, self.file_io, schema), schema.options
         table = self.table_type()(
-            str(name), self.location(name), self.file_io, schema.without_place(), name.branch, lock=self._lock(name)
+            str(name),
+            self.location(name),
+            self.file_io,
+            schema.without_place(),
+            name.branch,
+            lock=self._lock(name),
+            siblings=Siblings(self.options),
         )
         return table, schema.options
 

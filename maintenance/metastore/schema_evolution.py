@@ -168,7 +168,7 @@ class _Evolution:
 
         def rename(fields: Fields) -> Fields:
             index = index_of(fields, path[-1], self.where)
-            self._refuse_if(fields[index].type.root == "BLOB", f"BLOB column '{path[-1]}' cannot be renamed")
+            self._refuse_if(fields[index].type.is_blobs, f"BLOB column '{path[-1]}' cannot be renamed")
             check_absent(fields, new_name, self.where)
             return (*fields[:index], replace(fields[index], name=new_name), *fields[index + 1 :])
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from maintenance.compaction.clustering import clustered_by, is_clustered
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.format.blob_elements import check_keys_of_blobs
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import is_system_field
@@ -71,7 +72,7 @@ def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]
         if is_system_field(field.name):
             raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
         if field.type not in known:
-            if field.type.root == "BLOB":
+            if field.type.is_blobs:
                 _validate_blob(schema, field, where)
             arrow_type(field.type, f"{where}, column {field.name}")
 
@@ -89,13 +90,14 @@ def _validate_blob(schema: TableSchema, field: DataField, where: str) -> None:
         )
     if field.name in schema.partition_keys:
         raise SchemaError("a BLOB column is a partition key", where, "Partition by another column.")
-    if all(other.type.root == "BLOB" for other in schema.fields):
+    check_keys_of_blobs(field.type, where)
+    if all(other.type.is_blobs for other in schema.fields):
         raise SchemaError("all columns are BLOB", where, "Add a column of another type.")
 
 
 def _is_held(field: DataField) -> bool:
     """Whether this engine has the column's type in data files: blobs are in files of their own."""
-    if field.type.root == "BLOB":
+    if field.type.is_blobs:
         return False
     try:
         arrow_type(field.type)

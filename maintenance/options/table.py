@@ -308,7 +308,7 @@ IMMUTABLE = frozenset(
         "partial-update.remove-record-on-sequence-group", "rowkind.field", "primary-key", "primary-key.nullable",
         "partition", "dynamic-bucket.initial-buckets", "force-lookup", "row-tracking.enabled", "data-evolution.enabled",
         "index-file-in-data-file-dir", "blob-field", "blob-descriptor-field", "blob-view-field",
-        "pk-clustering-override",
+        "blob-external-storage-field", "blob-external-storage-path", "pk-clustering-override",
     }
 )  # fmt: skip
 
@@ -350,7 +350,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
-    "blob-external-storage-field": _never,
     "vector.file.format": _is("parquet", "avro"),
     "pk-vector.index.columns": _never,
     "pk-btree.index.columns": _never,

@@ -17,6 +17,7 @@ from maintenance.format.blob import PLACEHOLDER, bounded
 from maintenance.format.metadata.data_file import DataFileMeta, is_of_blobs
 from maintenance.read.data_file import DataFileReader
 from maintenance.scan.data_evolution import row_id_range
+from maintenance.types.arrow import arrow_type
 from maintenance.types.chosen_rows import in_order
 from maintenance.types.data_type import DataField
 
@@ -101,7 +102,7 @@ def _of_owners(readers: Sequence[DataFileReader], starts: Sequence[int], owners:
         at = np.flatnonzero(owners == number)
         places.append(at)
         if number == _NOWHERE:
-            parts.append(pa.table({f.name: pa.nulls(len(at), pa.large_binary()) for f in readers[0].context.fields}))
+            parts.append(pa.table({f.name: pa.nulls(len(at), arrow_type(f.type)) for f in readers[0].context.fields}))
         else:
             parts.append(replace(readers[number], only=first + at - starts[number]).read())
     return in_order(parts, places)

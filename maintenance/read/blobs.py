@@ -2,12 +2,12 @@
 
 Options: with `blob-as-descriptor` every blob is a descriptor. Without, blobs of `blob-descriptor-field`, of which the
 table has the descriptor alone, are fetched, from the kind of storage that the table is in and no other: data of a store
-must not make a reader open files of its own machine. References of `blob-view-field` are read as they are, if
-`blob-view.resolve.enabled` is off: the tables that they name are not looked up here.
-Source: Java `BlobDescriptorReaderFactory`, `BlobViewTableReadSupport`.
+must not make a reader open files of its own machine. References of `blob-view-field`: see `blob_views`.
+Source: Java `BlobDescriptorReaderFactory`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,29 +19,27 @@ from maintenance.fs.file_io import FileIO
 from maintenance.options.blob import (
     BLOB_AS_DESCRIPTOR,
     BLOB_DESCRIPTOR_FIELD,
-    BLOB_VIEW_FIELD,
     BLOB_VIEW_RESOLVE_ENABLED,
 )
 from maintenance.types.data_type import DataField
+from maintenance.types.nested import Path, Rebuild
 
-_ELSEWHERE = "blob-external-storage-field"
 
+@dataclass(frozen=True, slots=True)
+class BlobPlace:
+    """A blob, and what it is read with.
 
-def check_blobs(columns: Sequence[DataField], options: Mapping[str, str], table: str) -> None:
-    """Refuse what cannot be read of blobs. Raises: UnsupportedError."""
-    blobs = {column.name for column in columns if column.type.root == "BLOB"}
-    views = blobs.intersection(BLOB_VIEW_FIELD.of(options))
-    if views and BLOB_VIEW_RESOLVE_ENABLED.of(options):
-        raise UnsupportedError(
-            f"column '{min(views)}' of '{BLOB_VIEW_FIELD.key}' refers to blobs of other tables",
-            table,
-            f"Set '{BLOB_VIEW_RESOLVE_ENABLED.key}' = 'false' to read the references, or leave the column out.",
-        )
-    for name in blobs:
-        if name in [part.strip() for part in options.get(_ELSEWHERE, "").split(",")]:
-            raise UnsupportedError(
-                f"column '{name}' of '{_ELSEWHERE}' has its blobs elsewhere", table, "Leave the column out of the read."
-            )
+    Attributes:
+        root: location of the table that refers to it.
+    """
+
+    descriptor: BlobDescriptor
+    file_io: FileIO
+    root: str
+
+    def sized(self) -> "BlobPlace":
+        """The place with the blob's length. Raises: UnsupportedError: in another storage; MissingFileError."""
+        return replace(self, descriptor=_sized(self.descriptor, self.file_io, self.root))
 
 
 def blobs_as_stored(options: Mapping[str, str]) -> dict[str, str]:
@@ -57,26 +55,51 @@ def fetched_columns(columns: Sequence[DataField], options: Mapping[str, str]) ->
     return tuple(column.name for column in columns if column.type.root == "BLOB" and column.name in described)
 
 
-def with_blobs(rows: pa.Table, names: Sequence[str], file_io: FileIO, root: str) -> Iterator[pa.Table]:
-    """Rows with blobs in the place of descriptors, in tables of bounded size. `root`: the table's location."""
-    if not names or not rows.num_rows:
+def described_places(
+    rows: pa.Table, names: Sequence[str], file_io: FileIO, root: str
+) -> dict[str, list[BlobPlace | None]]:
+    """Where the blobs of columns of descriptors are. `root`: the table's location. Raises: DataError."""
+    return {
+        name: [
+            None if data is None else BlobPlace(parse_descriptor(data, f"{root}, column {name}"), file_io, root)
+            for data in rows.column(name).to_pylist()
+        ]
+        for name in names
+    }
+
+
+def with_blobs(rows: pa.Table, places: Mapping[str, Sequence[BlobPlace | None]]) -> Iterator[pa.Table]:
+    """Rows with blobs in the place of descriptors and references, in tables of bounded size.
+
+    Args: `places`: of the blobs of columns, one for each row. Raises: UnsupportedError, MissingFileError.
+    """
+    if not places or not rows.num_rows:
         yield rows
         return
-    descriptors = {name: _descriptors(rows.column(name), f"{root}, column {name}", file_io, root) for name in names}
-    sizes = np.sum([[0 if one is None else one.length for one in column] for column in descriptors.values()], axis=0)
+    sized = {name: [None if one is None else one.sized() for one in column] for name, column in places.items()}
+    sizes = np.sum(
+        [[0 if one is None else one.descriptor.length for one in column] for column in sized.values()], axis=0
+    )
     for start, end in bounded(np.cumsum(sizes), rows.num_rows):
         part = rows.slice(start, end - start)
-        for name, column in descriptors.items():
-            values = [None if one is None else read_blob(one, file_io, root) for one in column[start:end]]
-            at = part.schema.get_field_index(name)
-            part = part.set_column(at, part.schema.field(at), pa.array(values, part.schema.field(at).type))
+        for name, column in sized.items():
+            values = [
+                None if one is None else read_blob(one.descriptor, one.file_io, one.root) for one in column[start:end]
+            ]
+            part = _with_values(part, name, values)
         yield part
 
 
-def _descriptors(column: pa.ChunkedArray, where: str, file_io: FileIO, root: str) -> list[BlobDescriptor | None]:
-    return [
-        None if data is None else _sized(parse_descriptor(data, where), file_io, root) for data in column.to_pylist()
-    ]
+def with_descriptors(rows: pa.Table, places: Mapping[str, Sequence[BlobPlace | None]]) -> pa.Table:
+    """Rows with descriptors in the place of references."""
+    for name, column in places.items():
+        rows = _with_values(rows, name, [None if one is None else one.descriptor.serialize() for one in column])
+    return rows
+
+
+def _with_values(rows: pa.Table, name: str, values: Sequence[bytes | None]) -> pa.Table:
+    at = rows.schema.get_field_index(name)
+    return rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
 
 
 def _sized(descriptor: BlobDescriptor, file_io: FileIO, root: str) -> BlobDescriptor:
@@ -131,3 +154,14 @@ def fetched(column: pa.ChunkedArray, file_io: FileIO, root: str) -> pa.ChunkedAr
         for value, is_described in zip(column.to_pylist(), described, strict=True)
     ]
     return pa.chunked_array([pa.array(values, column.type)])
+
+
+def fetched_lists(column: pa.ChunkedArray, file_io: FileIO, root: str) -> pa.ChunkedArray:
+    """A column of lists or maps of blobs to write, see `fetched`."""
+
+    def leaf(array: pa.Array, _: pa.DataType, path: Path) -> pa.Array:
+        if path == ("key",):
+            return array
+        return fetched(pa.chunked_array([array]), file_io, root).combine_chunks()
+
+    return Rebuild(leaf).column(column, column.type)

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import MissingFileError
+from maintenance.errors import MissingFileError, UnsupportedError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import parse_row
@@ -25,11 +25,12 @@ from maintenance.merge.sections import Section, levels_apart, oldest_first, part
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
-from maintenance.options.blob import BLOB_AS_DESCRIPTOR
+from maintenance.options.blob import BLOB_AS_DESCRIPTOR, BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE_ENABLED
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
-from maintenance.read.blobs import fetched_columns, with_blobs
+from maintenance.read.blob_views import Views, viewed_columns, viewed_places
+from maintenance.read.blobs import BlobPlace, described_places, fetched_columns, with_blobs, with_descriptors
 from maintenance.read.data_evolution import anchor, joined
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
@@ -71,6 +72,7 @@ class SplitRead:
         keep_retractions: merged states show the deletions that they still hold. Source: Java `forceKeepDelete`.
         fallback: how to read the splits of another branch, see `Split.fallback`.
         anchor_schemas: of the files of a chain table's snapshot branch, by id, see `Split.anchored`.
+        views: looks up references to blobs of other tables; None = they cannot be.
     """
 
     file_io: FileIO
@@ -84,6 +86,7 @@ class SplitRead:
     keep_retractions: bool = False
     fallback: "SplitRead | None" = None
     anchor_schemas: Mapping[int, TableSchema] = field(default_factory=dict)
+    views: Views | None = None
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
         """Rows of the split with the requested columns, in tables of bounded size.
@@ -133,6 +136,7 @@ class SplitRead:
         """The wanted rows and columns."""
         defaults = read_defaults(self.schema, self.options)
         described = fetched_columns(self.columns, self.options)
+        viewed = viewed_columns(self.columns, self.options)
         for table in tables:
             rows = with_defaults(table, defaults)
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
@@ -140,7 +144,22 @@ class SplitRead:
                 kept = _inserted(kept)
             if kept.num_rows:
                 chosen = kept.select([field.name for field in self.columns])
-                yield from with_blobs(chosen, described, self.file_io, self.paths.root)
+                places = described_places(chosen, described, self.file_io, self.paths.root)
+                if viewed:
+                    chosen, looked_up = self._looked_up(chosen, viewed)
+                    places |= looked_up
+                yield from with_blobs(chosen, places)
+
+    def _looked_up(self, rows: pa.Table, names: Sequence[str]) -> tuple[pa.Table, dict[str, list[BlobPlace | None]]]:
+        """Rows after references became descriptors, if these are wanted, and otherwise the places of the blobs."""
+        if self.views is None:
+            raise UnsupportedError(
+                f"column '{names[0]}' of '{BLOB_VIEW_FIELD.key}' refers to blobs of other tables",
+                self.paths.root,
+                f"Open the table in its catalog, or set '{BLOB_VIEW_RESOLVE_ENABLED.key}' = 'false'.",
+            )
+        places = viewed_places(rows, names, self.views, self.paths.root)
+        return (with_descriptors(rows, places), {}) if BLOB_AS_DESCRIPTOR.of(self.options) else (rows, places)
 
     @property
     def _pushed(self) -> Predicate | None:

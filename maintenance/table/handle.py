@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 from maintenance.commit.iceberg.published import check_publishable
 from maintenance.commit.identity import (
@@ -39,12 +39,15 @@ from maintenance.scan.target import FullState, ScanTarget
 from maintenance.scan.time_travel import scan_target
 from maintenance.write.context import WriteContext
 
-if TYPE_CHECKING:
-    pass
-
-
 # How often rows are written, or read, again because of others.
 _ATTEMPTS = 5
+
+
+class OtherTables(Protocol):
+    """The tables of a catalog; travels to Spark's tasks."""
+
+    def open(self, identifier: str) -> "TableHandle":
+        """A table as it is now. Raises: NotFoundError; UnsupportedError: it is of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class TableHandle:
         lock: the catalog's, under which snapshots are published.
         record: what the catalog keeps of this table besides its files.
         kept_out: partitions that nothing is added to through this handle.
+        siblings: opens other tables of the catalog; None = there is no catalog.
     """
 
     identifier: str
@@ -73,6 +77,7 @@ class TableHandle:
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
     kept_out: frozenset[bytes] = frozenset()
+    siblings: OtherTables | None = field(default=None, repr=False, compare=False)
 
     @property
     def options(self) -> Mapping[str, str]:

@@ -15,9 +15,10 @@ from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
+from maintenance.options.blob import BLOB_VIEW_FIELD
 from maintenance.predicate.sql import parse
-from maintenance.predicate.tree import Predicate, restrict
-from maintenance.read.blobs import blobs_as_stored, check_blobs
+from maintenance.predicate.tree import In, Predicate, restrict
+from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_file import read_fields
 from maintenance.read.defaults import stored_predicate
 from maintenance.read.split_read import SplitRead
@@ -26,6 +27,7 @@ from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
 from maintenance.scan.split import Split
 from maintenance.scan.startup import Latest, startup_of
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
+from maintenance.table.blob_views import TableViews
 from maintenance.table.chain import ChainBranches, chain_of, chained_splits, only_changed
 from maintenance.table.handle import TableHandle
 from maintenance.table.waiting import sees_waiting_rows, with_waiting
@@ -83,7 +85,6 @@ def _plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, Spli
     if sees_waiting_rows(seen):
         plan = with_waiting(seen, target, plan, stored_predicate(request.predicate, seen.schema, seen.options))
         read = replace(read, schemas=plan.schemas)
-    check_blobs(read.columns, table.options, table.identifier)
     return plan, read
 
 
@@ -156,8 +157,20 @@ def _plan_one(
         (*request.system, *read_fields(request.columns, seen.schema, row_tracking=tracked)),
         request.predicate,
         keep_retractions=request.keep_retractions,
+        views=views_of(seen),
     )
     return plan, read
+
+
+def views_of(table: TableHandle) -> TableViews | None:
+    """What looks up the table's references to blobs of others; None if it has none, or no catalog."""
+    if table.siblings is None or not BLOB_VIEW_FIELD.of(table.options):
+        return None
+    return TableViews(table.siblings, _plan_rows)
+
+
+def _plan_rows(table: TableHandle, columns: Sequence[str], rows: In) -> tuple[ScanPlan, SplitRead]:
+    return plan_read(table, ReadRequest(columns, rows))
 
 
 def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None) -> ScanPlan:

@@ -24,6 +24,7 @@ from maintenance.scan.startup import AtSnapshot, AtTime, CommittedSince, Compact
 from maintenance.scan.stream_position import Admission, Limits, StreamPosition
 from maintenance.scan.target import RecordChanges
 from maintenance.table.chain import refuse_changes
+from maintenance.table.planning import views_of
 from maintenance.table.table import Table
 
 _KEPT_PLANS = 64
@@ -207,7 +208,9 @@ class TableStream:
         for at, _ in start.until(end):
             schemas.update(self._plan(StreamPosition(at.snapshot_id, full=at.full)).schemas)
         columns = (*((VALUE_KIND,) if with_kind else ()), *table.schema.fields)
-        return SplitRead(table.file_io, table.paths, table.schema, schemas, table.options, columns)
+        return SplitRead(
+            table.file_io, table.paths, table.schema, schemas, table.options, columns, views=views_of(table)
+        )
 
     def progress(self, end: StreamPosition) -> None:
         """Note for the consumer of the options that everything before a position is read.

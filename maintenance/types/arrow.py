@@ -73,6 +73,8 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
         return pa.decimal128(data_type.precision or 10, data_type.scale or 0)
     if data_type.is_timestamp:
         return NANOS if has_nanos(data_type) else timestamp_type(data_type)
+    if data_type.root in ("ARRAY", "MAP") and data_type.is_blobs:
+        return _of_blobs(data_type, where)
     if data_type.root in ("ARRAY", "VECTOR"):
         return pa.list_(_nested("element", element_of(data_type), where))
     if data_type.root in ("MAP", "MULTISET"):
@@ -85,9 +87,21 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
     )
 
 
+def _of_blobs(data_type: DataType, where: str) -> pa.DataType:
+    """Lists and maps of blobs, which columns are and nothing inside a column is."""
+    held = data_type.value or element_of(data_type)
+    if data_type.key is None:
+        return pa.list_(pa.field("element", _FIXED["BLOB"], held.nullable))
+    return pa.map_(arrow_type(data_type.key, f"{where}.key"), pa.field("value", _FIXED["BLOB"], held.nullable))
+
+
 def _nested(name: str, data_type: DataType, where: str) -> pa.Field:
-    if data_type.root == "BLOB":
-        raise UnsupportedError("type BLOB inside another type", f"{where}.{name}", "Leave this column out of the read.")
+    if data_type.is_blobs:
+        raise UnsupportedError(
+            f"type {data_type} inside another type than a column's ARRAY or MAP",
+            f"{where}.{name}",
+            "Leave this column out of the read.",
+        )
     return pa.field(name, arrow_type(data_type, f"{where}.{name}"), data_type.nullable)
 
 

@@ -64,6 +64,12 @@ class DataType:
         return self.root in ("TIMESTAMP", "TIMESTAMP_LTZ")
 
     @property
+    def is_blobs(self) -> bool:
+        """Whether a column of the type is in files of blobs: it is BLOB, ARRAY<BLOB> or MAP<…, BLOB>."""
+        held = {"ARRAY": self.element, "MAP": self.value}.get(self.root, self)
+        return held is not None and held.root == "BLOB"
+
+    @property
     def is_nested(self) -> bool:
         return self.root in _NESTED
 

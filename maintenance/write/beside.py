@@ -41,7 +41,7 @@ NewWriter = Callable[[WriteContext, str], Writer]
 def blobs_apart(context: WriteContext) -> tuple[DataField, ...]:
     """The columns written whose values go to files of blobs."""
     inline = inline_blobs(context.options)
-    return tuple(field for field in context.columns if field.type.root == "BLOB" and field.name not in inline)
+    return tuple(field for field in context.columns if field.type.is_blobs and field.name not in inline)
 
 
 def vectors_apart(context: WriteContext) -> tuple[DataField, ...]:

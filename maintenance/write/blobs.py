@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.format.blob import BLOB, BlobWriter
+from maintenance.format.blob_elements import payloads
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.options import table as table_options
-from maintenance.read.blobs import fetched
+from maintenance.read.blobs import fetched, fetched_lists
 from maintenance.types.data_type import DataField
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.placement import FilePlacement
@@ -43,7 +44,7 @@ class BlobFiles:
 
     def write(self, column: pa.ChunkedArray) -> None:
         """Take the values of rows; of a descriptor among them the blob that it describes."""
-        column = fetched(column, self._context.file_io, self._context.paths.root)
+        column = self._stored(column)
         while len(column):
             open_file = self._opened()
             sizes = np.cumsum(pc.fill_null(pc.binary_length(column), 0).to_numpy())
@@ -52,6 +53,14 @@ class BlobFiles:
             if open_file.size >= self._target:
                 self._roll()
             column = column.slice(taken)
+
+    def _stored(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        file_io, root = self._context.file_io, self._context.paths.root
+        if self._field.type.root == "BLOB":
+            return fetched(column, file_io, root)
+        where = f"{root}, column {self._field.name}"
+        lists = fetched_lists(column, file_io, root)
+        return pa.chunked_array([payloads(each, self._field.type, where) for each in lists.chunks], pa.large_binary())
 
     def finish(self) -> tuple[DataFileMeta, ...]:
         """Close the last file. Returns all of them, in the order of their rows."""

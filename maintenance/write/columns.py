@@ -170,7 +170,20 @@ def _numbered(files: Sequence[DataFileMeta], task: ColumnsTask) -> list[DataFile
             "Roll back to a snapshot.",
         )
     starts = [task.rows.start + end for end in ends[:-1]]
-    return [replace(file, first_row_id=start) for file, start in zip(files, starts, strict=True)]
+    return [_newest(replace(file, first_row_id=start), task) for file, start in zip(files, starts, strict=True)]
+
+
+def _newest(file: DataFileMeta, task: ColumnsTask) -> DataFileMeta:
+    """The file with a sequence number above those of the files whose values it replaces.
+
+    The id of its snapshot is that, unless pypaimon wrote the others: it counts on from there.
+    """
+    above = max(
+        (old.max_sequence_number for old in task.split.files if is_beside_rows(old) == is_beside_rows(file)), default=0
+    )
+    if above <= task.split.snapshot_id:
+        return file
+    return replace(file, min_sequence_number=above + 1, max_sequence_number=above + 1)
 
 
 @dataclass(frozen=True, slots=True)

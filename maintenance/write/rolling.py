@@ -19,6 +19,7 @@ from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
 from maintenance.write.beside import BesideFiles, check_inline_blobs, of_rows
 from maintenance.write.context import FileNames, WriteContext
+from maintenance.write.external_blobs import ExternalBlobs
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
 from maintenance.write.placement import FilePlacement
 from maintenance.write.settings import file_settings, max_file_rows, stats_mode
@@ -71,6 +72,7 @@ class RollingFileWriter:
         self._context = context = of_rows(context)
         self._place = place
         self._names = names
+        self._external = ExternalBlobs(context, names)
         self._sequence = min_sequence_number
         self._placement = FilePlacement(context.paths, place.partition, place.bucket)
         self._settings = file_settings(context.schema, context.options, place.level, changelog=place.changelog)
@@ -93,6 +95,7 @@ class RollingFileWriter:
         if not rows.num_rows:
             return
         _check_not_null(rows, self._whole)
+        rows = self._external.stored(rows)
         check_inline_blobs(rows, self._whole)
         self._pending.append(rows)
         self._pending_rows += rows.num_rows
@@ -135,12 +138,14 @@ class RollingFileWriter:
         """Finish the last file. Returns all files written, in order."""
         self._flush()
         self._roll()
+        self._external.close()
         return tuple(self._files)
 
     def abort(self) -> None:
         """Delete everything written so far."""
         if self._open is not None:
             self._open.abandon()
+        self._external.abort()
         paths = [
             path
             for file in self._files
@@ -150,7 +155,7 @@ class RollingFileWriter:
 
     @property
     def _has_blobs(self) -> bool:
-        return any(field.type.root == "BLOB" for field in self._whole.columns)
+        return any(field.type.is_blobs for field in self._whole.columns)
 
     def beside(self) -> BesideFiles:
         """Writes the files beside a data file."""

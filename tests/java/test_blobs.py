@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, Schema, open_catalog
-from maintenance.errors import DataError, SchemaError
+from maintenance.errors import DataError, MissingFileError, OptionError, SchemaError
+from maintenance.format.blob_descriptor import BlobDescriptor
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -106,3 +107,52 @@ def test_what_blobs_need(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         table.write_arrow(pa.table({"k": [1], "b": [1.5]}))
     assert table.to_arrow().num_rows == 2
+
+
+def test_blobs_outside_the_table(java: JavaProcess, tmp_path: Path) -> None:
+    """Java 1.4 writes them, too; 2.0 reads what they are then, descriptors."""
+    outside = tmp_path / "outside"
+    options = {
+        **EVOLVING, **ROLLING, "blob-descriptor-field": "b", "blob-external-storage-field": "b",
+        "blob-external-storage-path": f"file:{outside}",
+    }  # fmt: skip
+    table = create_table(tmp_path, FIELDS, (), options)
+    table.write_arrow(arrow_of(range(10)))
+    java.write(str(tmp_path), "db.t", [row(key) for key in range(10, 13)])
+    rows = [row(key) for key in range(13)]
+    assert_both_see(java, table, rows)
+    before = sorted(outside.rglob("*.blob"))
+    assert len(before) >= 4
+    # Rows that are written again keep the blobs they have.
+    table.update({"v": "'new'"}, "k = 4")
+    rows[4] = (4, rows[4][1], "new", rows[4][3])
+    compact(None, get_table(tmp_path), full=True)
+    remove_orphan_files(None, get_table(tmp_path), minimum_age=timedelta(0))
+    assert sorted(outside.rglob("*.blob")) == before
+    assert_both_see(java, table, rows)
+    # Of a descriptor that leads elsewhere the blob is copied.
+    other = tmp_path / "other.bin"
+    other.write_bytes(b"0123456789")
+    described = BlobDescriptor(str(other), 2, 3).serialize()
+    new = pa.table({"k": pa.array([20], pa.int32()), "b": pa.array([described], pa.large_binary())})
+    get_table(tmp_path).write_arrow(new)
+    other.unlink()
+    assert get_table(tmp_path).to_arrow(["b"], where="k = 20").column("b").to_pylist() == [b"234"]
+    count = len(list(outside.rglob("*.blob")))
+    lost = pa.table({"k": pa.array([21, 22], pa.int32()), "b": pa.array([b"x" * 200, described], pa.large_binary())})
+    with pytest.raises(MissingFileError):
+        get_table(tmp_path).write_arrow(lost)
+    assert len(list(outside.rglob("*.blob"))) == count
+
+
+def test_what_blobs_outside_the_table_need(tmp_path: Path) -> None:
+    external = {**EVOLVING, "blob-external-storage-field": "b"}
+    path = {"blob-external-storage-path": "relative"}
+    described = {"blob-descriptor-field": "b"}
+    for options, match in (
+        (external, "and not in 'blob-descriptor-field'"),
+        (external | described, "'blob-external-storage-path' is not"),
+        (external | described | path, "'relative' has no scheme"),
+    ):
+        with pytest.raises(OptionError, match=match):
+            create_table(tmp_path, FIELDS, (), options)

@@ -1,25 +1,43 @@
 """Vectors and blobs, in files of rows and in their own, that we and pypaimon write, change and read."""
 
 import subprocess
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.blob_descriptor import BlobDescriptor, parse_descriptor
+from maintenance.catalog import Schema
+from maintenance.errors import DataError, MissingFileError, NotFoundError, UnsupportedError
+from maintenance.format.blob_descriptor import BlobDescriptor, BlobView, parse_descriptor
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.read.blobs import read_blob
 from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon, read_by
-from tests.tables import create_table, get_table, live_files
+from tests.tables import create_table, get_table, live_files, open_warehouse
 
 __all__ = ["pypaimon"]
 APART = {"vector.file.format": "parquet", "blob.target-file-size": "100 b"}
 VECTOR = pa.list_(pa.float32(), 2)
+GALLERY = pa.list_(pa.large_binary())
+# Maps of blobs by every kind of key: its type in Paimon and in Arrow, and some keys.
+KEYED_BLOBS: dict[str, tuple[str, pa.DataType, list[Any]]] = {
+    "text": ("STRING", pa.string(), ["é", ""]),
+    "data": ("BYTES", pa.binary(), [b"\xff", b""]),
+    "tiny": ("TINYINT", pa.int8(), [-1, 2]),
+    "small": ("SMALLINT", pa.int16(), [-300, 2]),
+    "number": ("INT", pa.int32(), [-70000, 2]),
+    "big": ("BIGINT", pa.int64(), [-(2**40), 2]),
+    "flag": ("BOOLEAN", pa.bool_(), [True, False]),
+    "short": ("DECIMAL(10, 2)", pa.decimal128(10, 2), [Decimal("-1.25"), Decimal("3.00")]),
+    "wide": ("DECIMAL(30, 2)", pa.decimal128(30, 2), [Decimal("-12345678901234567890123.25"), Decimal("3.00")]),
+    "day": ("DATE", pa.date32(), [date(1969, 12, 31), date(2024, 2, 29)]),
+    "time": ("TIME(3)", pa.time32("ms"), [time(1, 2, 3, 4000), time(0)]),
+}
 
 
 def write_by(warehouse: Path, **rows: pa.Table) -> None:
@@ -160,7 +178,7 @@ def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in after.to_arrow(names).to_pylist()] == wanted
     (theirs,) = read_by(PYTHON, [str(tmp_path)], "id", "b", "d")
     assert [(row["b"], row["d"]) for row in theirs.sort_by("id").to_pylist()] == [row[:2] for row in wanted]
-    with pytest.raises(UnsupportedError, match=r"column 'w'.*other tables"):
+    with pytest.raises(NotFoundError, match=r"table 'db\.u' does not exist"):
         get_table(tmp_path).to_arrow()
     with pytest.raises(DataError, match="does not say where its blob is"):
         get_table(tmp_path).write_arrow(pa.table({**rows, "d": [b"plain", None, None]}))
@@ -170,3 +188,120 @@ def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     )
     with pytest.raises(UnsupportedError, match="own storage"):
         get_table(tmp_path).to_arrow(["d"], where="id = 9")
+
+
+def lists(first: int, count: int) -> pa.Table:
+    """Lists and maps of blobs: some are null, some empty, some have nulls inside."""
+    ids = range(first, first + count)
+    galleries = [None if n % 5 == 4 else [None if m == 1 else bytes([n]) * (7 * m) for m in range(n % 4)] for n in ids]
+    columns = {"id": pa.array(ids, pa.int32()), "t": [*map(str, ids)], "g": pa.array(galleries, GALLERY)}
+    for name, (_, kind, keys) in KEYED_BLOBS.items():
+        values = [
+            None if n % 5 == 3 else [(key, None if n % 2 else bytes([n]) * 9) for key in keys[: n % 3]] for n in ids
+        ]
+        columns[name] = pa.array(values, pa.map_(kind, pa.large_binary()))
+    return pa.table(columns)
+
+
+def test_lists_and_maps_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
+    keyed = [(name, f"MAP<{key}, BLOB>") for name, (key, *_) in KEYED_BLOBS.items()]
+    fields = [("id", "INT"), ("t", "STRING"), ("g", "ARRAY<BLOB>"), *keyed]
+    table = create_table(tmp_path, fields, (), {**EVOLVING, **APART, "target-file-row-num": "5"})
+    table.write_arrow(lists(0, 12))
+    write_by(tmp_path, new=lists(12, 6))
+    names = table.schema.field_names
+    wanted = {row["id"]: row for row in lists(0, 18).to_pylist()}
+    as_rows = [tuple(row[name] for name in names) for row in wanted.values()]
+    assert both_see(tmp_path, [*names]) == as_rows
+    # Of each column, files of its own.
+    apart = {file.write_cols for file in live_files(get_table(tmp_path)) if file.file_name.endswith(".blob")}
+    assert apart == {(name,) for name in names if name not in ("id", "t")}
+
+    new = pa.array([[b"ours", None], None], GALLERY)
+    source = pa.table({"id": pa.array([2, 13], pa.int32()), "g": new})
+    merge_into(None, get_table(tmp_path), source, "t.id = s.id", [Clause("matched", "update", {"g": "s.g"})])
+    wanted[2]["g"], wanted[13]["g"] = new.to_pylist()
+    get_table(tmp_path).update({"t": "'new'"}, "id = 3")
+    wanted[3]["t"] = "new"
+    keyed_new = pa.array([[("z", b"theirs")]], pa.map_(pa.string(), pa.large_binary()))
+    write_by(tmp_path, changed=pa.table({"_ROW_ID": pa.array([6], pa.int64()), "text": keyed_new}))
+    wanted[6]["text"] = keyed_new.to_pylist()[0]
+    compact(None, get_table(tmp_path), full=True)
+    as_rows = [tuple(row[name] for name in names) for row in wanted.values()]
+    assert both_see(tmp_path, [*names]) == as_rows
+
+
+def test_descriptors_in_lists_of_blobs(tmp_path: Path) -> None:
+    fields = [("id", "INT"), ("g", "ARRAY<BLOB>"), ("m", "MAP<INT, BLOB>")]
+    table = create_table(tmp_path, fields, (), EVOLVING)
+    outside = tmp_path / "outside.bin"
+    outside.write_bytes(b"0123456789")
+    place = BlobDescriptor(str(outside), 2, 3).serialize()
+    pairs = pa.map_(pa.int32(), pa.large_binary())
+    table.write_arrow(
+        pa.table(
+            {
+                "id": pa.array([1, 2], pa.int32()),
+                "g": pa.array([[place, b"own", None], None], GALLERY),
+                "m": pa.array([None, [(1, place), (2, None)]], pairs),
+            }
+        )
+    )
+    wanted = [([b"234", b"own", None], None), (None, [(1, b"234"), (2, None)])]
+    assert [tuple(row.values()) for row in get_table(tmp_path).to_arrow(["g", "m"]).to_pylist()] == wanted
+    described = get_table(tmp_path).copy({"blob-as-descriptor": "true"}).to_arrow(["g", "m"]).to_pylist()
+
+    def blob(text: bytes | None) -> bytes | None:
+        return None if text is None else read_blob(parse_descriptor(text, ""), table.file_io, str(tmp_path))
+
+    assert [blob(text) for text in described[0]["g"]] == [b"234", b"own", None]
+    assert [(key, blob(text)) for key, text in described[1]["m"]] == [(1, b"234"), (2, None)]
+    twice = pa.MapArray.from_arrays([0, 2], pa.array([1, 1], pa.int32()), pa.array([b"a", b"b"], pa.large_binary()))
+    with pytest.raises(DataError, match="a key twice"):
+        get_table(tmp_path).write_arrow(pa.table({"id": pa.array([3], pa.int32()), "m": twice}))
+    assert get_table(tmp_path).to_arrow().num_rows == 2
+
+
+def test_blobs_of_other_tables(pypaimon: Path, tmp_path: Path) -> None:
+    """Columns of references: to blobs of another table, and to references of a third one."""
+    fields = [("id", "INT"), ("w", "BLOB"), ("t", "STRING")]
+    catalog = open_warehouse(tmp_path)
+    catalog.create_table("db.u", Schema(fields[:2], options={**EVOLVING, **APART, "target-file-row-num": "4"}))
+    origin = catalog.get_table("db.u")
+    blobs = [None if n == 5 else bytes([65 + n]) * (30 * n) for n in range(12)]
+    origin.write_arrow(pa.table({"id": pa.array(range(12), pa.int32()), "w": pa.array(blobs, pa.large_binary())}))
+    field = origin.schema.field("w").id
+    viewing = {**EVOLVING, "blob-view-field": "w"}
+    create_table(tmp_path, fields, (), viewing)
+    rows = [0, 5, 11, 3, 3]
+    views = pa.array([*(BlobView("db.u", field, row).serialize() for row in rows), None], pa.large_binary())
+    new = {"id": pa.array(range(6), pa.int32()), "w": views, "t": [*"abcdef"]}
+    get_table(tmp_path).write_arrow(pa.table(new))
+    write_by(tmp_path, new=pa.table({**new, "id": pa.array(range(6, 12), pa.int32())}))
+    wanted = [*(blobs[row] for row in rows), None] * 2
+    assert both_see(tmp_path, ["id", "w"]) == [*enumerate(wanted)]
+    table = get_table(tmp_path)
+    described = table.copy({"blob-as-descriptor": "true"}).to_arrow(["w"]).column("w").to_pylist()
+    found = [None if one is None else parse_descriptor(one, "") for one in described]
+    assert [None if one is None else read_blob(one, table.file_io, str(tmp_path)) for one in found] == wanted
+    # What is written again is the reference, and what it leads to may change.
+    table.update({"t": "'new'"}, "id = 2")
+    newer = pa.table({"id": pa.array([11], pa.int32()), "w": pa.array([b"new"], pa.large_binary())})
+    merge_into(None, origin, newer, "t.id = s.id", [Clause("matched", "update", {"w": "s.w"})])
+    compact(None, get_table(tmp_path), full=True)
+    wanted[2] = wanted[8] = b"new"
+    assert both_see(tmp_path, ["id", "w"]) == [*enumerate(wanted)]
+
+    catalog.create_table("db.v", Schema(fields[:2], options=viewing))
+    again = [BlobView("db.t", table.schema.field("w").id, row).serialize() for row in (2, 5)]
+    catalog.get_table("db.v").write_arrow(
+        pa.table({"id": pa.array([1, 2], pa.int32()), "w": pa.array(again, pa.large_binary())})
+    )
+    assert catalog.get_table("db.v").to_arrow(["w"]).column("w").to_pylist() == [b"new", None]
+    circle = [BlobView("db.v", field, 2).serialize(), BlobView("db.u", field, 99).serialize()]
+    for number, (reference, error) in enumerate(zip(circle, (DataError, MissingFileError), strict=True)):
+        catalog.get_table("db.v").write_arrow(
+            pa.table({"id": pa.array([7 + number], pa.int32()), "w": pa.array([reference], pa.large_binary())})
+        )
+        with pytest.raises(error):
+            catalog.get_table("db.v").to_arrow(where=f"id = {7 + number}")

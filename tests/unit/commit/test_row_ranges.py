@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.row_ranges import torn_rows
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.metadata.manifests import Manifests
 from maintenance.operations.rows.update import update
 from tests.tables import create_table, live
 
@@ -67,6 +70,16 @@ def test_rows_that_are_gone_get_no_columns(table: CatalogTable) -> None:
 def test_who_has_not_seen_the_last_change_of_these_rows_loses(table: CatalogTable) -> None:
     assert conflict(table, columns(table, 0, 3), seen=1) is None
     assert conflict(table, columns(table, 3, 3), seen=1) is not None
+
+
+def test_numbers_above_the_snapshots_are_no_change(table: CatalogTable) -> None:
+    """pypaimon counts on from the id of the snapshot for each file of blobs."""
+    update(None, table, {"a": "'new'"}, "id = 1")
+    high = [replace(entry, file=replace(entry.file, max_sequence_number=9)) for entry in live(table)]
+    manifests = cast("Manifests", SimpleNamespace(live_entries=lambda *_: high))
+    for seen, collides in ((3, False), (2, True)):
+        found = torn_rows(manifests, [columns(table, 0, 3)], table.latest_snapshot(), seen=seen)
+        assert (found is not None) == collides
 
 
 def test_files_beside_the_rows_may_have_some_of_one_file_alone(table: CatalogTable) -> None:

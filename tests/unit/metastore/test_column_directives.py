@@ -19,10 +19,16 @@ def test_comments_become_types(tmp_path: Path) -> None:
         ("b", "BYTES", "__BLOB_FIELD; a photo"),
         ("v", "ARRAY<FLOAT>", " __VECTOR_FIELD;3; of it"),
         ("d", "BINARY(4)", "__BLOB_DESCRIPTOR_FIELD"),
+        ("g", "ARRAY<BYTES NOT NULL>", "__BLOB_FIELD; photos"),
     ]
     catalog.create_table("db.t", Schema(fields, options=EVOLVING))
     catalog.alter_table(
-        "db.t", [AddColumn("e", "BYTES", "__BLOB_FIELD"), AddColumn("w", "ARRAY<INT>", "__VECTOR_FIELD;2")]
+        "db.t",
+        [
+            AddColumn("e", "BYTES", "__BLOB_FIELD"),
+            AddColumn("m", "MAP<STRING, BYTES>", "__BLOB_FIELD"),
+            AddColumn("w", "ARRAY<INT>", "__VECTOR_FIELD;2"),
+        ],
     )
     schema = get_table(tmp_path).schema
     assert [(str(f.type), f.description) for f in schema.fields] == [
@@ -30,14 +36,16 @@ def test_comments_become_types(tmp_path: Path) -> None:
         ("BLOB", "a photo"),
         ("VECTOR<FLOAT, 3>", "of it"),
         ("BLOB", None),
+        ("ARRAY<BLOB NOT NULL>", "photos"),
         ("BLOB", None),
+        ("MAP<STRING, BLOB>", None),
         ("VECTOR<INT, 2>", None),
     ]
     named = {key: text for key, text in schema.options.items() if key not in EVOLVING}
-    assert named == {"blob-field": "b,e", "vector-field": "v,w", "blob-descriptor-field": "d"}
+    assert named == {"blob-field": "b,g,e,m", "vector-field": "v,w", "blob-descriptor-field": "d"}
     catalog.alter_table("db.t", [DropColumn("b"), DropColumn("d"), RenameColumn("v", "u")])
     named = {key: text for key, text in get_table(tmp_path).schema.options.items() if key not in EVOLVING}
-    assert named == {"blob-field": "e", "vector-field": "u,w"}
+    assert named == {"blob-field": "g,e,m", "vector-field": "u,w"}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +53,9 @@ def test_comments_become_types(tmp_path: Path) -> None:
     [
         ("BYTES", "__BLOB_FIELDS", SchemaError, "begins with"),
         ("INT", "__BLOB_FIELD", SchemaError, "Declare it BYTES"),
-        ("ARRAY<BYTES>", "__BLOB_FIELD", UnsupportedError, "ARRAY<BYTES>"),
+        ("ARRAY<BYTES>", "__BLOB_VIEW_FIELD", SchemaError, "Declare it BYTES."),
+        ("ARRAY<INT>", "__BLOB_FIELD", SchemaError, "ARRAY<BYTES>"),
+        ("MAP<DOUBLE, BYTES>", "__BLOB_FIELD", UnsupportedError, "keys of type DOUBLE"),
         ("ARRAY<INT>", "__VECTOR_FIELD", SchemaError, "not the length"),
         ("ARRAY<INT>", "__VECTOR_FIELD;0", SchemaError, "1 to"),
         ("ARRAY<STRING>", "__VECTOR_FIELD;2", SchemaError, "elements"),

@@ -129,7 +129,7 @@ def test_nullability() -> None:
         (AddColumn("n", "INT NOT NULL"), "NOT NULL"),
         (AddColumn("n", "INT", position=after("none")), "no column 'none'"),
         (AddColumn("_KEY_x", "INT"), "reserved"),
-        (AddColumn("n", "INT", "__BLOB_FIELD"), "column of blobs of type INT"),
+        (AddColumn("n", "INT", "__BLOB_FIELD"), "'__BLOB_FIELD' of type INT"),
         (AddColumn("n", "INT", default_value="x"), "not a value of type INT"),
         (AddColumn(("m", "value", "n"), "INT"), "no 'n' to change"),
         (AddColumn(("l", "element"), "INT"), "not a field of a ROW"),
@@ -261,10 +261,10 @@ def test_what_is_no_table_of_its_own(tmp_path: Path) -> None:
 def test_what_is_not_supported_may_stay() -> None:
     """Tables of Paimon with features that this engine lacks can be changed, but not given another of them."""
     theirs = replace(start(), options={**start().options, "pk-clustering-override": "true"})
-    blobs = DataType("ARRAY", element=DataType("BLOB"))
-    theirs = replace(theirs, fields=(*theirs.fields, DataField(40, "v", blobs)), highest_field_id=40)
-    assert altered(AddColumn("n", "INT"), schema=theirs).field("n").id == 41
+    blobs = DataType("ROW", fields=(DataField(41, "x", DataType("BLOB")),))
+    theirs = replace(theirs, fields=(*theirs.fields, DataField(40, "v", blobs)), highest_field_id=41)
+    assert altered(AddColumn("n", "INT"), schema=theirs).field("n").id == 42
     with pytest.raises(UnsupportedError, match="query-auth"):
         altered(SetOption("query-auth.enabled", "true"), schema=theirs)
     with pytest.raises(UnsupportedError, match="BLOB"):
-        altered(AddColumn("o", "MAP<INT, BLOB>"), schema=theirs)
+        altered(AddColumn("o", "MAP<INT, ARRAY<BLOB>>"), schema=theirs)

@@ -28,7 +28,12 @@ OPTIONS = {
 # Read by validation alone: a table may say what its writers do, and they do nothing else here.
 ONLY_CHECKED: set[str] = set()
 # Paimon knows these no more, or under no name of its own: old tables may still have them.
-BEYOND_PAIMON_2 = {"sequence.auto-padding", "manifest.format", "blob-external-storage-field"}
+BEYOND_PAIMON_2 = {
+    "sequence.auto-padding",
+    "manifest.format",
+    "blob-external-storage-field",
+    "blob-external-storage-path",
+}
 # Values that change something, where `true` is none.
 CHANGING = {
     "changelog-producer": "lookup",

@@ -71,7 +71,7 @@ def test_other_forms_of_arrow(arrow: pa.DataType, text: str) -> None:
     ("text", "path"),
     [
         ("ARRAY<ROW<>>", "column c.element"),
-        ("MAP<INT, BLOB>", "column c.value"),
+        ("MAP<INT, ARRAY<BLOB>>", "column c.value"),
         ("ROW<a INT, b ARRAY<ROW<d BLOB>>>", "column c.b.element.d"),
     ],
 )
