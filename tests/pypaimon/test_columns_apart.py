@@ -282,8 +282,8 @@ def test_blobs_of_other_tables(pypaimon: Path, tmp_path: Path) -> None:
     assert both_see(tmp_path, ["id", "w"]) == [*enumerate(wanted)]
     table = get_table(tmp_path)
     described = table.copy({"blob-as-descriptor": "true"}).to_arrow(["w"]).column("w").to_pylist()
-    found = [None if one is None else parse_descriptor(one, "") for one in described]
-    assert [None if one is None else read_blob(one, table.file_io, str(tmp_path)) for one in found] == wanted
+    actual = [None if one is None else parse_descriptor(one, "") for one in described]
+    assert [None if one is None else read_blob(one, table.file_io, str(tmp_path)) for one in actual] == wanted
     # What is written again is the reference, and what it leads to may change.
     table.update({"t": "'new'"}, "id = 2")
     newer = pa.table({"id": pa.array([11], pa.int32()), "w": pa.array([b"new"], pa.large_binary())})

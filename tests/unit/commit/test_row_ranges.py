@@ -78,8 +78,8 @@ def test_numbers_above_the_snapshots_are_no_change(table: CatalogTable) -> None:
     high = [replace(entry, file=replace(entry.file, max_sequence_number=9)) for entry in live(table)]
     manifests = cast("Manifests", SimpleNamespace(live_entries=lambda *_: high))
     for seen, collides in ((3, False), (2, True)):
-        found = torn_rows(manifests, [columns(table, 0, 3)], table.latest_snapshot(), seen=seen)
-        assert (found is not None) == collides
+        actual = torn_rows(manifests, [columns(table, 0, 3)], table.latest_snapshot(), seen=seen)
+        assert (actual is not None) == collides
 
 
 def test_files_beside_the_rows_may_have_some_of_one_file_alone(table: CatalogTable) -> None:

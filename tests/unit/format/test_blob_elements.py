@@ -17,9 +17,9 @@ ONE_OF_KEY = b"BCBM\x01\x01\0\0\0" + b"key" + b"ab" + b"\x06" + b"\x04" + b"\x01
 
 def parsed(content: bytes, text: str) -> list[object]:
     data_type = parse_data_type(text)
-    found = parse_elements(lambda start, size: content[start : start + size], len(content), data_type, "f.blob")
-    blobs = [None if place is None else content[place[0] : sum(place)] for place in found.places]
-    return list(array_of_elements([None, found], blobs, data_type, "f.blob").to_pylist())
+    elements = parse_elements(lambda start, size: content[start : start + size], len(content), data_type, "f.blob")
+    blobs = [None if place is None else content[place[0] : sum(place)] for place in elements.places]
+    return list(array_of_elements([None, elements], blobs, data_type, "f.blob").to_pylist())
 
 
 def test_the_form_of_values() -> None:

@@ -38,9 +38,9 @@ PETS = "SELECT * FROM pets ORDER BY id"
 
 def test_csv_by_position(session: Session, tmp_path: Path) -> None:
     folder = put(tmp_path, "a.csv", '1,"Ada, the cat",2020-02-29\n2,,\n\n3,"",2021-01-01\n')
-    found = session.sql(f"COPY INTO pets FROM '{folder}/' FILE_FORMAT = (TYPE = CSV)").to_arrow()
-    assert found.column_names == ["file_name", "status", "rows_loaded", "rows_parsed", "errors_seen", "first_error"]
-    assert found.to_pylist()[0] == {
+    actual = session.sql(f"COPY INTO pets FROM '{folder}/' FILE_FORMAT = (TYPE = CSV)").to_arrow()
+    assert actual.column_names == ["file_name", "status", "rows_loaded", "rows_parsed", "errors_seen", "first_error"]
+    assert actual.to_pylist()[0] == {
         "file_name": "a.csv", "status": "LOADED", "rows_loaded": 3, "rows_parsed": 3, "errors_seen": 0,
         "first_error": None,
     }  # fmt: skip
@@ -193,8 +193,8 @@ def test_what_was_written_can_be_loaded(session: Session, tmp_path: Path) -> Non
     kept = written = rows(session, "SELECT * FROM w ORDER BY id")
     for form, end in (("JSON, COMPRESSION = GZIP", ".json.gz"), ("PARQUET", ".snappy.parquet"), ("CSV", ".csv")):
         out = tmp_path / "out" / form[:3]
-        found = rows(session, f"COPY INTO '{out}' FROM default.w FILE_FORMAT = (TYPE = {form})")
-        assert found == [(str(out), 1, 3)]
+        actual = rows(session, f"COPY INTO '{out}' FROM default.w FILE_FORMAT = (TYPE = {form})")
+        assert actual == [(str(out), 1, 3)]
         [file] = out.glob("part-*")
         assert file.name.endswith(end)
         session.sql("TRUNCATE TABLE w")

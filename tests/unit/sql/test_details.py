@@ -61,8 +61,8 @@ def test_describe_an_analyzed_column(tmp_path: Path) -> None:
     plain = [("col_name", "id"), ("data_type", "int"), ("comment", "NULL")]
     assert rows(session, "DESC EXTENDED visits id") == plain
     session.sql("ANALYZE TABLE visits COMPUTE STATISTICS FOR COLUMNS id, city")
-    found = [("min", "1"), ("max", "7"), ("num_nulls", "0"), ("distinct_count", "2"), ("avg_col_len", "4")]
-    assert rows(session, "DESC EXTENDED visits id") == [*plain, *found, ("max_col_len", "4")]
+    actual = [("min", "1"), ("max", "7"), ("num_nulls", "0"), ("distinct_count", "2"), ("avg_col_len", "4")]
+    assert rows(session, "DESC EXTENDED visits id") == [*plain, *actual, ("max_col_len", "4")]
     assert rows(session, "DESC visits id") == plain
     assert dict(rows(session, "DESCRIBE TABLE EXTENDED visits city"))["max_col_len"] == "5"  # type: ignore[arg-type]
     assert dict(rows(session, "DESCRIBE TABLE EXTENDED visits city"))["min"] == "NULL"  # type: ignore[arg-type]

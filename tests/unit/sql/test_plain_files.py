@@ -124,8 +124,8 @@ def known_statistics(session: Session, monkeypatch: pytest.MonkeyPatch, columns:
         patched.setattr(embedded, "plain_query", noted)
         session.sql("SELECT * FROM s").to_arrow()
     names = ", ".join('stats("' + name.replace('"', '""') + '")' for name in columns)
-    (found,) = duckdb.connect().execute(f"SELECT {names} FROM ({texts[0]}) LIMIT 1").fetchall()
-    return list(found)
+    (actual,) = duckdb.connect().execute(f"SELECT {names} FROM ({texts[0]}) LIMIT 1").fetchall()
+    return list(actual)
 
 
 def test_of_several_files_duckdb_knows_what_the_manifests_do(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,8 +178,8 @@ def test_days_beyond_pythons_years_have_no_bounds(session: Session, monkeypatch:
         day = pa.array([days], pa.int32()).cast(pa.date32())
         given = dict.fromkeys(["n", 'a"b', "name", "x"], nothing)
         table.write_arrow(pa.table({"id": pa.array([days], pa.int64()), "day": day} | given))
-    (found,) = known_statistics(session, monkeypatch, ["day"])
-    assert found.keys() & {"min", "max"} == set()
+    (actual,) = known_statistics(session, monkeypatch, ["day"])
+    assert actual.keys() & {"min", "max"} == set()
     assert rows(session, "SELECT id FROM s WHERE day > DATE '9999-12-31'") == [(4_000_000,)]
 
 

@@ -118,10 +118,10 @@ def test_sessions_of_each_key(clicks: Session, function: str) -> None:
 
 def test_sessions_of_all_rows(clicks: Session) -> None:
     query = "SELECT * FROM TABLE(SESSION(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' MINUTES)) ORDER BY id"
-    found = clicks.sql(query).to_arrow()
-    assert found.column_names == ["id", "who", "ts", "window_start", "window_end", "window_time"]
-    assert found.column("window_time")[0].as_py() == dt.datetime(2024, 2, 29, 10, 9, 59, 999000)
-    starts = {row["window_start"] for row in found.to_pylist() if row["ts"] is not None}
+    actual = clicks.sql(query).to_arrow()
+    assert actual.column_names == ["id", "who", "ts", "window_start", "window_end", "window_time"]
+    assert actual.column("window_time")[0].as_py() == dt.datetime(2024, 2, 29, 10, 9, 59, 999000)
+    starts = {row["window_start"] for row in actual.to_pylist() if row["ts"] is not None}
     assert starts == {dt.datetime(2024, 2, 29, 10), dt.datetime(2024, 2, 29, 10, 10, 1)}
     with pytest.raises(SqlError, match="the function SESSION lacks GAP"):
         clicks.sql("SELECT * FROM TABLE(SESSION(TABLE clicks, DESCRIPTOR(ts)))")

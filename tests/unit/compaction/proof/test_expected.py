@@ -152,7 +152,7 @@ def test_a_column_is_what_its_function_makes_of_the_records(
     records = records_of(given, {"v": kind}, [unit])
     groups = grouped(records)
     assert unit.expect is not None
-    found = unit.expect(unit, records, groups)
+    actual = unit.expect(unit, records, groups)
     due = []
     for key in keys_of(given, groups):
         model = FUNCTIONS[function or "last_non_null_value"](kind.root, (kind.precision or 0, kind.scale or 0), options)
@@ -162,8 +162,8 @@ def test_a_column_is_what_its_function_makes_of_the_records(
             value = model.add(value, row["v"])
         due.append(value)
     words = unit.words(column_of(due, kind))
-    assert proved(found) == [True] * len(due)
-    assert found.hashes.tolist() == words.tolist()
+    assert proved(actual) == [True] * len(due)
+    assert actual.hashes.tolist() == words.tolist()
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_numbers_near_a_limit_are_left_to_the_keys(
     unit = unit_of_function(DataField(7, "v", kind), function, {})
     records = records_of(given, {"v": kind}, [unit])
     assert unit.expect is not None
-    found = unit.expect(unit, records, grouped(records))
-    assert proved(found) == [is_proved]
+    actual = unit.expect(unit, records, grouped(records))
+    assert proved(actual) == [is_proved]
     model, total = FUNCTIONS[function](kind.root, (kind.precision or 0, kind.scale or 0)), None
     for value in values if is_proved else ():
         total = model.add(total, value)
-    assert not is_proved or found.hashes.tolist() == column_words(column_of([total], kind)).tolist()
+    assert not is_proved or actual.hashes.tolist() == column_words(column_of([total], kind)).tolist()
 
 
 @pytest.mark.parametrize("function", ["sum", "product", "max", "first_non_null_value"])
@@ -214,10 +214,10 @@ def test_keys_without_a_value(function: str, keys: tuple[int, int]) -> None:
     records = records_of(given, {"v": kind}, [unit])
     groups = grouped(records)
     assert unit.expect is not None
-    found = unit.expect(unit, records, groups)
+    actual = unit.expect(unit, records, groups)
     due = [2.5 if key == keys[0] else None for key in keys_of(given, groups)]
-    assert found.hashes.tolist() == column_words(column_of(due, kind)).tolist()
-    assert proved(found) == [True] * len(due)
+    assert actual.hashes.tolist() == column_words(column_of(due, kind)).tolist()
+    assert proved(actual) == [True] * len(due)
 
 
 @pytest.mark.parametrize(
@@ -249,9 +249,9 @@ def test_a_lone_record_is_the_row_as_it_is() -> None:
     records = records_of(given, {"v": NUMBERS}, [unit])
     groups = grouped(records)
     lone = groups.counts == 1
-    found = dict(zip(keys_of(given, groups), expect_unit(unit, records, groups, lone).hashes.tolist(), strict=True))
+    actual = dict(zip(keys_of(given, groups), expect_unit(unit, records, groups, lone).hashes.tolist(), strict=True))
     as_is, once = unit.words(column_of([[1, 1], [1]], NUMBERS)).tolist()
-    assert found == {1: as_is, 2: once}
+    assert actual == {1: as_is, 2: once}
     merged = expect_unit(unit, records, groups, np.zeros(2, bool))
     assert merged.hashes.tolist() == [once, once]
     whole = expect_unit(unit, records, groups, np.ones(2, bool))
@@ -308,14 +308,14 @@ def test_sequence_groups(given: list[dict[str, Any]]) -> None:
         model = Engine(["k", *COLUMNS], functions)
         rows.append(partial_update([nothing, *own], model, [Group(["g", "h"], ["a", "b", *functions])]))
     for unit in units:
-        found = expect_unit(unit, records, groups, np.zeros(len(keys), bool))
+        actual = expect_unit(unit, records, groups, np.zeros(len(keys), bool))
         if unit.text == "f":
             assert unit.expect is None, "which record comes first depends on which ones come too late"
             continue
         kinds = {"k": parse_type("INT NOT NULL"), **COLUMNS}
         due = unit_hashes([column_words(column_of([row[n] for row in rows], kinds[n])) for n in unit.names])
-        assert proved(found) == [True] * len(keys)
-        assert found.hashes.tolist() == due.tolist(), unit.text
+        assert proved(actual) == [True] * len(keys)
+        assert actual.hashes.tolist() == due.tolist(), unit.text
 
 
 def test_units_of_an_aggregation() -> None:
@@ -330,9 +330,9 @@ def test_units_of_an_aggregation() -> None:
     given = [{"k": 1, "g": 5, "a": 1, "b": 1}, {"k": 1, "g": 3, "a": 2, "b": 2}]
     records = records_of(given, {name: COLUMNS[name] for name in ("g", "a", "b")}, units)
     groups = grouped(records)
-    found = {unit.text: expect_unit(unit, records, groups, np.zeros(1, bool)).hashes.tolist() for unit in units}
+    actual = {unit.text: expect_unit(unit, records, groups, np.zeros(1, bool)).hashes.tolist() for unit in units}
     # The newest of the sequence's column, whatever its function.
-    assert found == {"k": [1], "g": [3], "a": [1], "b": [2]}
+    assert actual == {"k": [1], "g": [3], "a": [1], "b": [2]}
 
 
 def test_the_hash_of_nulls() -> None:

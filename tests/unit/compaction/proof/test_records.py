@@ -76,13 +76,13 @@ def check(records: ProofRecords, rows: Sequence[Row], order: RecordOrder) -> Non
     odd = [row["run"] % 2 == 1 for row in rows]
     assert ([False] * len(rows) if flags is None else flags.tolist()) == odd
     groups = grouped(records)
-    found = [[rows[i] for i in part] for part in np.split(groups.order, groups.starts[1:])] if rows else []
+    actual = [[rows[i] for i in part] for part in np.split(groups.order, groups.starts[1:])] if rows else []
     keys = {row["k"]: int(word) for row, word in zip(rows, hashes_of(rows, KEYS), strict=True)}
     due = [
         sorted((row for row in rows if row["k"] == key), key=lambda row: age_of(row, order))
         for key in sorted(keys, key=keys.__getitem__)
     ]
-    assert found == due
+    assert actual == due
     assert groups.keys.tolist() == sorted(keys.values())
 
 
@@ -156,8 +156,8 @@ def test_nothing_is_read() -> None:
     groups = grouped(records)
     assert (len(records), records.retract, records.flags(lambda _: True)) == (0, None, None)
     nobody = np.zeros(0, bool)
-    for found in (groups.newest, groups.oldest, groups.last(nobody), groups.first(nobody), groups.any(nobody)):
-        assert found.tolist() == []
+    for actual in (groups.newest, groups.oldest, groups.last(nobody), groups.first(nobody), groups.any(nobody)):
+        assert actual.tolist() == []
     assert groups.only(nobody).counts.tolist() == groups.of_keys(nobody).counts.tolist() == []
 
 

@@ -81,11 +81,11 @@ def records_of(rules: ProofRules, rows: Sequence[Row], *, merged: bool = False) 
 
 
 def gathered(rules: ProofRules, rows: Sequence[Row]) -> Gathered:
-    found = Gathered()
+    actual = Gathered()
     for part in (rows[:1], rows[1:]):
         if part:
-            found.add(hashed(rules, part), rules)
-    return found
+            actual.add(hashed(rules, part), rules)
+    return actual
 
 
 RECORDS = st.lists(
@@ -138,8 +138,8 @@ def test_units(sums: ProofRules, given: list[Row], merged: bool, drops: bool, da
 
     def differs(rows: Sequence[Row]) -> str | None:
         """Where it is wrong; None where it is not."""
-        found = compared(rows)
-        return None if found.expected == found.given and not found.where else found.where
+        actual = compared(rows)
+        return None if actual.expected == actual.given and not actual.where else actual.where
 
     # Of what is not known anything goes, but for the keys, if they must be there.
     for row in unknown:
@@ -291,8 +291,8 @@ def test_nothing_was_gathered(sums: ProofRules) -> None:
     assert (len(nothing.all_keys), len(nothing.cells_named("v"))) == (0, 0)
     records = records_of(sums, [])
     groups = grouped(records)
-    found = compared_units(sums, records, groups, nothing)
-    assert found == Comparison(Digest(), Digest())
+    actual = compared_units(sums, records, groups, nothing)
+    assert actual == Comparison(Digest(), Digest())
     assert isinstance(groups, Groups)
     row: Row = {"k": 1, "kind": 0, "v": 1, "b": None, "number": 1}
     more = compared_units(sums, records, groups, gathered(sums, [row]))

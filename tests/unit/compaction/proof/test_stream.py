@@ -96,8 +96,8 @@ def test_rows_that_are_not_read(context: WriteContext) -> None:
 def test_others_that_read_the_rows(context: WriteContext) -> None:
     """Then their digest counts, and how many rows were read here does not."""
     nothing = ROWS_OF_A[:0]
-    found = judged(context, nothing, ROWS_OF_A, expected=digest(ROWS_OF_A))
-    assert isinstance(found, ProofResult)
+    actual = judged(context, nothing, ROWS_OF_A, expected=digest(ROWS_OF_A))
+    assert isinstance(actual, ProofResult)
     assert judged(context, nothing, ROWS_OF_A[1:], expected=digest(ROWS_OF_A)) == [
         "the rows of the new files are not those read"
     ]
@@ -191,9 +191,9 @@ def test_numbers_that_grew(tmp_path: Path, how: dict[str, Any]) -> None:
     ],
 )
 def test_numbers_that_did_not(tmp_path: Path, given: pa.Table, level: int, said: list[str]) -> None:
-    found = renumbered(tmp_path, THREE, given, level=level)
-    assert len(found) == len(said)
-    assert all(text in problem for text, problem in zip(said, found, strict=True))
+    actual = renumbered(tmp_path, THREE, given, level=level)
+    assert len(actual) == len(said)
+    assert all(text in problem for text, problem in zip(said, actual, strict=True))
 
 
 def test_a_file_that_is_not_read_whole(tmp_path: Path) -> None:
@@ -207,8 +207,8 @@ def test_a_sample_counts_all_rows(tmp_path: Path) -> None:
     for lost in range(3):
         given = keyed([10, 11, 12], "abc")
         given = pa.concat_tables([given[:lost], given[lost + 1 :]])
-        found = renumbered(tmp_path / str(lost), THREE, given, mode=ProofMode.SAMPLED)
-        assert found == ["the rows of old are not the same with higher sequence numbers"]
+        actual = renumbered(tmp_path / str(lost), THREE, given, mode=ProofMode.SAMPLED)
+        assert actual == ["the rows of old are not the same with higher sequence numbers"]
     result = renumbered(tmp_path / "all", THREE, keyed([10, 11, 12], "abc"), mode=ProofMode.SAMPLED)
     assert (result.mode, result.share) == ("sampled", 16)
 
@@ -232,7 +232,7 @@ def numbered(low: int, high: int) -> DataFileMeta:
     ],
 )
 def test_later_rows_have_higher_numbers(parts: list[list[DataFileMeta]], before: int | None, wrong: list[int]) -> None:
-    found = [*not_ascending({7: parts}, {} if before is None else {7: before})]
-    assert found == [
+    actual = [*not_ascending({7: parts}, {} if before is None else {7: before})]
+    assert actual == [
         f"in bucket 7 sequence number {low} is not higher than those of rows committed before" for low in wrong
     ]

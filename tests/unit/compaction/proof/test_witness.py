@@ -163,9 +163,9 @@ SOME: list[Row] = [(4, 0, 1, "a"), (9, 3, 2, "b"), (5, 1, 7, "c")]
 def test_entries_say_what_was_written(tmp_path: Path, change: dict[str, Any], said: list[str]) -> None:
     table, witness, file = written(tmp_path, SOME)
     values = {name: getattr(file, value) if isinstance(value, str) else value for name, value in change.items()}
-    found = [*written_files([dataclasses.replace(file, **values)], witness, table.schema)]
-    assert len(found) == len(said)
-    assert all(text in problem and file.file_name in problem for text, problem in zip(said, found, strict=True))
+    actual = [*written_files([dataclasses.replace(file, **values)], witness, table.schema)]
+    assert len(actual) == len(said)
+    assert all(text in problem and file.file_name in problem for text, problem in zip(said, actual, strict=True))
 
 
 def test_files_that_only_one_side_knows(tmp_path: Path) -> None:
