@@ -22,8 +22,9 @@ from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import spark_of
 from assets.steps.row_changes import CHANGE_ROWS, STEP
 from definitions import build_definitions
-from demo import correction, flights, routes, weather
+from demo import console, correction, flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
+from demo.page import Account, page_of
 from demo.pipeline import Followed, follow
 from demo.report import (
     Change,
@@ -33,6 +34,7 @@ from demo.report import (
     RoundResult,
     changelog_report,
     check_report,
+    console_report,
     correction_report,
     table_report,
 )
@@ -69,6 +71,8 @@ QUERIES = {
 }
 # Where the pipeline from the flights to their routes keeps its position.
 CHECKPOINT = FOLDER / "landing" / "route_day_checkpoint"
+# The report as a page.
+PAGE = FOLDER / ".artifacts" / "demo" / "report.html"
 # Dagster's UI lists a run under its job by this tag.
 REPOSITORY = {".dagster/repository": "__repository__@paimon_maintenance"}
 
@@ -177,6 +181,7 @@ def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResul
             seconds=query_seconds(table, {"scan.snapshot-id": base}),
         ),
         after=measured(after, query_seconds(table, {})),
+        compacted=console.Compacted(compacted["base_snapshot_id"], compacted["snapshot_ids"][-1]),
         batches=ingested["committed_batches"],
         repeated=ingested["repeated_batches"],
         rows=ingested["row_count"],
@@ -290,32 +295,59 @@ def main() -> int:
     assert corrected is not None
     last = correction.marks(catalog.open(), WEATHER)
     corrected = replace(corrected, marks=(*corrected.marks, ("after the next run", last)))
-    return _report(project, catalog, Shown(results, changes, corrected), time.monotonic() - started)
+    return _report(project, catalog, Story(results, changes, corrected, started))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What the report shows. `results`: by table; `changes`: of one flight."""
+class Story:
+    """What has happened. `results`: by table; `changes`: of one flight."""
 
     results: dict[str, list[RoundResult]]
     changes: Sequence[Change]
     corrected: Corrected
+    started: float
 
 
-def _report(project: Project, catalog: PaimonCatalog, shown: Shown, seconds: float) -> int:
+def _report(project: Project, catalog: PaimonCatalog, story: Story) -> int:
+    """Print the report, and write it as a page. Raises: SystemExit: a command that it shows failed."""
     print()
-    for identifier, rounds in shown.results.items():
+    skipped = {
+        name: [index_report(catalog.get_table(name), query) for query in queries]
+        for name, queries in INDEX_QUERIES.items()
+    }
+    for identifier, rounds in story.results.items():
         print("\n".join(table_report(identifier, QUERIES[identifier], rounds)))
-        for query in INDEX_QUERIES.get(identifier, ()):
-            print(index_report(catalog.get_table(identifier), query))
-        print()
-    print("\n".join(correction_report(f"{WEATHER}: {correction.NAME}", shown.corrected)), end="\n\n")
-    print("\n".join(changelog_report(HONOLULU_NAME, shown.changes)))
+        print("".join(f"{line}\n" for line in skipped.get(identifier, ())))
+    corrected_name = f"{WEATHER}: {correction.NAME}"
+    print("\n".join(correction_report(corrected_name, story.corrected)), end="\n\n")
+    print("\n".join(changelog_report(HONOLULU_NAME, story.changes)))
     audit = audit_changelog(None, catalog.get_table(FLIGHTS))
     print(f"  {audit}", end="\n\n")
+    warehouse = os.path.relpath(project.warehouse, FOLDER)
+    compacted = story.results[FLIGHTS][-1].compacted
+    shown = console.show(console.examples(warehouse, compacted), FOLDER)
+    print("\n".join(console_report(shown)), end="\n\n")
     checked = checks(*(catalog.get_table(name).to_arrow() for name in (FLIGHTS, WEATHER, ROUTE_DAY)))
     print("\n".join(map(check_report, checked)), end="\n\n")
+    seconds = time.monotonic() - story.started
+    account = Account(
+        results=story.results,
+        queries=QUERIES,
+        skipped=skipped,
+        correction=corrected_name,
+        corrected=story.corrected,
+        flight=HONOLULU_NAME,
+        changes=story.changes,
+        audit=str(audit),
+        checks=checked,
+        console=shown,
+        warehouse=str(project.warehouse),
+        seconds=seconds,
+    )
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page_of(account))
     print(f"The tables, for any reader of Apache Paimon: {project.warehouse}")
+    print(f"This report as a page: {PAGE.as_uri()}")
     print("Dagster with these runs, every table and its plots: make ui")
     print(f"The demo took {seconds:.0f} s.")
     return 0 if audit.holds and all(check.right for check in checked) else 1

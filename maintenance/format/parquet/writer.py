@@ -52,6 +52,7 @@ _UNSHREDDED: Mapping[str, Shredding] = {}
 _SAMPLE_ROWS = 1 << 15
 _FIRST_ROWS = 1 << 11
 _DICTIONARY_BYTES = 1 << 20
+_REPEATS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,7 @@ def _dictionary_columns(rows: pa.Table, dictionary_bytes: int) -> list[str]:
 
 
 def _repeats(column: pa.ChunkedArray, dictionary_bytes: int) -> bool:
-    """Whether a quarter of the values at most are different, and these fit into a dictionary.
+    """Whether each value comes `_REPEATS` times on average, and all fit into a dictionary.
 
     The first values tell it of most columns. Of the others, values from everywhere do: how many of a sample are
     different grows with how many there are of all.
@@ -248,15 +249,15 @@ def _repeats(column: pa.ChunkedArray, dictionary_bytes: int) -> bool:
     count = len(column)
     if count > _FIRST_ROWS:
         different = pc.count_distinct(column.slice(0, _FIRST_ROWS)).as_py()
-        if different * 4 <= _FIRST_ROWS:
+        if different * _REPEATS <= _FIRST_ROWS:
             return True
         if different > _different_of_sample(_FIRST_ROWS, count):
             return False
     if count <= _SAMPLE_ROWS:
-        return bool(pc.count_distinct(column).as_py() * 4 <= count)
+        return bool(pc.count_distinct(column).as_py() * _REPEATS <= count)
     sample = column.take(pa.array(np.linspace(0, count - 1, _SAMPLE_ROWS, dtype=np.int64)))
     fitting = dictionary_bytes * count / max(1, column.nbytes)
-    return bool(pc.count_distinct(sample).as_py() <= _different_of_sample(_SAMPLE_ROWS, min(count / 4, fitting)))
+    return bool(pc.count_distinct(sample).as_py() <= _different_of_sample(_SAMPLE_ROWS, min(count / _REPEATS, fitting)))
 
 
 def _different_of_sample(size: int, different: float) -> float:

@@ -56,7 +56,6 @@ class _Files(NamedTuple):
     """Attributes: `statistics`: what DuckDB cannot know of several files, see `statistics_of_files`."""
 
     files: Sequence[_File]
-    rows: int
     statistics: Mapping[str, Mapping[str, str]]
 
 
@@ -101,17 +100,14 @@ def _source(files: Sequence[str], hints: str = "") -> str:
 
 
 def _hints(there: _Files) -> str:
-    """What DuckDB may know of several files before it reads them, as arguments."""
-    if len(there.files) < 2:
+    """What DuckDB may know of several files before it reads them, as an argument."""
+    if not there.statistics or not _TAKES_STATISTICS:
         return ""
-    hints = f", explicit_cardinality = {there.rows}"
-    if there.statistics and _TAKES_STATISTICS:
-        columns = []
-        for name, known in there.statistics.items():
-            parts = ", ".join(f"{_text(part)}: {_text(value)}" for part, value in known.items())
-            columns.append(f"{_text(_name(name))}: {{{parts}}}")
-        hints += f", column_statistics = {{{', '.join(columns)}}}"
-    return hints
+    columns = []
+    for name, known in there.statistics.items():
+        parts = ", ".join(f"{_text(part)}: {_text(value)}" for part, value in known.items())
+        columns.append(f"{_text(_name(name))}: {{{parts}}}")
+    return f", column_statistics = {{{', '.join(columns)}}}"
 
 
 def _types(connection: duckdb.DuckDBPyConnection, path: str) -> Mapping[str, str]:
@@ -202,8 +198,7 @@ def _files(splits: Sequence[AnySplit], read: SplitRead) -> _Files | None:
             metas.append(file)
         if len(files) > _MOST_FILES:
             return None
-    rows = sum(file.row_count for file in metas)
-    return _Files(files, rows, statistics_of_files(metas, read.schema, read.columns) if len(files) > 1 else {})
+    return _Files(files, statistics_of_files(metas, read.schema, read.columns) if len(files) > 1 else {})
 
 
 def _has_size(file: _File) -> bool:
