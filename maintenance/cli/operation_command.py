@@ -31,7 +31,7 @@ _HINTS = {
     "mode": "'local': do not use Spark.",
     "time_retained": "How long, such as '7 d'.",
 }
-_FLAGS = ("dry_run", "delete_all", "deep", "ignore_if_exists", "into_bin")
+_FLAGS = ("dry_run", "delete_all", "deep", "ignore_if_exists", "into_bin", "manifest_sort_enabled")
 # What may stand beside --apply: all else the plan says.
 _BESIDE_A_PLAN = (TABLE.name, INTO_BIN.name)
 
@@ -120,7 +120,7 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
         value = given[parameter.name]
         if value not in (None, False, ()):
             values[parameter.name] = procedure.read(parameter, list(value) if isinstance(value, tuple) else value)
-    return values
+    return procedure.with_options(values)
 
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:

@@ -265,3 +265,20 @@ def test_a_materialized_table_is_refreshed_by_spark(tmp_path: Path, spark: Spark
     assert refresh_materialized_table(session, "default.big").kind == "rows"
     assert rows(session, "SELECT * FROM big ORDER BY k") == [[2, 10], [3, 15]]
     assert refresh_materialized_table(session, "default.big").kind == "nothing"
+
+
+def test_fields_of_rows_are_assigned(tmp_path: Path, spark: SparkSession) -> None:
+    """By Spark as by this process; the rows are those that Spark gives for the new values written out."""
+    options = {"warehouse": str(tmp_path)}
+    for name, session in (("alone", Session(options)), ("shared", Session(options, spark))):
+        session.sql(f"CREATE TABLE {name} (id INT, v STRUCT<a: STRING, r: STRUCT<x: INT, y: INT>>)")
+        session.sql(
+            f"INSERT INTO {name} VALUES (1, named_struct('a', 'p', 'r', named_struct('x', 1, 'y', 2))), (2, NULL)"
+        )
+        session.sql(f"UPDATE {name} SET v.r.x = v.r.y + id, v.a = 'q' WHERE id < 3")
+        session.sql(
+            f"MERGE INTO {name} AS t USING (SELECT 1 AS id, 9 AS n) AS s ON t.id = s.id"
+            " WHEN MATCHED THEN UPDATE SET t.v.r.y = s.n + v.r.x WHEN NOT MATCHED BY SOURCE AND id = 2 THEN DELETE"
+        )
+        found = session.sql(f"SELECT * FROM {name}").to_arrow().to_pylist()
+        assert found == [{"id": 1, "v": {"a": "q", "r": {"x": 3, "y": 12}}}]

@@ -438,7 +438,7 @@ PROCEDURES = (
     ),
     Procedure(
         "drop_partition",
-        (TABLE, Parameter("partitions", specs, required=True), DRY_RUN),
+        (TABLE, Parameter("partitions", specs, required=True, takes_more=True), DRY_RUN),
         _drop_partition,
         planning=dry_run_planning(DROP_PARTITIONS, lambda call: call.passed("partitions"), _dropped),
     ),

@@ -29,9 +29,11 @@ def text(value: Value) -> str:
 
 
 def number(value: Value) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError("a whole number is expected")
-    return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+        return int(value)
+    raise ValueError("a whole number is expected")
 
 
 def truth(value: Value) -> bool:
@@ -84,17 +86,27 @@ def options(value: Value) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `others`: further names that it may be given by."""
+    """One parameter.
+
+    Attributes:
+        others: further names that it may be given by.
+        option: the option of the table that it sets for the call.
+        takes_more: further texts by position are of it, too.
+    """
 
     name: str
     read: Callable[[Value], Any]
     required: bool = False
     others: tuple[str, ...] = ()
+    option: str | None = None
+    takes_more: bool = False
 
 
 TABLE = Parameter("table", text, required=True, others=("identifier",))
 DRY_RUN = Parameter("dry_run", truth)
 INTO_BIN = Parameter("into_bin", truth)
+OPTIONS = "options"
+"""The parameter that has a table's options, and those that other parameters set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +127,7 @@ class Call:
     def table(self) -> "Table":
         """The table, with the options of the call."""
         table = self.session.table(tuple(self.values["table"].split(".")))
-        return table.copy(self.values["options"]) if self.values.get("options") else table
+        return table.copy(self.values[OPTIONS]) if self.values.get(OPTIONS) else table
 
     def into(self, operation: str) -> BinRun | None:
         """The run of the bin that takes what the call deletes, if it asks for one."""
@@ -195,6 +207,14 @@ class Procedure:
         by_name = {parameter.name: parameter for parameter in self.parameters}
         first = [by_name[name] for name in self.spark]
         return [*first, *(p for p in self.parameters if p not in first)]
+
+    def with_options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that were read, where those of parameters that set an option are options."""
+        by_option = {p.option: values[p.name] for p in self.parameters if p.option is not None and p.name in values}
+        if not by_option:
+            return dict(values)
+        texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in by_option.items()}
+        return {**values, OPTIONS: {**values.get(OPTIONS, {}), **texts}}
 
     def read(self, parameter: Parameter, value: Value) -> Any:
         """Raises: SqlError: the value does not fit."""

@@ -367,7 +367,12 @@ PROCEDURES = (
     Procedure("replace_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED, DRY_RUN), _replace_tag, planning=_REPLACE_TAG),
     Procedure(
         "rename_tag",
-        (TABLE, _TAG, Parameter("target_tag", text, required=True, others=("target_tag_name",)), DRY_RUN),
+        (
+            TABLE,
+            replace(_TAG, others=(*_TAG.others, "tagName")),
+            Parameter("target_tag", text, required=True, others=("target_tag_name", "targetTagName")),
+            DRY_RUN,
+        ),
         _rename_tag,
         planning=_RENAME_TAG,
     ),

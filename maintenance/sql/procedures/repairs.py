@@ -32,6 +32,8 @@ from maintenance.sql.procedures.procedure import (
     names,
     number,
     options,
+    text,
+    truth,
 )
 from maintenance.sql.result import Result
 
@@ -103,7 +105,14 @@ PROCEDURES = (
     Procedure("repair", (Parameter("table", names, others=("database_or_table",)),), _repair),
     Procedure(
         "compact_manifest",
-        (TABLE, Parameter("options", options), DRY_RUN),
+        (
+            TABLE,
+            Parameter("options", options),
+            DRY_RUN,
+            Parameter("manifest_sort_enabled", truth, option="manifest-sort.enabled"),
+            Parameter("manifest_sort_partition_field", text, option="manifest-sort.partition-field"),
+            Parameter("manifest_sort_max_rewrite_size", text, option="manifest-sort.max-rewrite-size"),
+        ),
         _compact_manifest,
         planning=dry_run_planning(COMPACT_MANIFEST, lambda _: {}, _manifests_merged),
     ),

@@ -1,6 +1,6 @@
 """Resolve the names of a query: tables become relations, SQL views become subqueries."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
-from maintenance.sql.query.computed import compute_columns
+from maintenance.sql.query.computed import RELATION, compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
 from maintenance.sql.query.relations import Readable, Relation, own_alias
 from maintenance.sql.query.table_functions import take_function
@@ -54,10 +54,49 @@ def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapp
         show_metadata(tree, relations)
     _name_current(session, tree)
     _newest_partitions(session, tree)
-    for column in tree.find_all(exp.Column):
-        column.set("db", None)
-        column.set("catalog", None)
+    long = [column for column in tree.find_all(exp.Column) if column.args.get("db") is not None]
+    if long:
+        tables = _tables_of(session, tree, relations)
+        for column in long:
+            _shorten(column, tables)
     return Resolved(tree, relations, source, bound)
+
+
+def _tables_of(
+    session: "SessionState", tree: exp.Expr, relations: Mapping[str, Relation]
+) -> dict[str, list[tuple[str, ...]]]:
+    """By the names that columns may have in front, in lower case: catalog and database, nothing of a query."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for node in tree.find_all(exp.Table, exp.Subquery, exp.CTE):
+        relation = relations.get(node.name if isinstance(node, exp.Table) else str(node.meta.get(RELATION, "")))
+        name = None if relation is None else session.table_name(relation.path)
+        place = () if name is None else (name.catalog.lower(), name.database.lower())
+        found.setdefault(node.alias_or_name.lower(), []).append(place)
+    return found
+
+
+def _place_of_table(names: Sequence[str], tables: Mapping[str, Sequence[tuple[str, ...]]]) -> int | None:
+    """Which of the names of a column is that of its table; None: the first one is a column."""
+    possible = range(min(2, len(names) - 2), -1, -1)
+    for number in possible:
+        for place in tables.get(names[number], ()):
+            if len(place) >= number and place[len(place) - number :] == tuple(names[:number]):
+                return number
+    # A view has become a query, of which no database is known.
+    return next((number for number in possible if () in tables.get(names[number], ())), None)
+
+
+def _shorten(column: exp.Column, tables: Mapping[str, Sequence[tuple[str, ...]]]) -> None:
+    """A column of at least three names: the last of a table's names stays, and fields of a ROW follow the column."""
+    parts = list(column.parts)
+    start = _place_of_table([part.name.lower() for part in parts], tables)
+    first = 0 if start is None else start + 1
+    short = exp.Column(this=parts[first], table=None if start is None else parts[start])
+    short.meta.update(column.meta)
+    whole: exp.Expr = short
+    for part in parts[first + 1 :]:
+        whole = exp.Dot(this=whole, expression=part)
+    column.replace(whole)
 
 
 def _tables(

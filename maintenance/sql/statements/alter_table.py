@@ -1,6 +1,6 @@
 """ALTER TABLE in Flink's and Spark's words: each change that `SchemaChange` has, and partitions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from maintenance.catalog import (
 from maintenance.errors import AlreadyExistsError, SqlError
 from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.nested_changes import nested_changes
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, default_text, read_column, read_position, read_type
@@ -30,6 +31,7 @@ from maintenance.sql.statements.drops import read_spec
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.table import Table
+from maintenance.types.data_type import DataType
 
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
@@ -47,10 +49,24 @@ class AlterTable:
     def run(self, session: "SessionState") -> Result:
         if self.if_exists and not session.table_exists(self.path):
             return Result()
-        session.table(self.path)
-        name = session.table_name(self.path)
-        session.catalog_of(name.catalog).alter_table(name.identifier, self.changes)
+        table, name = session.table(self.path), session.table_name(self.path)
+        changes = self.changes if session.dialect == "spark" else _by_field(table, self.changes)
+        session.catalog_of(name.catalog).alter_table(name.identifier, changes)
         return Result()
+
+
+def _by_field(table: Table, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
+    """The changes, with those of the fields in place of a nested type that is another one."""
+    found: list[SchemaChange] = []
+    types = {field.name: field.type for field in table.schema.fields}
+    for change in changes:
+        name = "" if not isinstance(change, UpdateColumnType) or len(change.column) != 1 else change.column[0]
+        old, new = types.get(name), getattr(change, "type", None)
+        if old is not None and isinstance(new, DataType) and old.is_nested and old.root == new.root:
+            found += nested_changes((name,), old, new, f"table {table.identifier}")
+        else:
+            found.append(change)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,11 @@ class CallProcedure:
         ordered = procedure.ordered(session.dialect)
         by_name = {spelt.lower(): p for p in ordered for spelt in (p.name, *p.others)}
         values: dict[str, Any] = {}
+        endless = next((number for number, p in enumerate(ordered) if p.takes_more), None)
         for number, argument in enumerate(self.arguments):
+            if endless is not None and number > endless and argument.name is None and isinstance(argument.value, str):
+                values[ordered[endless].name] += procedure.read(ordered[endless], argument.value)
+                continue
             if argument.name is None and number >= len(ordered):
                 raise self.cursor.error(
                     f"sys.{name} takes {len(ordered)} arguments",
@@ -88,7 +92,7 @@ class CallProcedure:
         for parameter in ordered:
             if parameter.required and parameter.name not in values:
                 raise self.cursor.error(f"argument '{parameter.name}' of sys.{name} is missing", token=token)
-        return procedure, Call(session, values)
+        return procedure, Call(session, procedure.with_options(values))
 
 
 def _call(cursor: Cursor) -> CallProcedure:

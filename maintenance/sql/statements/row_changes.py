@@ -18,6 +18,7 @@ from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause
 from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import RowChangeReport, filter_of
 from maintenance.spelling import suggestion
+from maintenance.sql.assignments import assigned_columns
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
 from maintenance.sql.query.run import prepared
@@ -71,15 +72,17 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Update:
+    """Attributes: `assignments`: new values by columns, or fields of ROWs in them, as they are written."""
+
     path: tuple[str, ...]
     alias: str
-    assignments: Mapping[str, exp.Expr]
+    assignments: Mapping[tuple[str, ...], exp.Expr]
     where: exp.Expr | None
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
         table = self.target(session)
-        texts, where = self._texts()
+        texts, where = self._texts(table)
         if self._is_simple(session, table, texts, where):
             update(session.spark, table, texts, where)
         else:
@@ -88,7 +91,7 @@ class Update:
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         table = self.target(session)
-        texts, where = self._texts()
+        texts, where = self._texts(table)
         if self._is_simple(session, table, texts, where):
             from maintenance.operations.plans.row_change_plans import UPDATE
 
@@ -96,20 +99,23 @@ class Update:
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:
-        table = session.table(self.path)
-        check_columns(self.cursor, table, self.assignments)
-        return table
+        return session.table(self.path)
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
+        values = self._values(table)
         # This refuses columns of the primary key.
-        resolved(table, dict.fromkeys(self.assignments, "NULL"), in_process=True)
-        clause = RowClause("matched", "update", self.assignments, self.where)
+        resolved(table, dict.fromkeys(values, "NULL"), in_process=True)
+        clause = RowClause("matched", "update", values, self.where)
         return change_rows(session, table, RowChange("update", self.alias, [clause], self.cursor.source), writer)
 
-    def _texts(self) -> tuple[dict[str, str], str | None]:
+    def _values(self, table: Table) -> Mapping[str, exp.Expr]:
+        """New values by column. Raises: SqlError: a column or field does not exist, or is assigned twice."""
+        return assigned_columns(self.cursor, table, self.assignments, (self.alias, self.path[-1]))
+
+    def _texts(self, table: Table) -> tuple[dict[str, str], str | None]:
         """New values and the condition."""
         names = (self.alias, self.path[-1])
-        texts = {name: plain_text(value, names) for name, value in self.assignments.items()}
+        texts = {name: plain_text(value, names) for name, value in self._values(table).items()}
         return texts, None if self.where is None else plain_text(self.where, names)
 
     @staticmethod
@@ -142,7 +148,7 @@ class Merge:
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         target, using, on = self.tree.this, self.tree.args["using"], self.tree.args["on"]
         whens = self.tree.args["whens"].expressions
-        clauses = [_clause(self.cursor, when, table, using.alias_or_name) for when in whens]
+        clauses = [_clause(self.cursor, when, table, target.alias_or_name, using.alias_or_name) for when in whens]
         if session.spark is None:
             change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
             return change_rows(session, table, change, writer)
@@ -204,16 +210,32 @@ def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> 
             raise cursor.error(f"column '{name}' does not exist", fix, token=token)
 
 
-def _clause(cursor: Cursor, when: exp.When, table: Table, using_name: str) -> RowClause:
+def _of_one_side(when: exp.When, name: str) -> exp.When:
+    """A clause about rows of one side alone: what it names without a table is of that side."""
+    when = when.copy()
+    then = when.args["then"]
+    values = then.expression if isinstance(then, exp.Insert) else None
+    updates = [part.expression for part in then.expressions] if isinstance(then, exp.Update) else []
+    for part in (when.args.get("condition"), values, *updates):
+        for column in part.find_all(exp.Column) if isinstance(part, exp.Expr) else ():
+            if not column.table and column.find_ancestor(exp.Query) is None:
+                column.set("table", exp.to_identifier(name, quoted=True))
+    return when
+
+
+def _clause(cursor: Cursor, when: exp.When, table: Table, target_name: str, using_name: str) -> RowClause:
     kind = "matched" if when.args["matched"] else "not_matched_by_source" if when.args.get("source") else "not_matched"
+    if kind != "matched":
+        when = _of_one_side(when, using_name if kind == "not_matched" else target_name)
     then, condition = when.args["then"], when.args.get("condition")
     if isinstance(then, exp.Update):
         if any(isinstance(part, exp.Star) for part in then.expressions):
             keys = table.schema.primary_keys
             columns = [name for name in table.schema.field_names if name not in keys]
-            values = {name: exp.column(name, using_name, quoted=True) for name in columns}
+            values: Mapping[str, exp.Expr] = {name: exp.column(name, using_name, quoted=True) for name in columns}
         else:
-            values = {part.this.name: part.expression for part in then.expressions}
+            paths = {tuple(each.name for each in part.this.parts): part.expression for part in then.expressions}
+            values = assigned_columns(cursor, table, paths, (target_name,))
         check_columns(cursor, table, values)
         return RowClause(kind, "update", values, condition)  # type: ignore[arg-type]
     if isinstance(then, exp.Insert):
@@ -247,11 +269,11 @@ def _update(cursor: Cursor) -> Update:
     path = cursor.path("the name of a table")
     alias = _alias(cursor) or path[-1]
     cursor.expect("SET")
-    assignments: dict[str, exp.Expr] = {}
+    assignments: dict[tuple[str, ...], exp.Expr] = {}
     while True:
-        column = cursor.path("the name of a column")[-1]
+        column = cursor.path("the name of a column")
         if column in assignments:
-            raise cursor.error(f"column '{column}' is assigned twice", "Assign it once.")
+            raise cursor.error(f"column '{column[-1]}' is assigned twice", "Assign it once.")
         cursor.expect("=")
         assignments[column] = cursor.expression(",", "WHERE")
         if not cursor.take(","):

@@ -1,0 +1,157 @@
+"""Statements as users of Spark and Flink write them about tables of Paimon, each with what it has to give.
+
+A line is a statement and its rows, `None` = it only has to run, or a part of its error.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from maintenance.errors import SqlError
+from maintenance.sql import Session
+
+Line = tuple[str, list[tuple[Any, ...]] | str | None]
+
+SPARKS_ROWS = (
+    "CREATE TABLE s (id INT, v STRUCT<a: STRING, b: INT>, l ARRAY<STRUCT<a: STRING>>, m MAP<INT, STRUCT<a: INT>>)"
+)
+FLINKS_ROWS = (
+    "CREATE TABLE t (id INT, c ARRAY<MAP<INT, ROW<f1 INT, f2 STRING>>>, ts TIMESTAMP(3), r ROW<a INT NOT NULL>)"
+)
+MERGE = """MERGE INTO t USING s ON t.a = s.a WHEN MATCHED AND t.a = 5 THEN UPDATE SET b = s.b + t.b
+WHEN MATCHED AND s.c > 'c2' THEN UPDATE SET * WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED AND c > 'c9' THEN INSERT (a, b, c) VALUES (a, b * 2, c)
+WHEN NOT MATCHED BY SOURCE AND b = 7 THEN UPDATE SET c = concat(c, '!')"""
+SORTED = """CALL sys.compact_manifest(`table` => 'default.t', manifest_sort_enabled => true,
+manifest_sort_partition_field => 'dt', manifest_sort_max_rewrite_size => '1 gb')"""
+SPARK: dict[str, list[Line]] = {
+    "fields of rows are altered and updated": [
+        (SPARKS_ROWS, None),
+        ("INSERT INTO s VALUES (1, struct('x', 2), array(struct('y')), map(1, struct(4))), (2,NULL,NULL,NULL)", None),
+        ("ALTER TABLE s ADD COLUMN v.c STRING", None),
+        ("ALTER TABLE s ADD COLUMN l.element.c DOUBLE", None),
+        ("ALTER TABLE s RENAME COLUMN m.value.a TO n", None),
+        ("ALTER TABLE s ALTER COLUMN m.value.n TYPE BIGINT", None),
+        ("ALTER TABLE s DROP COLUMN v.b", None),
+        ("UPDATE s SET v.c = concat(v.a, '!') WHERE v.a = 'x'", None),
+        ("UPDATE s SET s.v.A = 'q', v.c = upper(s.v.c) WHERE id IN (1, 2)", None),
+        ("SELECT id, v, m FROM s ORDER BY id",
+         [(1, {"a": "q", "c": "X!"}, [(1, {"n": 4})]), (2, {"a": "q", "c": None}, None)]),
+        ("UPDATE s SET v.d = 'w'", "ROW<`a` STRING, `c` STRING> has no field 'd' to assign"),
+        ("UPDATE s SET v.a = 'w', v = NULL", "'v' is assigned twice"),
+        ("UPDATE s SET id.a = 1", "INT has no field 'a' to assign"),
+        ("UPDATE s SET nothing.a = 1", "column 'a' does not exist"),
+    ],
+    "a merge names columns of one side without a table": [
+        ("CREATE TABLE t (a INT, b INT, c STRING) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '1')", None),
+        ("CREATE TABLE s (a INT, b INT, c STRING)", None),
+        ("INSERT INTO t VALUES (1, 1, 'c1'), (5, 5, 'c5'), (7, 7, 'z')", None),
+        ("INSERT INTO s VALUES (1, 10, 'c1'), (5, 50, 'c0'), (9, 90, 'c99'), (8, 80, 'b')", None),
+        (MERGE, None),
+        ("SELECT * FROM t ORDER BY a", [(5, 55, "c5"), (7, 7, "z!"), (9, 180, "c99")]),
+        ("CREATE TABLE n (a INT, r STRUCT<x: INT, y: INT>)", None),
+        ("INSERT INTO n VALUES (1, struct(1, 2))", None),
+        ("MERGE INTO n USING s ON n.a = s.a WHEN MATCHED THEN UPDATE SET n.r.x = s.b + n.r.y", None),
+        ("SELECT r FROM n", [({"x": 12, "y": 2},)]),
+    ],
+    "names lead into rows": [
+        ("CREATE TABLE t (id INT, v STRUCT<a: STRING, r: STRUCT<x: INT, y: INT>>)", None),
+        ("INSERT INTO t VALUES (1, named_struct('a', 'p', 'r', named_struct('x', 1, 'y', 2)))", None),
+        ("SELECT v.r.y FROM t", [(2,)]),
+        ("SELECT t.v.r.y FROM t WHERE v.r.x = 1", [(2,)]),
+        ("SELECT default.t.v.r.y, paimon.default.t.v.a FROM t WHERE default.t.id = 1", [(2, "p")]),
+        ("SELECT q.v.r.y AS y FROM t AS q JOIN default.t AS v ON q.v.r.y = v.v.r.y AND v.id = 1", [(2,)]),
+        ("SELECT v.r.y FROM (SELECT v FROM t) AS s", [(2,)]),
+        ("UPDATE t SET v.r.x = v.r.y + id", None),
+        ("SELECT v.r.x, v.r FROM t", [(3, {"x": 3, "y": 2})]),
+        ("SELECT other.t.id FROM t", 'table "other.t" not found'),
+    ],
+    "branches are tables": [
+        ("CREATE TABLE t (a INT, b INT)", None),
+        ("INSERT INTO t VALUES (1, 1)", None),
+        ("CALL sys.create_branch('default.t', 'dev')", None),
+        ("ALTER TABLE `t$branch_dev` SET TBLPROPERTIES ('snapshot.time-retained' = '2 h')", None),
+        ("ALTER TABLE `default`.`t$branch_dev` ADD COLUMN c INT", None),
+        ("INSERT INTO `t$branch_dev` VALUES (2, 2, 2)", None),
+        ("SELECT * FROM `t$branch_dev`", [(2, 2, 2)]),
+        ("CALL sys.create_tag(table => 'default.t$branch_dev', tag => 'here')", None),
+        ("SELECT tag_name, record_count FROM `t$branch_dev$tags`", [("here", 1)]),
+        ("CALL sys.create_branch(table => 'default.t$branch_dev', branch => 'later', tag => 'here')", None),
+        ("SELECT branch_name FROM `t$branches` ORDER BY 1", [("dev",), ("later",)]),
+        ("TRUNCATE TABLE `t$branch_dev`", None),
+        ("CALL sys.fast_forward(table => 'default.t', branch => 'dev')", None),
+        ("SELECT * FROM t", []),
+    ],
+    "tables are looked at and replaced": [
+        ("CREATE TABLE t (a INT, dt STRING) PARTITIONED BY (dt)", None),
+        ("INSERT INTO t VALUES (1, 'x'), (2, 'y')", None),
+        ("SELECT a FROM t WHERE dt = sys.max_pt('t')", [(2,)]),
+        ("SHOW TBLPROPERTIES t ('bucket')", []),
+        ("SHOW TABLES IN sys", None),
+        ("SELECT table_name FROM sys.tables", [("t",)]),
+        ("SELECT partition, record_count FROM t$file_key_ranges ORDER BY 1", [("{x}", 1), ("{y}", 1)]),
+        ("CREATE TABLE u LIKE t", None),
+        ("EXPLAIN EXTENDED SELECT * FROM t", None),
+        ("REPLACE TABLE u USING paimon AS SELECT 1 AS a", None),
+        ("CREATE OR REPLACE TABLE u (b INT) USING paimon", None),
+        ("SELECT * FROM u", []),
+        ("CREATE TEMPORARY VIEW v AS SELECT * FROM t", None),
+        ("SELECT COUNT(*) FROM v", [(2,)]),
+        ("SHOW FUNCTIONS LIKE 'ab*'", [("abs",)]),
+        (SORTED, None),
+        ("CALL sys.rollback(table => 'default.t', version => 1)", None),
+    ],
+}  # fmt: skip
+FLINK: dict[str, list[Line]] = {
+    "nested types are modified by the new type": [
+        (FLINKS_ROWS, None),
+        ("INSERT INTO t VALUES (1, ARRAY[MAP[1, ROW(7, 'x')]], NULL, ROW(1))", None),
+        ("ALTER TABLE t MODIFY c ARRAY<MAP<INT, ROW(f1 BIGINT, f3 DOUBLE)>>", None),
+        ("ALTER TABLE t MODIFY r ROW<z INT COMMENT 'new', a BIGINT COMMENT 'old'>", None),
+        ("SELECT id, c, r FROM t", [(1, [[(1, {"f1": 7, "f3": None})]], {"z": None, "a": 1})]),
+        ("ALTER TABLE t MODIFY r ROW<a BIGINT, z INT>", "the fields of r have other places"),
+        ("ALTER TABLE t MODIFY c ARRAY<MAP<BIGINT, ROW(f1 BIGINT)>>", "keys of c.element cannot become BIGINT"),
+        ("ALTER TABLE t MODIFY c ARRAY<INT>", "cannot become"),
+        ("ALTER TABLE t ADD WATERMARK FOR ts AS ts - INTERVAL '1' HOUR", None),
+        ("ALTER TABLE t MODIFY WATERMARK FOR ts AS ts - INTERVAL '2' HOUR", None),
+        ("ALTER TABLE t DROP WATERMARK", None),
+        ("ALTER TABLE t ADD (x INT FIRST, y STRING AFTER x)", None),
+        ("ALTER TABLE t MODIFY (x BIGINT COMMENT 'c', y STRING AFTER id)", None),
+        ("ALTER TABLE t DROP (x, y)", None),
+    ],
+    "partitions are dropped": [
+        ("CREATE TABLE p (a INT, id INT, name STRING) PARTITIONED BY (id, name)", None),
+        ("INSERT INTO p VALUES (1, 1, 'n'), (2, 2, 'n'), (3, 3, 'n'), (4, 4, 'n'), (5, 5, 'n')", None),
+        ("ALTER TABLE p DROP PARTITION (`id` = 1), PARTITION (`id` = 2, `name` = 'n')", None),
+        ("CALL sys.drop_partition('default.p', 'id=3', 'id=4,name=n')", None),
+        ("SELECT a FROM p", [(5,)]),
+        ("CALL sys.create_tag('default.p', 'old')", None),
+        ("CALL sys.rename_tag(`table` => 'default.p', tagName => 'old', targetTagName => 'new')", None),
+        ("SELECT tag_name FROM p$tags", [("new",)]),
+        ("CALL sys.replace_tag('default.p', 'new', 'x')", "a whole number is expected"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("about", SPARK)
+def test_spark(tmp_path: Path, about: str) -> None:
+    run(tmp_path, "spark", SPARK[about])
+
+
+@pytest.mark.parametrize("about", FLINK)
+def test_flink(tmp_path: Path, about: str) -> None:
+    run(tmp_path, "flink", FLINK[about])
+
+
+def run(warehouse: Path, dialect: Literal["spark", "flink"], lines: list[Line]) -> None:
+    session = Session({"warehouse": str(warehouse)}, dialect=dialect)
+    for text, expected in lines:
+        if isinstance(expected, str):
+            with pytest.raises(SqlError) as caught:
+                session.sql(text)
+            assert expected in str(caught.value), text
+            continue
+        found = session.sql(text).to_arrow()
+        if expected is not None:
+            assert [tuple(row.values()) for row in found.to_pylist()] == expected, text
