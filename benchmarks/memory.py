@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from benchmarks import tables
 from maintenance.catalog import CatalogTable, Schema, open_catalog
-from maintenance.compaction.rewrite import CompactionTask
+from maintenance.compaction.rewriting import CompactionTask
 from maintenance.operations.compaction import groups
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.groups import run_unit

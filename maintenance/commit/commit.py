@@ -266,7 +266,8 @@ def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | No
     """What conflicts with changes that replace files, on the newest state."""
     partitions = {entry.partition for entry in changes.entries}
     base = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
-    key_types = [f.type for f in target.schema.key_fields]
+    by_key = not table_options.PK_CLUSTERING_OVERRIDE.of(target.options)
+    key_types = [f.type for f in target.schema.key_fields] if by_key else []
     return find_conflict(
         base,
         changes.entries,

@@ -53,11 +53,13 @@ class LookupLevels:
         readers: of their files.
         key_fields: columns of the trimmed key.
         expiry: rows that count as gone; None = none.
+        by_key: the files are sorted by key; otherwise their smallest and largest keys say nothing.
     """
 
     readers: tuple[DataFileReader, ...]
     key_fields: tuple[DataField, ...]
     expiry: RecordExpiry | None = None
+    by_key: bool = True
 
     def find(self, keys: pa.Table) -> list[OlderRecords]:
         """What the lowest level that holds a key holds of it. `keys`: n > 0 different keys in order.
@@ -91,6 +93,8 @@ class LookupLevels:
 
     def _ranges(self, files: Sequence[DataFileMeta], keys: pa.Table) -> list[tuple[int, int]]:
         """Of each file the range of the keys between its smallest and its largest."""
+        if not self.by_key:
+            return [(0, keys.num_rows)] * len(files)
         types = [field.type for field in self.key_fields]
         bounds = [parse_row(key, types) for file in files for key in (file.min_key, file.max_key)]
         columns = []

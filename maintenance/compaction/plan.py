@@ -49,6 +49,7 @@ class BucketCompaction:
         deletions: locations of the deletion vectors of input files and of those in `older`, by name.
         marks: with `looks_up`, older records found above are deleted by deletion vectors.
         staying: files of the output level that stay as they are.
+        clustering: what the output is sorted by in the place of the key, see `clustered_keys`; empty = the key.
     """
 
     partition: bytes
@@ -65,6 +66,7 @@ class BucketCompaction:
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     marks: bool = False
     staying: tuple[DataFileMeta, ...] = ()
+    clustering: tuple[str, ...] = ()
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:

@@ -23,6 +23,7 @@ def check_options(schema: TableSchema, where: str) -> None:
         _of_snapshot_ordering,
         _of_row_tracking,
         _of_clustering,
+        _of_clustered_keys,
         _of_manifests,
         _of_chain,
         _of_null_keys,
@@ -196,6 +197,28 @@ def _engine(schema: TableSchema) -> str:
 
 def _is_true(options: Mapping[str, str], key: str) -> bool:
     return options.get(key, "").strip().lower() == "true"
+
+
+def _of_clustered_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    """Source: Java `SchemaValidation.validatePkClusteringOverride`."""
+    options, key = schema.options, table_options.PK_CLUSTERING_OVERRIDE.key
+    if not table_options.PK_CLUSTERING_OVERRIDE.of(options) or not schema.primary_keys:
+        return
+    if not table_options.CLUSTERING_COLUMNS.of(options):
+        yield f"'{key}' without '{table_options.CLUSTERING_COLUMNS.key}'", "Name the columns to sort by."
+    for name in table_options.CLUSTERING_COLUMNS.of(options):
+        if name not in schema.field_names or schema.field(name).type.is_nested:
+            yield f"'{table_options.CLUSTERING_COLUMNS.key}' names '{name}'", "Name columns of plain types."
+    engine = _engine(schema)
+    if engine not in ("deduplicate", "first-row"):
+        yield f"'{key}' with merge engine {engine}", "Use deduplicate or first-row."
+    if engine == "deduplicate" and not table_options.DELETION_VECTORS_ENABLED.of(options):
+        yield f"'{key}' without deletion vectors", "Set 'deletion-vectors.enabled' = 'true'."
+    if table_options.CHANGELOG_PRODUCER.of(options) not in ("none", "input"):
+        yield f"'{key}' with 'changelog-producer' = '{options['changelog-producer']}'", "Use 'none' or 'input'."
+    for other in (table_options.SEQUENCE_FIELD.key, table_options.RECORD_LEVEL_EXPIRE_TIME.key):
+        if other in options:
+            yield f"'{key}' with '{other}'", "Unset one of them."
 
 
 def _of_clustering(schema: TableSchema) -> Iterator[tuple[str, str]]:

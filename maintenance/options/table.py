@@ -344,7 +344,6 @@ REFUSED: Mapping[str, _Accepts] = {
 }
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "pk-clustering-override": _OFF,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
@@ -377,6 +376,12 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
     """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
     _check(options, REFUSED, table)
     _check(options, REFUSED_ON_WRITE, table)
+    if PK_CLUSTERING_OVERRIDE.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
+        raise UnsupportedError(
+            f"'{PK_CLUSTERING_OVERRIDE.key}' together with '{BUCKET.key}' = '-2' is not supported",
+            f"table {table}",
+            "Use another number of buckets.",
+        )
     if SEQUENCE_SNAPSHOT_ORDERING.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
         # Rows that leave the postpone bucket are numbered by their place in it, not by their snapshots.
         raise UnsupportedError(

@@ -53,7 +53,8 @@ class RollingFileWriter:
 
     With a primary key rows must be sorted, and have `_SEQUENCE_NUMBER` and `_VALUE_KIND` in addition to the table's
     columns. `min_sequence_number`: of the first file of an append table, whose rows are numbered but do not hold their
-    number. `kind`: stands before the extension of the files' names.
+    number. `kind`: stands before the extension of the files' names. `ordered_by`: what the
+    rows are sorted by in the place of the key, which the smallest and the largest key are then of.
     """
 
     def __init__(
@@ -65,7 +66,9 @@ class RollingFileWriter:
         min_sequence_number: int = 0,
         witness: FileWitness | None = None,
         kind: str = "",
+        ordered_by: tuple[str, ...] = (),
     ) -> None:
+        self._ordered_by = ordered_by
         self._witness = witness
         self._whole = context
         self._kind = kind
@@ -240,7 +243,8 @@ class _OpenFile:
         self._changed |= numbers.null_count > 0
 
     def _key(self, row: pa.Table) -> bytes:
-        fields = self._context.schema.key_fields
+        schema = self._context.schema
+        fields = [schema.field(name) for name in self._writer._ordered_by] or schema.key_fields
         values = [values_of_arrow(row.column(field.name))[0] for field in fields]
         return serialize_row(values, [field.type for field in fields])
 

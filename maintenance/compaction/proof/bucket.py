@@ -195,7 +195,7 @@ class BucketProof:
 
     def watched_levels(self, levels: LookupLevels) -> LookupLevels:
         """The levels above, whose records that are found are noted."""
-        return _WatchedLevels(levels.readers, levels.key_fields, levels.expiry, self._note_older)
+        return _WatchedLevels(levels.readers, levels.key_fields, levels.expiry, levels.by_key, self._note_older)
 
     def _note_older(self, keys: pa.Table, older: list[OlderRecords]) -> None:
         with self._timer:

@@ -8,7 +8,8 @@ from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.record_expiry import RecordExpiry
-from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
+from maintenance.compaction.rewrite import rewrite_bucket
+from maintenance.compaction.rewriting import CompactionResult, CompactionTask
 from maintenance.compaction.sorting import SortTask
 from maintenance.errors import ExpiredError, PaimonError
 from maintenance.format.metadata.data_file import DataFileMeta

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import cache, partial
 
 from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
+from maintenance.compaction.clustered_keys import ClusteredBucket
 from maintenance.compaction.clustering import ClusterRules, clustered_by, is_clustered
 from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
 from maintenance.compaction.plan import (
@@ -23,6 +24,7 @@ from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick
 from maintenance.errors import OptionError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.engine import newest_is_the_row
@@ -216,6 +218,10 @@ def _plan_bucket(
 ) -> list[Unit]:
     options, full = table.options, scope.full
     files = [entry.file for entry in members]
+    if table_options.PK_CLUSTERING_OVERRIDE.of(options):
+        clustered = ClusteredBucket(table.schema, options, cache(_schemas(table)), files, deletions)
+        planned = clustered.plan(*group, members[0].total_buckets, full=full)
+        return [] if planned is None else [planned]
     max_level = level_count(files, table_options.num_levels(options)) - 1
     runs = sorted_runs(files)
     expires = _expires(table, files)
@@ -270,6 +276,10 @@ def _plan_bucket(
             staying=tuple(f for f in files if f.level == unit.output_level and f.file_name not in moved),
         )
     ]
+
+
+def _schemas(table: Table) -> Callable[[int], TableSchema]:
+    return lambda schema_id: table.schema if schema_id == table.schema.id else table.schemas.get(schema_id)
 
 
 def _rules(options: Mapping[str, str], runs: Sequence[SortedRun], scope: CompactionScope) -> UniversalOptions:

@@ -20,7 +20,7 @@ from maintenance.compaction.postpone import (
     leaving,
 )
 from maintenance.compaction.proof.settings import together
-from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.rewriting import CompactionResult
 from maintenance.compaction.superseded import DirectFiles
 from maintenance.errors import PaimonError, ProofError
 from maintenance.format.metadata.data_file import DataFileMeta

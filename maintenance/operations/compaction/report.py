@@ -12,7 +12,7 @@ from typing import Any
 
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.proof.settings import ProofResult, together
-from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot

@@ -18,7 +18,7 @@ from maintenance.compaction.clustering import is_clustered
 from maintenance.compaction.order.orders import ORDERS, SortedBy
 from maintenance.compaction.order.ranges import cuts
 from maintenance.compaction.proof.settings import ProofResult
-from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.rewriting import CompactionResult
 from maintenance.compaction.sorting import (
     RangeTask,
     SampleTask,

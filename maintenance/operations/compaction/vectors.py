@@ -13,7 +13,7 @@ from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofSettings
 from maintenance.compaction.proof.vectors import VectorsProof
-from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import ProofError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.table.table import Table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maintenance.commit.commit import abort, commit_compact
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import CommitError, ConflictError, ErrorClass, PaimonError, UnexpectedError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot

@@ -14,7 +14,8 @@ from maintenance.commit.commit import abort, append_or_abort, commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed
 from maintenance.compaction.plan import BucketCompaction
-from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
+from maintenance.compaction.rewrite import rewrite_bucket
+from maintenance.compaction.rewriting import CompactionResult, CompactionTask
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.rows.binary_row import EMPTY_ROW
