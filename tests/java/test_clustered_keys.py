@@ -40,7 +40,7 @@ def check(java: JavaProcess, folder: Path, expected: dict[int, Row]) -> None:
     """Both engines see the rows, each once, and each file above level 0 is sorted as its entry says."""
     table = get_table(folder)
     rows = sorted(expected.values())
-    assert sorted(tuple(found.values()) for found in table.to_arrow().to_pylist()) == rows
+    assert sorted(tuple(actual.values()) for actual in table.to_arrow().to_pylist()) == rows
     assert sorted(java.rows(str(folder), "db.t")) == rows
     assert fsck(table.file_io, table.location, deep=True).faults == ()
     key_of = key_reader([table.schema.field("city").type])
@@ -117,7 +117,7 @@ def test_first_rows_need_no_vectors(tmp_path: Path) -> None:
         write(table, [row(key, version) for key in range(5 * version, 5 * version + 10)])
     compact(None, get_table(tmp_path), full=True)
     expected = [row(key, max(0, key // 5 - 1)) for key in range(20)]
-    assert sorted(tuple(found.values()) for found in get_table(tmp_path).to_arrow().to_pylist()) == expected
+    assert sorted(tuple(actual.values()) for actual in get_table(tmp_path).to_arrow().to_pylist()) == expected
 
 
 def test_deletes_and_updates(java: JavaProcess, tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_parts_that_do_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.M
             compact(None, get_table(tmp_path))
     for full in (False, True, True):
         assert not compact(None, get_table(tmp_path), full=full).failed
-        found = sorted(tuple(each.values()) for each in get_table(tmp_path).to_arrow().to_pylist())
-        assert found == sorted(expected.values())
+        actual = sorted(tuple(each.values()) for each in get_table(tmp_path).to_arrow().to_pylist())
+        assert actual == sorted(expected.values())
     key_of = key_reader([table.schema.field("city").type])
     bounds = sorted((key_of(file.min_key), key_of(file.max_key)) for file in live_files(get_table(tmp_path)))
     assert len(bounds) > 1

@@ -280,5 +280,5 @@ def test_fields_of_rows_are_assigned(tmp_path: Path, spark: SparkSession) -> Non
             f"MERGE INTO {name} AS t USING (SELECT 1 AS id, 9 AS n) AS s ON t.id = s.id"
             " WHEN MATCHED THEN UPDATE SET t.v.r.y = s.n + v.r.x WHEN NOT MATCHED BY SOURCE AND id = 2 THEN DELETE"
         )
-        found = session.sql(f"SELECT * FROM {name}").to_arrow().to_pylist()
-        assert found == [{"id": 1, "v": {"a": "q", "r": {"x": 3, "y": 12}}}]
+        actual = session.sql(f"SELECT * FROM {name}").to_arrow().to_pylist()
+        assert actual == [{"id": 1, "v": {"a": "q", "r": {"x": 3, "y": 12}}}]

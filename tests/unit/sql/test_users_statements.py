@@ -152,6 +152,6 @@ def run(warehouse: Path, dialect: Literal["spark", "flink"], lines: list[Line]) 
                 session.sql(text)
             assert expected in str(caught.value), text
             continue
-        found = session.sql(text).to_arrow()
+        rows = session.sql(text).to_arrow()
         if expected is not None:
-            assert [tuple(row.values()) for row in found.to_pylist()] == expected, text
+            assert [tuple(row.values()) for row in rows.to_pylist()] == expected, text
