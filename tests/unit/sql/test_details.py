@@ -64,8 +64,8 @@ def test_describe_an_analyzed_column(tmp_path: Path) -> None:
     actual = [("min", "1"), ("max", "7"), ("num_nulls", "0"), ("distinct_count", "2"), ("avg_col_len", "4")]
     assert rows(session, "DESC EXTENDED visits id") == [*plain, *actual, ("max_col_len", "4")]
     assert rows(session, "DESC visits id") == plain
-    assert dict(rows(session, "DESCRIBE TABLE EXTENDED visits city"))["max_col_len"] == "5"  # type: ignore[arg-type]
-    assert dict(rows(session, "DESCRIBE TABLE EXTENDED visits city"))["min"] == "NULL"  # type: ignore[arg-type]
+    city = {row[0]: row[1] for row in rows(session, "DESCRIBE TABLE EXTENDED visits city")}
+    assert (city["max_col_len"], city["min"]) == ("5", "NULL")
     assert len(rows(session, "DESC EXTENDED visits seconds")) == 3
 
 

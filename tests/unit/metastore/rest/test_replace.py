@@ -15,7 +15,7 @@ from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.errors import NotFoundError, UnsupportedError
 
 _TABLE = "/v1/databases/db/tables/t"
-_FORM = {
+_FORM: dict[str, Any] = {
     "fields": [{"id": 0, "name": "k", "type": "BIGINT"}],
     "partitionKeys": [],
     "primaryKeys": [],
@@ -98,7 +98,7 @@ def test_the_server_gets_the_new_schema(server: _Server, catalog: Catalog) -> No
     assert body["schema"]["primaryKeys"] == ["k"]
     assert body["schema"]["options"]["bucket"] == "2"
     table = catalog.get_table("db.t")
-    assert table.schema.field_names == ("k", "v")  # type: ignore[union-attr]
+    assert table.schema.field_names == ("k", "v")
 
 
 @pytest.mark.parametrize("status", [404, 501])
