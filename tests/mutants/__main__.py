@@ -1,7 +1,8 @@
 """Do tests fail when the code breaks? ``python -m tests.mutants --sample 50 --seed 1``
 
 A seeded sample of single changes (`<` for `<=`, `or` for `and`, a condition turned round, a number changed, a loop left
-out) is tried on copies of the checkout, each against the tests of its own package. Mutants that change nothing anybody
+out) is tried on copies of the checkout, each against the tests of its own package. What these let live is tried against
+the other tests that run the changed line, of all units and of the golden tables. Mutants that change nothing anybody
 could see are listed in `equivalent.toml` and do not count. First the tests must pass as the code is; a mutant that
 makes them take several times as long is killed, too. Ends with 1 if fewer than `--least` percent are killed.
 """
@@ -25,6 +26,7 @@ from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
+from tests.mutants.reach import reaching
 from tests.turns import EVERY_DAY
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +41,9 @@ OPERATORS = (
 # How long the tests of a package may take as the code is, and with a mutant: this many times as long, and a minute.
 _MOST_SECONDS = 1800
 _TIMES = 4
+# What may run lines of any package, and how many of its tests are named to one process.
+_OTHERS = ("tests/unit", "tests/golden")
+_AT_A_TIME = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         limits = {package: 60 + _TIMES * (taken or 0) for package, taken in seconds.items()}
         outcomes = pool.map(lambda mutant: is_killed(mutant, copies, limits[mutant.package]), chosen)
         for number, (mutant, killed) in enumerate(zip(chosen, outcomes, strict=True), 1):
-            outcome = "killed" if killed else "ALIVE"
+            outcome = "killed" if killed else "alive"
             print(f"{number:3} of {len(chosen)}  {outcome:6}  {mutant.path}:{mutant.line}", flush=True)
             alive += [] if killed else [mutant]
+        print(f"{len(alive)} are alive after the tests of their packages; now the others that run these lines:")
+        alive = survivors(alive, copies, pool)
     share = 100 * (1 - len(alive) / max(1, len(chosen)))
     print(*(mutant.text for mutant in alive), sep="\n")
     print(f"{len(chosen) - len(alive)} of {len(chosen)} killed: {share:.0f} %")
@@ -158,12 +165,20 @@ def seconds_of(package: str, copies: "SimpleQueue[Path]") -> float | None:
         copies.put(folder)
 
 
-def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]", limit: float) -> bool:
-    """Whether a test of the mutant's package fails, or the tests run for more than `limit` seconds."""
+def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]", limit: float, others: Sequence[str] | None = None) -> bool:
+    """Whether a test of the mutant's package fails, or the tests run for more than `limit` seconds.
+
+    Args: `others`: the tests to run in their place, some at a time, without a limit but the usual one.
+    """
     folder = copies.get()
     try:
         (folder / mutant.path).write_text(mutant.code)
-        return not all_pass(folder, mutant.package, limit, first=Path(mutant.path).stem)
+        if others is None:
+            return not all_pass(folder, mutant.package, limit, first=Path(mutant.path).stem)
+        return any(
+            not pass_in_time(folder, others[start : start + _AT_A_TIME], _MOST_SECONDS)
+            for start in range(0, len(others), _AT_A_TIME)
+        )
     finally:
         shutil.copyfile(ROOT / mutant.path, folder / mutant.path)
         copies.put(folder)
@@ -171,16 +186,40 @@ def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]", limit: float) -> bool
 
 def all_pass(folder: Path, package: str, limit: float, first: str = "") -> bool:
     """Whether the tests of a package pass in time. `first`: the module whose own tests are run before the others."""
-    actual = (folder / "tests" / "unit" / package).rglob("test_*.py")
-    tests = sorted(actual, key=lambda path: (path.stem != f"test_{first}", str(path)))
+    files = (folder / "tests" / "unit" / package).rglob("test_*.py")
+    return pass_in_time(
+        folder, sorted(map(str, files), key=lambda path: (not path.endswith(f"test_{first}.py"), path)), limit
+    )
+
+
+def pass_in_time(folder: Path, tests: Sequence[str], limit: float) -> bool:
+    """Whether tests pass within `limit` seconds. `tests`: files, or names as pytest has them."""
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
-    command = [sys.executable, "-m", "pytest", *options, *map(str, tests)]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
     try:
-        environment = {**os.environ, "PAIMON_TEST_DAY": EVERY_DAY}
-        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False, timeout=limit)
+        run = subprocess.run(command, cwd=folder, env=_ENVIRONMENT, capture_output=True, check=False, timeout=limit)
     except subprocess.TimeoutExpired:
         return False
     return run.returncode == 0
+
+
+def survivors(alive: Sequence[Mutant], copies: "SimpleQueue[Path]", pool: ThreadPoolExecutor) -> list[Mutant]:
+    """Those that the other tests that run their lines let live, too."""
+    if not alive:
+        return []
+    folder = copies.get()
+    lines = [(mutant.path, mutant.line) for mutant in alive]
+    tests = dict(zip(alive, reaching(folder, lines, _OTHERS, _ENVIRONMENT), strict=True))
+    copies.put(folder)
+    left: list[Mutant] = []
+    for mutant, killed in zip(alive, pool.map(lambda one: is_killed(one, copies, 0, tests[one]), alive), strict=True):
+        outcome = "killed" if killed else "ALIVE "
+        print(f"{outcome}  {mutant.path}:{mutant.line}, which {len(tests[mutant])} tests run", flush=True)
+        left += [] if killed else [mutant]
+    return left
+
+
+_ENVIRONMENT = {**os.environ, "PAIMON_TEST_DAY": EVERY_DAY}
 
 
 if __name__ == "__main__":
