@@ -267,6 +267,8 @@ SCAN_MODE = Option(
     ),
     "default",
 )  # fmt: skip
+SCAN_PARTITIONS: Option[str | None] = Option("scan.partitions", string, None)
+SCAN_BUCKET: Option[int | None] = Option("scan.bucket", integer, None)
 SCAN_SNAPSHOT_ID: Option[int | None] = Option("scan.snapshot-id", long_integer, None)
 SCAN_TAG_NAME: Option[str | None] = Option("scan.tag-name", string, None)
 BATCH_SCAN_MODE = Option("batch-scan-mode", one_of("none", "compact"), "none")

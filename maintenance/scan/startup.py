@@ -246,12 +246,18 @@ def _incremental_mode(options: Mapping[str, str]) -> str:
 
 
 # Options that need no decision here: they do not change which rows a batch read returns, or are seen to elsewhere.
-# Reads of a fallback branch always fail fast.
+# Reads of a fallback branch always fail fast. Those of Flink's sources say how its jobs share the work.
 _HARMLESS = frozenset(
     {
         "scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition",
         "scan.max-splits-per-task", "scan.fallback-branch", "scan.primary-branch",
         "scan.fallback-branch.read-fail-fast", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch",
+        "scan.infer-parallelism.max", "scan.split-enumerator.batch-size", "scan.split-enumerator.mode",
+        "scan.dedicated-split-generation", "scan.max-snapshot.count", "scan.remove-normalize", "scan.bounded",
+        "scan.watermark.alignment.group",
+        "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
+        "scan.watermark.emit.strategy", "scan.watermark.idle-timeout",
+        table_options.SCAN_PARTITIONS.key, table_options.SCAN_BUCKET.key,
     }
 )  # fmt: skip
 _HARMLESS_IF_FALSE = frozenset({"scan.ignore-corrupt-files", "scan.ignore-lost-files"})

@@ -17,7 +17,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_VIEW_FIELD
 from maintenance.predicate.sql import parse
-from maintenance.predicate.tree import In, Predicate, restrict
+from maintenance.predicate.tree import In, Predicate, conjunction, restrict
 from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_file import read_fields
 from maintenance.read.defaults import stored_predicate
@@ -29,6 +29,7 @@ from maintenance.scan.startup import Latest, startup_of
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
 from maintenance.table.blob_views import TableViews
 from maintenance.table.chain import ChainBranches, chain_of, chained_splits, only_changed
+from maintenance.table.chosen_partitions import chosen_partitions, of_bucket
 from maintenance.table.handle import TableHandle
 from maintenance.table.waiting import sees_waiting_rows, with_waiting
 from maintenance.types.data_type import DataField
@@ -69,7 +70,18 @@ def tracked_fields(table: TableHandle) -> tuple[DataField, ...]:
 
 def plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """Splits of a batch read, and how to read them. Planned again if what is read expires meanwhile."""
-    return again_if_expired(lambda: _plan_read(table, request))
+    return again_if_expired(lambda: _plan_confined(table, request))
+
+
+def _plan_confined(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+    """The plan of the partitions and the bucket that the read's options name."""
+    chosen = chosen_partitions(table)
+    if chosen is not None:
+        request = request.of(table.target()[0])
+        others = () if request.predicate is None else (request.predicate,)
+        request = replace(request, predicate=conjunction((chosen, *others)))
+    plan, read = _plan_read(table, request)
+    return of_bucket(table, plan), read
 
 
 def _plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:

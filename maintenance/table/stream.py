@@ -12,7 +12,7 @@ rather than leave a gap. Source: data section 6.7, Java `DataTableStreamScan`, S
 
 from dataclasses import dataclass, field
 
-from maintenance.errors import NotFoundError, OptionError
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
@@ -225,6 +225,13 @@ class TableStream:
 def _check(table: Table) -> None:
     table_options.check_readable(table.options, table.identifier)
     refuse_changes(table, "streams")
+    for option in (table_options.SCAN_PARTITIONS, table_options.SCAN_BUCKET):
+        if option.key in table.dynamic_options:
+            raise UnsupportedError(
+                f"'{option.key}' is for batch reads here, and this is a stream",
+                table.identifier,
+                "Leave it out, and filter what the stream gives.",
+            )
     engine = table_options.MERGE_ENGINE.of(table.options)
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
     if table.schema.primary_keys and engine in _MERGED_ENGINES and producer == "none":

@@ -82,7 +82,7 @@ def test_modes_of_a_batch_read(table: CatalogTable, mode: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("scan.bucket", "0"),
+        ("scan.bounded.watermark", "0"),
         ("scan.ignore-corrupt-files", "true"),
         ("scan.ignore-lost-files", "true"),
         ("scan.not-invented-yet", "1"),
