@@ -21,6 +21,7 @@ import maintenance.write.bucket_writer as bucket_writer
 import maintenance.write.renumber as renumbering
 from maintenance.catalog import CatalogTable
 from maintenance.compaction.postpone import PostponeCompaction
+from maintenance.compaction.proof.postponed import PostponeProof
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups
 from maintenance.operations.checks.fsck import fsck
@@ -136,6 +137,27 @@ def test_a_sound_move_is_proved(engine: str, mode: str, tmp_path: Path) -> None:
     assert moved.proof.startswith("sampled (1 key in 16): " if mode == "sampled" else "full: ")
     assert moved.output_files == 0
     assert {entry.bucket for entry in live(table)} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("engine", ["runs", "runs of aggregates"])
+@pytest.mark.parametrize("pieces", [5, 9, 17, 40])
+def test_buckets_whose_runs_end_at_different_rows(
+    engine: str, pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are read together are of one, two or more runs."""
+    table = waiting(tmp_path, {**ENGINES[engine], "postpone.default-bucket-num": "2"})
+    monkeypatch.setattr(postpone, "_BATCH_ROWS", pieces)
+    runs: list[int] = []
+    right = PostponeProof._note
+
+    def noted(self: PostponeProof, given: pa.Table, of_run: np.ndarray) -> None:
+        runs.append(len(np.unique(of_run)))
+        right(self, given, of_run)
+
+    monkeypatch.setattr(PostponeProof, "_note", noted)
+    assert not compact(None, table).failed
+    assert 2 in runs
+    assert table.to_arrow().num_rows == 40
 
 
 @pytest.mark.parametrize("wrong", WRONG)
