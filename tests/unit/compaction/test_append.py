@@ -54,6 +54,33 @@ def test_a_rest_waits_until_it_is_many_files() -> None:
     assert packed(0, everything=True) == []
 
 
+@pytest.mark.parametrize(("least", "files", "groups"), [(1, 1, 0), (1, 2, 1), (2, 2, 1), (3, 2, 0), (3, 3, 1)])
+def test_one_file_is_never_a_group(least: int, files: int, groups: int) -> None:
+    given = [data_file(str(number), size=0) for number in range(files)]
+    found = pack_small_files(given, target_size=100 * MIB, small_ratio=0.5, min_files=least)
+    assert len(found) == groups
+    # Where two targets are less than what it takes to open a file, each pair is enough.
+    tiny = pack_small_files(given, target_size=2, small_ratio=0.5, min_files=9)
+    assert [len(group) for group in tiny] == [2] * (files // 2)
+
+
+def test_limits_of_packing_are_exact() -> None:
+    """Small is below a half; two files of 3 MiB, with 4 MiB for opening each, make two targets of 7 MiB."""
+
+    def sizes(*given: int) -> list[list[int]]:
+        files = [data_file(str(number), size=size) for number, size in enumerate(given)]
+        groups = pack_small_files(files, target_size=7 * MIB, small_ratio=0.5, min_files=9)
+        return [[file.file_size for file in group] for group in groups]
+
+    assert sizes(3 * MIB, 3 * MIB) == [[3 * MIB, 3 * MIB]]
+    assert sizes(3 * MIB, 3 * MIB - 1) == []
+    assert sizes(*[3 * MIB] * 4) == [[3 * MIB] * 2] * 2
+    assert sizes(3 * MIB, 3 * MIB, 3 * MIB, 3 * MIB - 1) == [[3 * MIB - 1, 3 * MIB, 3 * MIB]]
+    half = 7 * MIB // 2
+    assert sizes(half, half) == []
+    assert sizes(half - 1, half - 1) == [[half - 1] * 2]
+
+
 def test_good_files_are_left_alone() -> None:
     assert packed(7, 8, 9, 10, 11) == []
     assert packed(7, 6, 8, 6, 9) == [[6, 6]]
@@ -71,6 +98,8 @@ def test_neighbours_of_an_ordered_bucket() -> None:
     assert in_order(150, 60, 1, 1, 1, 1) == [[1, 2, 3, 4, 5]], "a window of two targets slides on"
     assert in_order(150, 50, 1, 1, 1) == [], "of two targets exactly, too"
     assert in_order(150, 46, 1, 1, 1) == [[0, 1, 2, 3, 4]]
+    assert in_order(150, 50, 0, 0, 0) == []
+    assert in_order(150, 49, 0, 0, 0) == [[0, 1, 2, 3, 4]]
     assert in_order(250, 1, 1, 1, 1, 1) == [[1, 2, 3, 4, 5]]
 
 

@@ -81,3 +81,45 @@ def test_files_that_go_are_those_that_were_planned() -> None:
     message = CommitMessage(EMPTY_ROW, 0, 1, compact_before=OLD[:1])
     assert [*replaced_files(OLD[:1], message)] == []
     assert len([*replaced_files(OLD, message)]) == 1
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [(3, 5, 0), (2, 5, 1), (3, 6, 1), (2, 6, 2)])
+def test_numbers_are_between_those_of_the_inputs(low: int, high: int, said: int) -> None:
+    assert len(wrong(replace(NEW, min_sequence_number=low, max_sequence_number=high))) == said
+
+
+def test_older_records_that_are_looked_up_have_numbers_too() -> None:
+    older = data_file("old", 4, keys=(0, 9), sequence=1)
+    plan = BucketCompaction(EMPTY_ROW, 0, 1, 3, 5, False, False, (RewriteStep((((OLD[0],),),)),), "", older=(older,))
+    witness = WrittenRows(Hashing(("id",), ("id",)), ordered=True)
+    for sequence, said in ((1, 0), (3, 0), (0, 1), (4, 1)):
+        made = data_file("c", 3, sequence=sequence)
+        message = CommitMessage(EMPTY_ROW, 0, 1, compact_before=OLD[:1], compact_after=(made,))
+        assert bool([*levels(plan, message, witness, SCHEMA)]) == bool(said)
+
+
+def test_what_is_wrong_with_a_lifted_file_hides_nothing_of_others() -> None:
+    """Whichever comes first."""
+    lifted = data_file("d", 0, keys=(20, 29), sequence=4)
+    there, new = replace(lifted, level=5), data_file("c", 5, sequence=9)
+    for after in ((there, new), (new, there)):
+        (problem,) = wrong(*after, lifted=lifted)
+        assert "c has sequence number 9" in problem
+
+
+@pytest.mark.parametrize(
+    ("keys", "problems"),
+    [
+        ([(0, 4), (5, 9)], 0),
+        ([(0, 5), (5, 9)], 1),
+        ([(3, 3), (4, 4)], 0),
+        ([(3, 3), (3, 3)], 1),
+        ([(0, 9), (0, 4)], 1),
+        ([(4, 3)], 1),
+    ],
+)
+def test_key_ranges_of_a_level(keys: list[tuple[int, int]], problems: int) -> None:
+    """A file may have a single key; ends belong to the ranges."""
+    for ranges in (keys, keys[::-1]):
+        files = [data_file(name, 5, keys=each, sequence=4) for name, each in zip("ce", ranges, strict=False)]
+        assert len(wrong(*files)) == problems

@@ -164,3 +164,24 @@ def test_words_leave_room_for_row_numbers_up_to_64_bits() -> None:
         assert sort_order([word]).tolist() == [1, 3, 0, 2]
     assert sort_order([np.array([2**64 - 1], np.uint64)]).tolist() == [0]
     assert sort_order([np.array([], np.uint64)]).tolist() == []
+
+
+@pytest.mark.parametrize("length", range(1, 12))
+@pytest.mark.parametrize("data_type", ["STRING", "BYTES"])
+def test_texts_up_to_each_length(length: int, data_type: str) -> None:
+    """However many bytes are put into a word: large ones, zeros, beginnings of others, in any order."""
+    texts = [
+        b"\0",
+        b"\0" * length,
+        b"\x01",
+        b"a" * length,
+        b"a" * (length - 1),
+        b"a" * (length - 1) + b"b",
+        b"\x7f" * length,
+    ]
+    texts += [b"", b"b", b"\x7f" * (length - 1)]
+    given: list[Value] = [None, *(text.decode() if data_type == "STRING" else text for text in sorted(set(texts)))]
+    for shuffled in (given, given[::-1], given[1::2] + given[::2]):
+        rows: list[tuple[Value, ...]] = [(value,) for value in shuffled]
+        words = sort_words(arrays_of(((parse_type(data_type),), rows)))
+        assert [shuffled[i] for i in sort_order(words).tolist()] == given

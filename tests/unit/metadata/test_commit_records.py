@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,29 @@ def test_a_record_is_waited_for_only_where_it_must_be(tmp_path: Path, monkeypatc
     records.add(record("a", 1))
     records.add(record("b", 2), flushed=True)
     assert asked == [False, True]
+
+
+def test_a_record_that_is_there_is_flushed_and_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which needs no room on the disk. One that says something else is written anew."""
+    records = records_in(tmp_path)
+    records.add(record("a", 1))
+    flushed: list[list[str]] = []
+    written: list[str] = []
+    right = FileIO.overwrite
+
+    def overwrite(self: FileIO, path: str, data: bytes, *, flushed: bool = True) -> None:
+        written.append(path)
+        right(self, path, data, flushed=flushed)
+
+    monkeypatch.setattr(FileIO, "flush", lambda _, paths, root: flushed.append([*paths]))
+    monkeypatch.setattr(FileIO, "overwrite", overwrite)
+    path = f"{records.paths.commit_record_folder()}/{record('a', 1).name}"
+    records.add(record("a", 1), flushed=True)
+    assert (flushed, written) == ([[path]], [])
+    other = replace(record("a", 1), identifier=99)
+    records.add(other, flushed=True)
+    assert (flushed, written) == ([[path]], [path])
+    records.add(other)
+    assert (flushed, written) == ([[path]], [path, path])

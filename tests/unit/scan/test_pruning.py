@@ -3,7 +3,7 @@
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metastore.schema_change import AddColumn
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import And, Compare, In, Predicate, columns_of
 from maintenance.scan.plan import ScanPlan
-from maintenance.scan.pruning import Pruning
+from maintenance.scan.pruning import Pruning, alone_by_bucket, stands_alone
 from maintenance.table.rows import read_splits
 from maintenance.types.data_type import DataField, parse_type
 from maintenance.types.values import arrow_of_values, values_of_arrow
@@ -27,6 +28,7 @@ from tests.examples import examples
 from tests.models.order import ordered_key
 from tests.models.predicates import truth
 from tests.tables import create_table, get_table, keyed, live_files, open_warehouse, splits_of, state
+from tests.unit.commit.entries import add
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, predicates, rows
 
 Row = dict[str, Any]
@@ -263,3 +265,33 @@ def test_the_least_value_of_a_file(tmp_path: Path) -> None:
     assert pruning.least(file, "a") == 1
     assert pruning.least(file, "b") is None
     assert pruning.least(file, "c") is None
+
+
+def of_level(name: str, level: int, *, bucket: int = 0, deletes: int | None = 0) -> ManifestEntry:
+    found = add(name, level=level, bucket=bucket)
+    return replace(found, file=replace(found.file, delete_row_count=deletes))
+
+
+@pytest.mark.parametrize(
+    ("group", "one_version", "alone"),
+    [
+        ([("a", 0, 0)], False, True),
+        ([("a", 0, 3)], False, True),
+        ([("a", 0, None)], True, True),
+        ([("a", 5, 0), ("b", 5, 0)], False, True),
+        ([("a", 5, 0), ("b", 5, 1)], False, False),
+        ([("a", 0, 0), ("b", 0, 0)], False, False),
+        ([("a", 0, 0), ("b", 5, 0)], True, False),
+        ([("a", 4, 0), ("b", 5, 0)], False, False),
+        ([("a", 4, 0), ("b", 5, 0)], True, True),
+    ],
+)
+def test_files_that_stand_alone(group: list[tuple[str, int, int | None]], one_version: bool, alone: bool) -> None:
+    """The only one of a bucket always does: whatever it holds, no other file has versions of its rows."""
+    entries = [of_level(name, level, deletes=deletes) for name, level, deletes in group]
+    assert stands_alone(entries, one_version=one_version) == alone
+    other = of_level("x", 0, bucket=1)
+    found = alone_by_bucket([*entries, other], one_version=one_version)
+    assert found == {(other.partition, bucket) for bucket, flag in ((0, alone), (1, True)) if flag}
+    if not one_version:
+        assert (stands_alone(entries), alone_by_bucket([*entries, other])) == (alone, found)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from maintenance.errors import DataError
 from maintenance.merge.aggregates.aggregate import AggregatedColumn
 from maintenance.merge.aggregates.registry import AGGREGATES
 from maintenance.merge.inputs import Inputs, Op
@@ -223,3 +224,28 @@ def test_collect(steps: list[tuple[Op, Any]], made: Any, distinct: Any) -> None:
     """A retraction takes each of its elements away once. Late arrays come at the end like others."""
     assert merged("collect", NUMBERS, steps) == made
     assert merged("collect", NUMBERS, steps, distinct="true") == distinct
+
+
+@pytest.mark.parametrize(
+    ("strategy", "made"),
+    [
+        ("merge", [row(1, "a"), row(None, "c"), row(2, None)]),
+        ("ignore", [row(1, "a"), row(2, None)]),
+        ("error", None),
+    ],
+)
+@pytest.mark.parametrize("function", ["nested_update", "nested_partial_update"])
+def test_nulls_in_the_key_of_a_nested_row(function: str, strategy: str, made: list[dict[str, Any]] | None) -> None:
+    """Of rows that are there: one that is null has no key."""
+    steps = [(A, [row(1, "a"), row(None, "b"), None]), (A, [row(None, "c"), row(2, None)])]
+    options = {"nested_key": "k", "nested_key_null_strategy": strategy}
+    if made is None:
+        with pytest.raises(DataError, match="null in the key of a nested row"):
+            merged(function, ROWS, steps, **options)
+        assert merged(function, ROWS, [(A, [row(1, "a"), None]), (A, [row(2, "b")])], **options) == [
+            row(1, "a"),
+            row(2, "b"),
+        ]
+    else:
+        # Rows by key have no order.
+        assert sorted(merged(function, ROWS, steps, **options), key=repr) == sorted(made, key=repr)
