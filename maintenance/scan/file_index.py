@@ -67,19 +67,24 @@ def index_path(path: str, file: DataFileMeta) -> str | None:
 def open_container(file_io: FileIO, path: str, file: DataFileMeta) -> IndexContainer | None:
     """The file's container; None without one, or with a warning if it cannot be read. `path`: of the data file."""
     try:
-        if file.embedded_index is not None:
-            return IndexContainer(parse_head(file.embedded_index, path), file.embedded_index, None, file_io)
-        beside = index_path(path, file)
-        if beside is None:
-            return None
-        start = _read(file_io, beside, 0, _FIRST_BYTES)
-        length = head_length(start, beside)
-        if length > len(start) == _FIRST_BYTES:
-            start = _read(file_io, beside, 0, length)
-        return IndexContainer(parse_head(start[:length], beside), start, beside, file_io)
+        return read_container(file_io, path, file)
     except CorruptFileError as error:
         _LOG.warning("a file index is ignored: %s", error)
         return None
+
+
+def read_container(file_io: FileIO, path: str, file: DataFileMeta) -> IndexContainer | None:
+    """The file's container, None without one. `path`: of the data file. Raises: CorruptFileError."""
+    if file.embedded_index is not None:
+        return IndexContainer(parse_head(file.embedded_index, path), file.embedded_index, None, file_io)
+    beside = index_path(path, file)
+    if beside is None:
+        return None
+    start = _read(file_io, beside, 0, _FIRST_BYTES)
+    length = head_length(start, beside)
+    if length > len(start) == _FIRST_BYTES:
+        start = _read(file_io, beside, 0, length)
+    return IndexContainer(parse_head(start[:length], beside), start, beside, file_io)
 
 
 def index_bytes(file_io: FileIO, path: str, file: DataFileMeta) -> bytes | None:

@@ -14,6 +14,7 @@ from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.computed import RELATION, compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
+from maintenance.sql.query.refused_functions import refuse_functions
 from maintenance.sql.query.relations import Readable, Relation, own_alias
 from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
@@ -48,6 +49,7 @@ def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapp
     """Raises: SqlError: a table does not exist, or an option of it is wrong."""
     relations: dict[str, Relation] = {}
     tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
+    refuse_functions(tree, source)
     nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
     _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
     if session.dialect == "spark":

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from maintenance.table.system.branches import BRANCHES
 from maintenance.table.system.buckets import BUCKETS, PARTITIONS
+from maintenance.table.system.file_indexes import FILE_INDEXES
 from maintenance.table.system.files import FILE_KEY_RANGES, FILES
 from maintenance.table.system.manifests import MANIFESTS, TABLE_INDEXES
 from maintenance.table.system.options import CONSUMERS, OPTIONS
@@ -17,6 +18,6 @@ SYSTEM_TABLES: Mapping[str, SystemTable] = {
     table.name: table
     for table in (
         SNAPSHOTS, SCHEMAS, OPTIONS, FILES, FILE_KEY_RANGES, MANIFESTS, TABLE_INDEXES, BUCKETS, PARTITIONS, TAGS,
-        BRANCHES, CONSUMERS, AGGREGATION_FIELDS, STATISTICS,
+        BRANCHES, CONSUMERS, AGGREGATION_FIELDS, STATISTICS, FILE_INDEXES,
     )
 }  # fmt: skip

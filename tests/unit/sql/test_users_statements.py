@@ -23,6 +23,11 @@ MERGE = """MERGE INTO t USING s ON t.a = s.a WHEN MATCHED AND t.a = 5 THEN UPDAT
 WHEN MATCHED AND s.c > 'c2' THEN UPDATE SET * WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED AND c > 'c9' THEN INSERT (a, b, c) VALUES (a, b * 2, c)
 WHEN NOT MATCHED BY SOURCE AND b = 7 THEN UPDATE SET c = concat(c, '!')"""
+INDEXED = """CREATE TABLE t (id INT, s STRING)
+TBLPROPERTIES ('file-index.bloom-filter.columns' = 'id', 'file-index.bitmap.columns' = 'id,s',
+'file-index.in-manifest-threshold' = '1 mb')"""
+INDEXES = """SELECT column_name, index_type, storage_type, index_file_path IS NULL AS o, record_count, is_empty
+FROM t$file_indexes ORDER BY record_count, column_name, index_type"""
 SORTED = """CALL sys.compact_manifest(`table` => 'default.t', manifest_sort_enabled => true,
 manifest_sort_partition_field => 'dt', manifest_sort_max_rewrite_size => '1 gb')"""
 SPARK: dict[str, list[Line]] = {
@@ -66,6 +71,29 @@ SPARK: dict[str, list[Line]] = {
         ("UPDATE t SET v.r.x = v.r.y + id", None),
         ("SELECT v.r.x, v.r FROM t", [(3, {"x": 3, "y": 2})]),
         ("SELECT other.t.id FROM t", 'table "other.t" not found'),
+    ],
+    "file indexes are listed": [
+        (INDEXED, None),
+        ("INSERT INTO t VALUES (1, 'a'), (2, 'b')", None),
+        ("ALTER TABLE t SET TBLPROPERTIES ('file-index.in-manifest-threshold' = '1 b')", None),
+        ("INSERT INTO t VALUES (3, NULL)", None),
+        (INDEXES,
+         [("id", "bitmap", "FILE", False, 1, False), ("id", "bloom-filter", "FILE", False, 1, False),
+          ("s", "bitmap", "FILE", False, 1, False), ("id", "bitmap", "EMBEDDED", True, 2, False),
+          ("id", "bloom-filter", "EMBEDDED", True, 2, False), ("s", "bitmap", "EMBEDDED", True, 2, False)]),
+        ("SELECT COUNT(*) FROM t$file_indexes WHERE index_container_size_in_bytes > index_size_in_bytes", [(6,)]),
+    ],
+    "what is refused says why": [
+        ("CREATE TABLE t (a INT, b STRING)", None),
+        ("SELECT * FROM vector_search('t', 'b', array(1.0f, 2.0f), 5)", "are kept by maintenance here"),
+        ("SELECT * FROM full_text_search('t', 'b', 'x', 10)", "are kept by maintenance here"),
+        ("SELECT * FROM hybrid_search('t', array(1))", "are kept by maintenance here"),
+        ("SELECT sys.path_to_descriptor('file:/x')", "references of blobs"),
+        ("CREATE FUNCTION area(w DOUBLE, h DOUBLE) RETURNS DOUBLE RETURN w * h", "functions of users"),
+        ("ANALYZE TABLE t PARTITION (dt = '1') COMPUTE STATISTICS", "single partitions"),
+        ("CREATE VIEW v AS SELECT 1 AS a", "a view is not possible in a filesystem catalog"),
+        ("CALL sys.materialize_deletion_vectors('t')", "by a full compaction"),
+        ("CALL sys.copy(source_table => 't', target_table => 'u')", "Use CALL sys.clone"),
     ],
     "branches are tables": [
         ("CREATE TABLE t (a INT, b INT)", None),

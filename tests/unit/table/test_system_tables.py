@@ -25,7 +25,7 @@ MOMENT = datetime(2026, 8, 1, 12, 30, 15, 123_900, tzinfo=UTC)
 PAIMON = {
     "manifests", "snapshots", "options", "schemas", "partitions", "buckets", "audit_log", "files", "tags", "branches",
     "consumers", "ro", "aggregation_fields", "statistics", "binlog", "table_indexes", "row_tracking",
-    "file_key_ranges",
+    "file_key_ranges", "file_indexes",
 }  # fmt: skip
 
 
