@@ -89,7 +89,7 @@ class CompactionRules:
             0.
         looks_up: older records of keys are looked up above.
         lifts_level_0: though they are, merging changes no record of level 0: the newest one is the row, whole.
-        new_format: files of the output level have another format than those of level 0.
+        new_form: files of level 0 cannot be lifted as they are: those above have another format, or indexes.
         marks: older records are deleted by deletion vectors, so that no retraction need stay above level 0.
         expires: whether a file has rows past their time, which a rewrite leaves out; None = rows do not expire.
     """
@@ -100,7 +100,7 @@ class CompactionRules:
     force_rewrite: bool = False
     looks_up: bool = False
     lifts_level_0: bool = False
-    new_format: bool = False
+    new_form: bool = False
     marks: bool = False
     expires: Callable[[DataFileMeta], bool] | None = None
 
@@ -143,7 +143,7 @@ def _upgrade(file: DataFileMeta, output_level: int, rules: CompactionRules) -> S
     if not rules.looks_up:
         return [UpgradeStep(file, rules.changelog)]
     if file.level == 0 and (
-        rules.new_format
+        rules.new_form
         or (rules.marks and holds_deletes)
         or not (output_level == rules.max_level or rules.lifts_level_0)
     ):

@@ -1,4 +1,4 @@
-"""Which external folders a table has used, and which other tables use them, too."""
+"""Which external folders a table has used, for data and for global indexes, and which other tables use them, too."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local, local_path
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.external_paths import external_roots, overlap
+from maintenance.metadata.external_paths import external_index_roots, external_roots, overlap
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
@@ -43,6 +43,7 @@ def roots_ever(
             schema = known if known is not None and is_known else schemas.get(number)
             try:
                 folders.update(external_roots(schema.options))
+                folders.update(external_index_roots(schema.options))
             except OptionError:
                 continue  # nothing could be written with it
     return tuple(sorted(folders))

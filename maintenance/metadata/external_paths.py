@@ -12,6 +12,7 @@ from maintenance.errors import OptionError
 from maintenance.format.bytes.murmur import unseeded_hash
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_EXTERNAL_STORAGE_FIELD, BLOB_EXTERNAL_STORAGE_PATH
+from maintenance.options.global_index import GLOBAL_INDEX_EXTERNAL_PATH
 
 _PLACE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>/.*)?")
 _HASH_BITS, _DIRECTORY_BITS, _DIRECTORIES = 20, 4, 3
@@ -63,6 +64,12 @@ class ExternalPaths:
 def external_roots(options: Mapping[str, str]) -> tuple[str, ...]:
     """The folders that an option names, whatever the strategy makes of them. Raises: OptionError."""
     return tuple(dict.fromkeys(_root(text, _KEY) for text in table_options.DATA_FILE_EXTERNAL_PATHS.of(options)))
+
+
+def external_index_roots(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The folder of global indexes, if there is one, as the entries of their files spell it."""
+    folder = (GLOBAL_INDEX_EXTERNAL_PATH.of(options) or "").rstrip("/")
+    return (folder,) if folder else ()
 
 
 def external_blob_root(options: Mapping[str, str]) -> str:

@@ -6,8 +6,10 @@ Rules of one merge engine's own options are with the engine.
 from collections.abc import Iterator, Mapping
 
 from maintenance.errors import OptionError
+from maintenance.format.global_index.keys import has_keys
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
+from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS
 
 _FIELDS = "fields."
 _FOR_ALL_FIELDS = "default-aggregate-function"
@@ -24,6 +26,7 @@ def check_options(schema: TableSchema, where: str) -> None:
         _of_row_tracking,
         _of_clustering,
         _of_clustered_keys,
+        _of_key_indexes,
         _of_manifests,
         _of_chain,
         _of_null_keys,
@@ -219,6 +222,36 @@ def _of_clustered_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
     for other in (table_options.SEQUENCE_FIELD.key, table_options.RECORD_LEVEL_EXPIRE_TIME.key):
         if other in options:
             yield f"'{key}' with '{other}'", "Unset one of them."
+
+
+def _of_key_indexes(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    """Source: Java `SchemaValidation.validatePrimaryKeySortedIndex`."""
+    options = schema.options
+    both = [
+        (option.key, name)
+        for option in (PK_BTREE_INDEX_COLUMNS, PK_BITMAP_INDEX_COLUMNS)
+        for name in option.of(options)
+    ]
+    if not both:
+        return
+    key = both[0][0]
+    for number, (option, name) in enumerate(both):
+        if name not in schema.field_names:
+            yield f"'{option}' names '{name}'", "Name columns of the table."
+        elif not has_keys(schema.field(name).type):
+            yield f"'{option}' names '{name}', which is {schema.field(name).type}", "Name columns of plain types."
+        if name in [other for _, other in both[:number]]:
+            yield f"column '{name}' is indexed twice", "Name it in one of the options, once."
+    if not schema.primary_keys:
+        yield f"'{key}' without a primary key", "Use file indexes, or a global index of a table with data evolution."
+    if table_options.BUCKET.of(options) == -1:
+        yield f"'{key}' with dynamic buckets", "Set a number of buckets."
+    if not table_options.DELETION_VECTORS_ENABLED.of(options) or table_options.DELETION_VECTORS_MERGE_ON_READ.of(
+        options
+    ):
+        yield f"'{key}' without deletion vectors, or with vectors that reads merge", "Set 'deletion-vectors.enabled'."
+    if table_options.PK_CLUSTERING_OVERRIDE.of(options):
+        yield f"'{key}' with '{table_options.PK_CLUSTERING_OVERRIDE.key}'", "Unset one of them."
 
 
 def _of_clustering(schema: TableSchema) -> Iterator[tuple[str, str]]:

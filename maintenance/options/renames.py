@@ -2,12 +2,12 @@
 
 Rewritten are `bucket-key`, `sequence.field`, `vector-field` and all `fields.<columns>.<option>`, with the columns that
 the values of sequence groups and nested keys name. Others stay: if they name a missing column, the new schema is
-refused. Options of file indexes are rewritten too: Java leaves them, and its next write fails.
+refused. Options of indexes are rewritten too: Java leaves them, and its next write fails.
 """
 
 from collections.abc import Mapping
 
-_LISTS = ("bucket-key", "sequence.field", "vector-field")
+_LISTS = ("bucket-key", "sequence.field", "vector-field", "pk-btree.index.columns", "pk-bitmap.index.columns")
 _OF_FIELDS = "fields."
 _OF_INDEXES = "file-index."
 _NAMING_COLUMNS = ("sequence-group", "nested-key")

@@ -353,8 +353,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
     "vector.file.format": _is("parquet", "avro"),
     "pk-vector.index.columns": _never,
-    "pk-btree.index.columns": _never,
-    "pk-bitmap.index.columns": _never,
     "pk-multivalue.index.columns": _never,
     "pk-full-text.index.columns": _never,
     "metadata.iceberg.storage": _is("disabled", "table-location", "hadoop-catalog"),

@@ -204,6 +204,8 @@ def _without_hidden(array: pa.Array, children: list[pa.Array]) -> tuple[pa.Array
 
 def _without_nulls(array: pa.Array) -> pa.Array:
     """The array with some value in place of each null, all of which are hidden by a null ROW around it."""
+    if isinstance(array.type, pa.BaseExtensionType):
+        return array.type.wrap_array(_without_nulls(array.storage))
     if pa.types.is_struct(array.type):
         parts = [array.field(n) if f.nullable else _without_nulls(array.field(n)) for n, f in enumerate(array.type)]
         return pa.StructArray.from_arrays(parts, fields=list(array.type))

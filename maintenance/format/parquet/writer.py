@@ -48,7 +48,9 @@ _HARMLESS = (
     "filter.columnindex.enabled",
     "read.async.enabled",
 )
-_UNSHREDDED: Mapping[str, Shredding] = {}
+VariantPath = tuple[str, ...]
+"""Where variants stand: a column, or a field of a ROW that is one."""
+_UNSHREDDED: Mapping[VariantPath, Shredding] = {}
 _SAMPLE_ROWS = 1 << 15
 _FIRST_ROWS = 1 << 11
 _DICTIONARY_BYTES = 1 << 20
@@ -97,13 +99,21 @@ class ParquetOptions:
         )
 
 
-def physical_schema(fields: Sequence[DataField], shredded: Mapping[str, Shredding] = _UNSHREDDED) -> pa.Schema:
+def physical_schema(fields: Sequence[DataField], shredded: Mapping[VariantPath, Shredding] = _UNSHREDDED) -> pa.Schema:
     """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids.
 
-    Args: `shredded`: columns of variants that are stored in parts.
+    Args: `shredded`: variants that are stored in parts.
     """
     plain = [_physical_field(field.name, field.type, field.id, field.id, 0) for field in fields]
-    return pa.schema([f.with_type(shredded[f.name].stored) if f.name in shredded else f for f in plain])
+    return pa.schema([_with_parts(field, (field.name,), shredded) for field in plain])
+
+
+def _with_parts(field: pa.Field, path: VariantPath, shredded: Mapping[VariantPath, Shredding]) -> pa.Field:
+    if path in shredded:
+        return field.with_type(shredded[path].stored)
+    if not any(other[: len(path)] == path for other in shredded):
+        return field
+    return field.with_type(pa.struct([_with_parts(inner, (*path, inner.name), shredded) for inner in field.type]))
 
 
 def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, depth: int) -> pa.Field:
@@ -167,25 +177,49 @@ class _Columns:
 
     fields: tuple[DataField, ...]
     schema: pa.Schema
-    shredded: Mapping[str, Shredding]
+    shredded: Mapping[VariantPath, Shredding]
     inference: InferenceOptions | None = None
 
     @classmethod
     def of(cls, fields: Sequence[DataField], settings: FileSettings) -> "_Columns":
         variants = {field.name for field in fields if field.type.root == "VARIANT"}
         said = shreddings(settings.options)
-        shredded = {name: how for name, how in said.items() if name in variants}
-        inference = InferenceOptions.of(settings.options) if variants and not said else None
+        shredded: dict[VariantPath, Shredding] = {(name,): how for name, how in said.items() if name in variants}
+        inference = InferenceOptions.of(settings.options) if _variant_paths(fields) and not said else None
         return cls(tuple(fields), physical_schema(fields, shredded), shredded, inference)
 
     def inferred(self, rows: pa.Table) -> "_Columns":
         """The same once there are rows."""
         if self.inference is None or not rows.num_rows:
             return self
-        names = [field.name for field in self.fields]
-        variants = {n: rows.column(names.index(n)) for n in names if self.fields[names.index(n)].type.root == "VARIANT"}
+        first = rows.slice(0, self.inference.rows)
+        columns = {field.name: column for field, column in zip(self.fields, first.columns, strict=True)}
+        variants = {path: _at(columns[path[0]], path[1:]) for path in _variant_paths(self.fields)}
         shredded = inferred(variants, self.inference)
         return _Columns(self.fields, physical_schema(self.fields, shredded), shredded)
+
+
+def _variant_paths(fields: Sequence[DataField], around: VariantPath = ()) -> list[VariantPath]:
+    """The variants that may be stored in parts, in the order of the columns. Source: Java `getPathsToVariant`.
+
+    One that is NOT NULL inside a ROW stays whole, unlike in Java: a ROW that is null would have a null in it.
+    """
+    paths = list[VariantPath]()
+    for field in fields:
+        path = (*around, field.name)
+        if field.type.root == "VARIANT" and (field.type.nullable or not around):
+            paths.append(path)
+        elif field.type.root == "ROW":
+            paths += _variant_paths(field.type.fields, path)
+    return paths
+
+
+def _at(column: pa.ChunkedArray, path: VariantPath) -> pa.ChunkedArray:
+    """The field of rows that a path leads to; null where a row around it is."""
+    for name in path:
+        chunks = [chunk.flatten()[chunk.type.get_field_index(name)] for chunk in column.chunks]
+        column = pa.chunked_array(chunks, column.type.field(name).type)
+    return column
 
 
 class _ParquetWriter:
@@ -208,7 +242,11 @@ class _ParquetWriter:
             self._writer = open_writer(self._sink, self._columns.schema, self._options, self._dictionary_columns(rows))
         schema, shredded = self._columns.schema, self._columns.shredded
         columns = [
-            _shredded(column, shredded[field.name], field.type) if field.name in shredded else column
+            pa.chunked_array(
+                [_in_parts(chunk, (field.name,), shredded, field.type) for chunk in column.chunks], field.type
+            )
+            if any(path[0] == field.name for path in shredded)
+            else column
             for field, column in zip(schema, rows.columns, strict=True)
         ]
         self._writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=max(1, rows.num_rows))
@@ -224,10 +262,19 @@ class _ParquetWriter:
         self._writer.close()
 
 
-def _shredded(column: pa.ChunkedArray, how: Shredding, stored: pa.DataType) -> pa.ChunkedArray:
-    if column.type == stored:  # of an empty file
-        return column
-    return pa.chunked_array([how.shredded(chunk) for chunk in column.chunks], stored)
+def _in_parts(
+    array: pa.Array, path: VariantPath, shredded: Mapping[VariantPath, Shredding], stored: pa.DataType
+) -> pa.Array:
+    """Values as the file has them, of type `stored`."""
+    if array.type == stored:  # of an empty file, or of another field
+        return array
+    if path in shredded:
+        return shredded[path].shredded(array)
+    inner = [
+        _in_parts(field, (*path, part.name), shredded, part.type)
+        for part, field in zip(stored, array.flatten(), strict=True)
+    ]
+    return pa.StructArray.from_arrays(inner, fields=list(stored), mask=array.is_null() if array.null_count else None)
 
 
 def _dictionary_columns(rows: pa.Table, dictionary_bytes: int) -> list[str]:

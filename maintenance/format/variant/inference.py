@@ -8,6 +8,7 @@ Source: option `variant.inferShreddingSchema`, Java `InferVariantShreddingSchema
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,7 @@ MAX_SCHEMA_DEPTH = Option("variant.shredding.maxSchemaDepth", integer, 50)
 MIN_FIELD_CARDINALITY_RATIO = Option("variant.shredding.minFieldCardinalityRatio", number, 0.1)
 MAX_INFER_BUFFER_ROW = Option("variant.shredding.maxInferBufferRow", positive, 4096)
 _VARIANT = parse_type("VARIANT")
+P = TypeVar("P")
 _MAX_FIELDS = 1000
 _LONG_DIGITS = 18
 _SCALARS = {
@@ -64,10 +66,10 @@ class InferenceOptions:
         )
 
 
-def inferred(columns: Mapping[str, pa.ChunkedArray], how: InferenceOptions) -> dict[str, Shredding]:
-    """How columns of variants are shredded, by name; those that are not are left out."""
+def inferred(columns: Mapping[P, pa.ChunkedArray], how: InferenceOptions) -> dict[P, Shredding]:
+    """How variants are shredded, by where they stand; those that are not are left out."""
     room = _Room(how.width)
-    shreddings: dict[str, Shredding] = {}
+    shreddings: dict[P, Shredding] = {}
     for name, column in columns.items():
         sample = column.slice(0, how.rows).combine_chunks()
         array = sample.chunk(0) if isinstance(sample, pa.ChunkedArray) else sample

@@ -16,6 +16,7 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.postpone import leaving
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.groups import GroupRewrite
+from maintenance.operations.compaction.key_indexes import refresh_key_indexes
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, Unit
 from maintenance.operations.compaction.postponed import distribute_rows, planned_rows
@@ -228,6 +229,9 @@ class _Compaction:
             ledger.plan_again(lost)
             plan = self._noted(request.plan(self.work.table, frozenset(lost)))
             self._note_done_by_others(plan, lost)
+        if self.only is None:
+            indexed = refresh_key_indexes(self.work.spark, self.work.table, request.scope.groups, self.work.progress)
+            ledger.snapshot_ids += [] if indexed is None else [indexed]
         return first.snapshot
 
     def _note_done_by_others(self, plan: CompactionPlan, lost: Mapping[Group, str]) -> None:

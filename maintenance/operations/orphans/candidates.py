@@ -7,6 +7,7 @@ and all other folders never are. Large folders are listed page by page, and a fi
 Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -93,6 +94,10 @@ def _without_checksum(names: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(names, r"^\.(.+)\.crc$", r"\1")
 
 
+# As this engine and Paimon call files of global indexes, and Hadoop their checksums.
+_INDEX_NAME = re.compile(r"\.?[a-z0-9-]+-global-index-[0-9a-f-]{36}\.index(\.crc)?")
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A folder to list, with all below it.
@@ -101,6 +106,7 @@ class _Part:
         depth: of the files in it, counted from the folder; 0: directly in it; None: any.
         spread: files may also be further below, where `entropy-inject` puts them.
         prefix: of the files that are never candidates; empty = none.
+        indexes: only files of global indexes, outside the table's folder.
         unfinished: only what a publication that died has left, which is a hidden file until it gets its name.
     """
 
@@ -112,6 +118,7 @@ class _Part:
     prefix: str = ""
     spread: bool = False
     unfinished: bool = False
+    indexes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,7 @@ def list_candidates(
     parts = [
         *_metadata_parts(file_io, paths, older_than, branch_folders),
         *_data_parts(file_io, paths, older_than, external),
+        *(_Part(file_io, root, INDEX, older_than, indexes=True) for root in external),
     ]
     shares = shared_out(parts, parallelism)
     where = spark if parallelism is not None or len(parts) > _MANY_FOLDERS else None
@@ -192,12 +200,21 @@ def _list_parts(parts: Sequence[_Part]) -> Listing:
     """The files of some folders. Runs in a task."""
     frames, count, size = [_frame([], None)], 0, 0
     for part in parts:
-        for page in part.file_io.tree_pages(part.folder):
+        for page in _pages(part):
             files = [status for status in page if _is_candidate(status, part)]
             count += len(files)
             size += sum(status.size for status in files)
             frames.append(_frame([status for status in files if status.mtime_ms < part.older_than], part))
     return Listing(pa.concat_tables(frames).combine_chunks(), count, size)
+
+
+def _pages(part: _Part) -> Iterator[Sequence[FileStatus]]:
+    """The files of a folder, with paths from there on. What lies deeper than files of indexes is not listed."""
+    if not part.indexes:
+        yield from part.file_io.tree_pages(part.folder)
+        return
+    found = part.file_io.list_files(part.folder)
+    yield [replace(status, path=status.name) for status in found if _INDEX_NAME.fullmatch(status.name)]
 
 
 def _is_candidate(status: FileStatus, part: _Part) -> bool:

@@ -260,7 +260,7 @@ def test_what_is_no_table_of_its_own(tmp_path: Path) -> None:
 
 def test_what_is_not_supported_may_stay() -> None:
     """Tables of Paimon with features that this engine lacks can be changed, but not given another of them."""
-    theirs = replace(start(), options={**start().options, "pk-clustering-override": "true"})
+    theirs = replace(start(), options={**start().options, "pk-vector.index.columns": "v"})
     blobs = DataType("ROW", fields=(DataField(41, "x", DataType("BLOB")),))
     theirs = replace(theirs, fields=(*theirs.fields, DataField(40, "v", blobs)), highest_field_id=41)
     assert altered(AddColumn("n", "INT"), schema=theirs).field("n").id == 42
