@@ -34,14 +34,14 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
-    """The snapshots of a table before and after its last compaction."""
+class Maintained:
+    """The snapshots of a table after ingestion, and after the rest of a run: compaction, changelog, indexes."""
 
     before: int
     after: int
 
 
-def examples(warehouse: str, flights: Compacted) -> list[Example]:
+def examples(warehouse: str, flights: Maintained) -> list[Example]:
     """The commands of the report. `warehouse`: as a person in the project's folder calls it."""
 
     def sql(*lines: str, quote: str = '"') -> str:
@@ -75,13 +75,13 @@ def examples(warehouse: str, flights: Compacted) -> list[Example]:
             sql(
                 *_union(
                     (
-                        f"SELECT '{name} compaction' AS state, COUNT(*) AS flights, SUM(dep_delay) AS minutes_late",
+                        f"SELECT '{name} maintenance' AS state, COUNT(*) AS flights, SUM(dep_delay) AS minutes_late",
                         f"FROM demo.flights VERSION AS OF {number}",
                     )
                     for name, number in states.items()
                 )
             ),
-            "Time travel to before and after the last compaction: not a flight and not a minute has changed.",
+            "Time travel to before and after the maintenance of the last run: not a flight, not a minute is different.",
         ),
         Example(
             sql(

@@ -172,6 +172,8 @@ def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResul
     ingested, compacted = account["ingest"], account["compact"]
     before, after = compacted["before"], table_shape(table)
     base = str(compacted["base_snapshot_id"])
+    newest = table.snapshots.latest_id()
+    assert newest is not None
     return RoundResult(
         before=Measured(
             files=before["files"],
@@ -182,7 +184,7 @@ def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResul
             seconds=query_seconds(table, {"scan.snapshot-id": base}),
         ),
         after=measured(after, query_seconds(table, {})),
-        compacted=console.Compacted(compacted["base_snapshot_id"], compacted["snapshot_ids"][-1]),
+        maintained=console.Maintained(compacted["base_snapshot_id"], newest),
         batches=ingested["committed_batches"],
         repeated=ingested["repeated_batches"],
         rows=ingested["row_count"],
@@ -314,7 +316,7 @@ def _report(project: Project, catalog: PaimonCatalog, story: Story) -> int:
     print()
     # They run while the rest of the report is put together.
     pool = ThreadPoolExecutor(1)
-    commands = console.examples(os.path.relpath(project.warehouse, FOLDER), story.results[FLIGHTS][-1].compacted)
+    commands = console.examples(os.path.relpath(project.warehouse, FOLDER), story.results[FLIGHTS][-1].maintained)
     shown = pool.submit(console.show, commands, FOLDER)
     pool.shutdown(wait=False)
     skipped = {

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
-from demo.console import Compacted, Example, Shown
+from demo.console import Example, Maintained, Shown
 from demo.correction import Marks
 from demo.page import Account, page_of
 from demo.report import Change, Check, Corrected, Measured, RoundResult
@@ -49,7 +49,7 @@ class Reading(HTMLParser):
 def account(*, right: bool) -> Account:
     before = Measured(files=1234, sorted_runs_max=5, sorted_runs_mean=3.25, size=6_600_000, snapshots=20, seconds=0.5)
     after = Measured(files=14, sorted_runs_max=1, sorted_runs_mean=1.0, size=900, snapshots=10, seconds=0.125)
-    result = RoundResult(before, after, Compacted(3, 4), batches=20, repeated=4, rows=1000, seconds=30.4)
+    result = RoundResult(before, after, Maintained(3, 4), batches=20, repeated=4, rows=1000, seconds=30.4)
     row = {"rowkind": "+U", "status": "departed", "event_time": datetime(2013, 7, 11, 13, 51, tzinfo=UTC)}
     change = Change(29, row | {"dep_delay": 0, "arr_delay": None, "tailnum": None})
     return Account(
