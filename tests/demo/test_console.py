@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the commands as scripts/install writes them, for the Python of the tests."""
     folder = tmp_path_factory.mktemp("bin")
-    subprocess.run([sys.executable, "scripts/link-commands", str(folder)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "scripts/link_commands.py", str(folder)], cwd=ROOT, check=True)
     return folder
 
 
@@ -120,7 +120,7 @@ def test_a_warehouse_elsewhere_is_quoted() -> None:
 def test_commands_are_written_once(commands: Path) -> None:
     written = commands / "paimonctl"
     before = written.stat().st_mtime_ns
-    subprocess.run([sys.executable, "scripts/link-commands", str(commands)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "scripts/link_commands.py", str(commands)], cwd=ROOT, check=True)
     assert written.stat().st_mtime_ns == before
     helped = subprocess.run([str(written), "--help"], capture_output=True, text=True, check=True)
     assert helped.stdout.startswith("Usage: paimonctl")
