@@ -31,7 +31,7 @@ help:
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
 	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
-	@echo "make clean       remove environments, caches, the demo's warehouse and Dagster's storage"
+	@echo "make clean       remove environments, caches, the demo's warehouse and report, and Dagster's storage"
 
 install-run:
 	@scripts/install run
@@ -98,4 +98,4 @@ lock: install-test
 
 clean:
 	rm -rf .venv .venv-pypaimon .venv-airflow .cache .dagster_home warehouse landing spark-warehouse
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .artifacts/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,14 +1,14 @@
 """What a person would type next: commands of `paimonctl` over the demo's tables, run as they are shown.
 
-Each is a process of its own, the command that lies beside this Python, in the project's folder. A command that fails
-ends the demo.
+Each is typed into a shell in the project's folder, where the `paimonctl` that lies beside this Python comes first. A
+command that fails ends the demo.
 """
 
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,72 +34,91 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
-    """The snapshots of a table before and after its last compaction."""
+class Maintained:
+    """The snapshots of a table after ingestion, and after the rest of a run: compaction, changelog, indexes."""
 
     before: int
     after: int
 
 
-def examples(warehouse: str, flights: Compacted) -> list[Example]:
+def examples(warehouse: str, flights: Maintained) -> list[Example]:
     """The commands of the report. `warehouse`: as a person in the project's folder calls it."""
-    call = f"paimonctl --warehouse {shlex.quote(warehouse)} sql"
+
+    def sql(*lines: str, quote: str = '"') -> str:
+        """A command that runs a statement. `quote`: of the shell; between double ones no ` and no $ may stand."""
+        return f"paimonctl --warehouse {shlex.quote(warehouse)} sql {quote}" + "\n  ".join(("", *lines)) + quote
+
+    tags = ("run-1", "run-2", "run-3")
+    seen = "status, dep_delay, arr_delay"
     honolulu = "month = 7 AND flight_date = DATE '2013-07-11' AND carrier = 'HA' AND flight = 51"
-    by_tag = "\n   UNION ALL ".join(
-        f"SELECT '{tag}' AS as_of, status, dep_delay, arr_delay FROM demo.flights VERSION AS OF '{tag}' WHERE {honolulu}"
-        for tag in ("run-1", "run-2", "run-3")
-    )
-    states = "\n   UNION ALL ".join(
-        f"SELECT {number} AS snapshot, '{name} compaction' AS state, COUNT(*) AS flights, SUM(dep_delay) AS minutes_late\n"
-        f"     FROM demo.flights VERSION AS OF {number}"
-        for name, number in (("before", flights.before), ("after", flights.after))
-    )
-    files = "\n   UNION ALL ".join(
-        f"SELECT {number} AS snapshot, COUNT(*) AS files, SUM(record_count) AS records, SUM(file_size_in_bytes) AS bytes\n"
-        f"     FROM demo.`flights$files` /*+ OPTIONS('scan.snapshot-id' = '{number}') */"
-        for number in (flights.before, flights.after)
-    )
+    states = {"before": flights.before, "after": flights.after}
     return [
         Example(
-            f'{call} "SELECT origin, COUNT(*) AS flights, ROUND(AVG(dep_delay), 1) AS mean_delay,\n'
-            "          COUNT(CASE WHEN status = 'cancelled' THEN 1 END) AS cancelled\n"
-            '   FROM demo.flights GROUP BY origin ORDER BY flights DESC"',
-            "Rows that arrived as up to three events each, in many commits, read as one table.",
+            sql(
+                "SELECT origin, COUNT(*) AS flights, ROUND(AVG(dep_delay), 1) AS mean_delay,",
+                "  COUNT(CASE WHEN status = 'cancelled' THEN 1 END) AS cancelled",
+                "FROM demo.flights GROUP BY origin ORDER BY flights DESC",
+            ),
+            "The flights came as up to three events each, in many commits; they are read as one row each.",
         ),
         Example(
-            f'{call} "{by_tag}\n   ORDER BY as_of"',
-            "Time travel by the tags that the runs have set: one flight, first planned, then on its way, then arrived.",
+            sql(
+                *_union(
+                    (f"SELECT '{tag}' AS as_of, {seen} FROM demo.flights VERSION AS OF '{tag}'", f"WHERE {honolulu}")
+                    for tag in tags
+                ),
+                "ORDER BY as_of",
+            ),
+            "Time travel to the tags that the runs have set: a flight is first scheduled, then in the air, then there.",
         ),
         Example(
-            f'{call} "{states}\n   ORDER BY snapshot"',
-            "Time travel by number, to both sides of the last compaction: not a row and not a minute is different.",
+            sql(
+                *_union(
+                    (
+                        f"SELECT '{name} maintenance' AS state, COUNT(*) AS flights, SUM(dep_delay) AS minutes_late",
+                        f"FROM demo.flights VERSION AS OF {number}",
+                    )
+                    for name, number in states.items()
+                )
+            ),
+            "Time travel to before and after the maintenance of the last run: not a flight, not a minute is different.",
         ),
         Example(
-            f"{call} {_escaped(files)}",
-            "What did change between the two: the same flights in fewer files.",
+            sql(
+                *_union(
+                    (
+                        f"SELECT {number} AS snapshot, COUNT(*) AS files, SUM(record_count) AS records,",
+                        "  SUM(file_size_in_bytes) AS bytes",
+                        f"FROM demo.`flights$files` VERSION AS OF {number}",
+                    )
+                    for number in states.values()
+                ),
+                quote="'",
+            ),
+            "What has changed between the two: the same rows, merged from more records before, lie in fewer files.",
         ),
         Example(
-            f"{call} 'SELECT snapshot_id, commit_kind, commit_user, total_record_count, delta_record_count\n"
-            "   FROM demo.`flights$snapshots` ORDER BY snapshot_id DESC LIMIT 5'",
-            "The newest commits: each says who made it, and how many records there were before merging.",
+            sql(
+                "EXPLAIN SELECT carrier, COUNT(*) AS flights FROM demo.flights",
+                "WHERE month = 7 AND dest = 'HNL' GROUP BY carrier",
+            ),
+            "What reaches the scan: three columns, and the condition, by which it skips partitions and files.",
         ),
         Example(
-            f"{call} \"EXPLAIN SELECT carrier, COUNT(*) FROM demo.flights WHERE month = 7 AND dest = 'HNL' GROUP BY carrier\"",
-            "What reaches the scan: only the columns that count, and the condition, which skips other months' files.",
-        ),
-        Example(
-            f"{call} \"CALL sys.expire_snapshots(table => 'demo.flights', retain_max => 3, retain_min => 1,\n"
-            '   older_than => CURRENT_TIMESTAMP, dry_run => TRUE)"',
-            "A procedure, as a dry run: it says what it would do, and does nothing.",
+            sql(
+                "CALL sys.expire_snapshots(table => 'demo.flights', retain_min => 1, retain_max => 3, dry_run => TRUE)",
+            ),
+            "A procedure as a dry run: it counts the snapshots that it would delete, and deletes none.",
         ),
     ]
 
 
-def _escaped(statement: str) -> str:
-    """A statement between double quotes of a shell."""
-    for special in ("\\", '"', "`", "$"):
-        statement = statement.replace(special, "\\" + special)
-    return f'"{statement}"'
+def _union(selects: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of queries as one query."""
+    for number, lines in enumerate(selects):
+        if number:
+            yield "UNION ALL"
+        yield from lines
 
 
 def show(examples: Sequence[Example], folder: Path, commands: Path | None = None) -> list[Shown]:
@@ -108,27 +127,23 @@ def show(examples: Sequence[Example], folder: Path, commands: Path | None = None
     Args: `folder`: where they are run; `commands`: where `paimonctl` lies, beside this Python if nothing is said.
     Raises: SystemExit: one failed; it says which, and why.
     """
-    program = (commands or Path(sys.executable).parent) / "paimonctl"
-    if not program.exists():
-        raise SystemExit(f"{program} is not there. scripts/install run writes it.")
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda example: Shown(example, _output(example.command, program, folder)), examples))
-
-
-def _output(command: str, program: Path, folder: Path) -> str:
-    """What a command prints. Its words are those that a shell would make of it."""
-    _, *arguments = shlex.split(command)
-    # Nobody's profile and settings, and a width that does not depend on the terminal.
+    commands = commands or Path(sys.executable).parent
+    if not (commands / "paimonctl").exists():
+        raise SystemExit(f"There is no paimonctl in {commands}. scripts/install run writes it.")
+    # Nobody's profile and settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PAIMON_")}
+    environment["PATH"] = os.pathsep.join([str(commands), environment.get("PATH", os.defpath)])
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(lambda example: Shown(example, _output(example.command, folder, environment)), examples))
+
+
+def _output(command: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """What a command prints that is typed into a shell."""
     done = subprocess.run(
-        [str(program), *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**environment, "COLUMNS": "200"},
-        check=False,
+        ["/bin/sh", "-c", command], cwd=folder, capture_output=True, text=True, env=environment, check=False
     )
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise SystemExit(f"This command failed with exit code {done.returncode}:\n{command}\n{said}")
-    return done.stdout.rstrip()
+    # Tables are padded to their width, and stand between blank lines.
+    return "\n".join(map(str.rstrip, done.stdout.splitlines())).strip("\n")

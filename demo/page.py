@@ -52,9 +52,9 @@ class Account:
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2733; --quiet: #5d6b7a; --line: #dde3ea; --paper: #fff; --shade: #f5f7fa;
-  --good: #14804a; --bad: #c0262d; --accent: #2c5cc5; }
+  --typed: #1f2630; --good: #14804a; --bad: #c0262d; --accent: #2c5cc5; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --quiet: #9aa7b5; --line: #323c48; --paper: #161b22;
-  --shade: #1f2630; --good: #4cc38a; --bad: #ff7b80; --accent: #8fb3ff; } }
+  --shade: #1f2630; --typed: #0b0f14; --good: #4cc38a; --bad: #ff7b80; --accent: #8fb3ff; } }
 body { font: 16px/1.5 system-ui, "Segoe UI", "Liberation Sans", sans-serif; color: var(--ink); background: var(--paper);
   max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }
 h1 { font-size: 28px; line-height: 1.2; margin: 0 0 4px; }
@@ -76,7 +76,8 @@ code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", "Liberation Mono", monos
 figure { margin: 22px 0 0; } figcaption { margin-bottom: 8px; }
 pre { margin: 0; padding: 12px 16px; overflow-x: auto; font: 13px/1.5 ui-monospace, "DejaVu Sans Mono",
   "Liberation Mono", monospace; }
-pre.command { background: #1f2630; color: #e4e9ef; border-radius: 8px 8px 0 0; }
+pre.command { background: var(--typed); color: #e4e9ef; border: 1px solid var(--line);
+  border-bottom: 0; border-radius: 8px 8px 0 0; }
 pre.command::before { content: "$ "; color: #4cc38a; }
 pre.output { background: var(--shade); border: 1px solid var(--line); border-top: 0; border-radius: 0 0 8px 8px; }
 """

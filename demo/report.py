@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from demo.console import Compacted, Shown
+from demo.console import Maintained, Shown
 from demo.correction import Marks
 
 
@@ -30,12 +30,12 @@ class RoundResult:
     Attributes:
         before: the table after ingestion.
         after: the table after compaction to expiry.
-        compacted: the snapshots before and after the compaction.
+        maintained: the snapshots that these are.
     """
 
     before: Measured
     after: Measured
-    compacted: Compacted
+    maintained: Maintained
     batches: int
     repeated: int
     rows: int

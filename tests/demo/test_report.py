@@ -10,6 +10,7 @@ import pytest
 from assets import keys
 from assets.project.config import project_of_environment as project
 from definitions import build_definitions
+from demo.console import Maintained
 from demo.report import Change, Measured, RoundResult, changelog_report, table_report
 from demo.run import FLIGHTS, HONOLULU, ROUTE_DAY, WEATHER, changes_after, run_config
 from maintenance.catalog import CatalogTable, Schema, open_catalog
@@ -25,7 +26,7 @@ def test_the_runs_config_is_one_that_the_launchpad_takes(identifier: str) -> Non
 def test_a_tables_report_shows_each_run_before_and_after() -> None:
     before = Measured(files=1234, sorted_runs_max=5, sorted_runs_mean=3.25, size=6_600_000, snapshots=20, seconds=0.5)
     after = Measured(files=14, sorted_runs_max=1, sorted_runs_mean=1.0, size=900, snapshots=10, seconds=0.125)
-    result = RoundResult(before, after, batches=20, repeated=4, rows=1000, seconds=30.4)
+    result = RoundResult(before, after, Maintained(3, 4), batches=20, repeated=4, rows=1000, seconds=30.4)
     lines = [line.split() for line in table_report("db.t", "a = 1", [result, result])]
     assert ["files", "1,234", "14", "1,234", "14"] in lines
     assert ["sorted", "runs,", "most", "5", "1", "5", "1"] in lines

@@ -45,3 +45,18 @@ def test_embedded(parquet: Path, expected: Answers, dialect: Literal["flink", "s
 
 def test_on_spark(parquet: Path, expected: Answers, spark: SparkSession) -> None:
     check(Session({"warehouse": str(filled(parquet, keyed=False))}, spark=spark), expected)
+
+
+@pytest.mark.parametrize(("keyed", "dialect"), [(True, "spark"), (False, "flink")])
+def test_on_spark_as_embedded(
+    tmp_path: Path, spark: SparkSession, keyed: bool, dialect: Literal["flink", "spark"]
+) -> None:
+    warehouse = {"warehouse": str(filled(generated(tmp_path / "tpch-0.01", 0.01), keyed=keyed))}
+    embedded, on_spark = Session(warehouse, dialect=dialect), Session(warehouse, dialect=dialect, spark=spark)
+    different = []
+    for number, query in QUERIES.items():
+        ours, sparks = embedded.sql(query).to_arrow(), on_spark.sql(query).to_arrow()
+        columns, its_columns = ([(field.name, field.type) for field in rows.schema] for rows in (ours, sparks))
+        if columns != its_columns or not agree(plain_rows(ours), plain_rows(sparks)):
+            different.append(number)
+    assert not different

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Writes the commands of this repository, such as `paimonctl`, into a folder beside the Python that shall run them.
 
-.venv/bin/python scripts/link-commands .venv/bin
+.venv/bin/python scripts/link_commands.py .venv/bin
 
 An installed package brings its commands along. The environments of the make targets find the repository by a .pth file
 instead, so its commands are written here, by the names in pyproject.toml.
