@@ -51,13 +51,13 @@ def indexes(table: CatalogTable) -> list[IndexManifestEntry]:
 def check(folder: Path, expected: Mapping[int, Row]) -> None:
     """The rows are there, and each level of each bucket has one index for each column, which finds its rows."""
     table = get_table(folder)
-    assert sorted(tuple(found.values()) for found in table.to_arrow().to_pylist()) == sorted(expected.values())
+    assert sorted(tuple(collected.values()) for collected in table.to_arrow().to_pylist()) == sorted(expected.values())
     assert fsck(table.file_io, table.location, deep=True).faults == ()
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     live = [entry for entry in table.manifests.live_entries(snapshot) if entry.file.level > 0]
     levels = {(entry.bucket, entry.file.level) for entry in live}
-    found = {}
+    collected = {}
     for entry in indexes(table):
         meta = entry.global_index
         assert meta is not None
@@ -69,10 +69,10 @@ def check(folder: Path, expected: Mapping[int, Row]) -> None:
         )
         assert sources.files == tuple((member.file.file_name, member.file.row_count) for member in members)
         assert (meta.row_range_start, meta.row_range_end + 1) == (0, entry.row_count)
-        assert (entry.bucket, sources.level, entry.index_type) not in found
-        found[entry.bucket, sources.level, entry.index_type] = entry
+        assert (entry.bucket, sources.level, entry.index_type) not in collected
+        collected[entry.bucket, sources.level, entry.index_type] = entry
         assert_finds(table, entry, [member.file.file_name for member in members])
-    assert set(found) == {(*place, kind) for place in levels for kind in ("btree", "bitmap")}
+    assert set(collected) == {(*place, kind) for place in levels for kind in ("btree", "bitmap")}
 
 
 def assert_finds(table: CatalogTable, entry: IndexManifestEntry, names: list[str]) -> None:

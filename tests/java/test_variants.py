@@ -194,7 +194,7 @@ def test_inferred_columns_inside_rows(java: JavaProcess, tmp_path: Path) -> None
         inner = None if n == 2 else (text if n % 2 else None, f"s{n}")
         rows.append((n, None if n == 4 else (n, text, inner, [text, None]), text, None if n == 5 else (text,)))
     wanted = [json.loads(json.dumps(row)) for row in rows]
-    found = []
+    collected = []
     for side in ("ours", "theirs"):
         warehouse = str(tmp_path / side)
         catalog = open_catalog({"warehouse": warehouse})
@@ -210,10 +210,10 @@ def test_inferred_columns_inside_rows(java: JavaProcess, tmp_path: Path) -> None
             ]
         file = pq.ParquetFile(next(Path(warehouse).rglob("*.parquet")))
         names = [file.schema.column(number).path for number in range(len(file.schema))]
-        found.append({name for name in names if "typed_value" in name and not name.startswith("z.")})
+        collected.append({name for name in names if "typed_value" in name and not name.startswith("z.")})
     # Paimon 1.4 infers inside rows, too, and writes what it infers of columns alone; it reads the rest.
-    assert {name for name in found[0] if name.startswith("y.")} == found[1]
-    assert {name.split(".typed_value")[0] for name in found[0]} == {"x.v", "x.r.w", "y"}
+    assert {name for name in collected[0] if name.startswith("y.")} == collected[1]
+    assert {name.split(".typed_value")[0] for name in collected[0]} == {"x.v", "x.r.w", "y"}
     # What is rewritten is stored in parts, too, and still the same.
     compact(None, table_of(str(tmp_path / "theirs")), full=True)
     assert [as_lists(row) for row in sorted(ours(str(tmp_path / "theirs")), key=lambda row: row[0])] == [

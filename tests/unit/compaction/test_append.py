@@ -57,8 +57,8 @@ def test_a_rest_waits_until_it_is_many_files() -> None:
 @pytest.mark.parametrize(("least", "files", "groups"), [(1, 1, 0), (1, 2, 1), (2, 2, 1), (3, 2, 0), (3, 3, 1)])
 def test_one_file_is_never_a_group(least: int, files: int, groups: int) -> None:
     given = [data_file(str(number), size=0) for number in range(files)]
-    found = pack_small_files(given, target_size=100 * MIB, small_ratio=0.5, min_files=least)
-    assert len(found) == groups
+    actual = pack_small_files(given, target_size=100 * MIB, small_ratio=0.5, min_files=least)
+    assert len(actual) == groups
     # Where two targets are less than what it takes to open a file, each pair is enough.
     tiny = pack_small_files(given, target_size=2, small_ratio=0.5, min_files=9)
     assert [len(group) for group in tiny] == [2] * (files // 2)

@@ -22,6 +22,7 @@ import maintenance.write.renumber as renumbering
 from maintenance.catalog import CatalogTable
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.compaction.proof.postponed import PostponeProof
+from maintenance.compaction.superseded import NewerKeys
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups
 from maintenance.operations.checks.fsck import fsck
@@ -79,16 +80,16 @@ def refused(table: CatalogTable, **how: Any) -> dict[str, Any]:
     assert table.snapshots.latest_id() == snapshot
     assert everything(table) == before
     (reported,) = Path(table.location).glob("_quarantine/*/proof.json")
-    found: dict[str, Any] = json.loads(reported.read_text())
+    document: dict[str, Any] = json.loads(reported.read_text())
     for side in ("expected", "given"):
-        assert found[side]["digest"] in group.message
-    assert found["expected"] != found["given"] or found["wrong"]
-    assert found["bucket"] == -2
+        assert document[side]["digest"] in group.message
+    assert document["expected"] != document["given"] or document["wrong"]
+    assert document["bucket"] == -2
     moved = {str(path.relative_to(reported.parent)) for path in reported.parent.rglob("*") if path.is_file()}
-    assert moved - {"proof.json"} == set(found["files"])
+    assert moved - {"proof.json"} == set(document["files"])
     assert {path for path in files_on_disk(table) if "_quarantine" not in path} == data_files(table)
     assert fsck(table.file_io, table.location, deep=True).healthy
-    return found
+    return document
 
 
 def changed_on_the_way(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +120,7 @@ WRONG: dict[str, Change] = {
 }
 ENGINES: dict[str, dict[str, str]] = {
     "deduplicate": {},
+    "partial-update": {"merge-engine": "partial-update"},
     "first-row": {"merge-engine": "first-row"},
     "groups": GROUPS,
     "aggregation": SUMS,
@@ -191,9 +193,9 @@ def test_a_single_row_in_a_wrong_bucket_is_found(tmp_path: Path, monkeypatch: py
     table = waiting(tmp_path)
 
     def wrong(given: pa.Table, context: WriteContext) -> np.ndarray:
-        found = buckets_of(given, context).copy()
-        found[7] = (found[7] + 1) % 3
-        return found
+        actual = buckets_of(given, context).copy()
+        actual[7] = (actual[7] + 1) % 3
+        return actual
 
     monkeypatch.setattr(postpone, "buckets_of", wrong)
     # Whatever share of the keys is proved, the buckets of all rows are looked at.
@@ -419,8 +421,8 @@ def test_nothing_right_is_refused(
 
 
 def content(table: CatalogTable) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = table.to_arrow().sort_by("id").to_pylist()
-    return found
+    actual: list[dict[str, Any]] = table.to_arrow().sort_by("id").to_pylist()
+    return actual
 
 
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
@@ -447,10 +449,10 @@ def test_no_fault_reaches_a_snapshot(options: Any, batch: list[Any], fault: str,
         return given.take(pa.array(order, pa.int64()))
 
     def misplaced(given: pa.Table, context: WriteContext) -> np.ndarray:
-        found = buckets_of(given, context).copy()
-        if len(found):
-            found[where % len(found)] += 1
-        return found % 3
+        actual = buckets_of(given, context).copy()
+        if len(actual):
+            actual[where % len(actual)] += 1
+        return actual % 3
 
     folder = tempfile.mkdtemp()
     try:
@@ -497,7 +499,7 @@ RENUMBERED: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("wrong", RENUMBERED)
-@pytest.mark.parametrize("engine", ["deduplicate", "aggregation"])
+@pytest.mark.parametrize("engine", ["partial-update", "aggregation"])
 def test_a_file_that_is_not_the_same_with_higher_numbers_is_found(
     engine: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -510,7 +512,7 @@ def test_a_file_that_is_not_the_same_with_higher_numbers_is_found(
 
 
 def test_a_file_that_is_not_read_whole_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = with_direct(tmp_path)
+    table = with_direct(tmp_path, ENGINES["partial-update"])
     right, direct = DataFileReader.batches, {entry.file.file_name for entry in live(table) if entry.bucket >= 0}
 
     def wrong(self: DataFileReader, batch_rows: int) -> Iterator[pa.Table]:
@@ -525,12 +527,35 @@ def test_a_file_that_is_not_read_whole_is_found(tmp_path: Path, monkeypatch: pyt
 def test_an_order_that_is_not_that_of_the_commits_is_found(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = with_direct(tmp_path)
+    table = with_direct(tmp_path, ENGINES["partial-update"])
     monkeypatch.setattr(postpone._Move, "_raise", lambda self, direct: self._take(direct.bucket, direct.files))
     assert any(
         "is not higher than those of rows committed before" in each for each in refused(table, proof=mode)["wrong"]
     )
     monkeypatch.undo()
     assert not compact(None, table, proof=mode).failed
-    found = {row["id"]: row["b"] for row in table.to_arrow().to_pylist()}
-    assert found == {key: f"{2 if key % 3 else 9} of {key}" for key in range(40)}
+    actual = {row["id"]: row["b"] for row in table.to_arrow().to_pylist()}
+    assert actual == {key: f"{2 if key % 3 else 9} of {key}" for key in range(40)}
+
+
+@pytest.mark.parametrize("mode", ["auto", "full", "sampled"])
+@pytest.mark.parametrize("fault", ["leaves one out", "keeps all"])
+def test_rows_wrongly_left_out_for_later_ones_are_found(
+    fault: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = with_direct(tmp_path)
+    right = NewerKeys.of_rows
+
+    def wrong(self: NewerKeys, given: pa.Table, place: int) -> np.ndarray:
+        actual = right(self, given, place)
+        if fault == "keeps all":
+            return np.zeros(len(actual), bool)
+        actual[np.flatnonzero(~actual)[:1]] = True
+        return actual
+
+    monkeypatch.setattr(NewerKeys, "of_rows", wrong)
+    assert any("wrongly left out or kept" in each for each in refused(table, proof=mode)["wrong"])
+    monkeypatch.undo()
+    assert not compact(None, table, proof=mode).failed
+    actual = {row["id"]: row["b"] for row in table.to_arrow().to_pylist()}
+    assert actual == {key: f"{2 if key % 3 else 9} of {key}" for key in range(40)}

@@ -61,8 +61,8 @@ def test_days(changes: list[str], anchors: list[str], found: tuple[str | None, l
 def test_hours() -> None:
     chain = chains(HOURS, "day", "hour")
     changes = ["20250809 23", "20250810 00", "20250810 01", "20250810 22"]
-    found = links(chain, "20250810 22", changes, ["20250809 22", "20250809 20"])
-    assert found == ("20250809 22", changes)
+    actual = links(chain, "20250810 22", changes, ["20250809 22", "20250809 20"])
+    assert actual == ("20250809 22", changes)
     assert links(chain, "20250810 01", changes, ["20250810 00"]) == ("20250810 00", ["20250810 01"])
 
 

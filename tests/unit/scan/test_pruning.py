@@ -268,8 +268,8 @@ def test_the_least_value_of_a_file(tmp_path: Path) -> None:
 
 
 def of_level(name: str, level: int, *, bucket: int = 0, deletes: int | None = 0) -> ManifestEntry:
-    found = add(name, level=level, bucket=bucket)
-    return replace(found, file=replace(found.file, delete_row_count=deletes))
+    actual = add(name, level=level, bucket=bucket)
+    return replace(actual, file=replace(actual.file, delete_row_count=deletes))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_files_that_stand_alone(group: list[tuple[str, int, int | None]], one_ve
     entries = [of_level(name, level, deletes=deletes) for name, level, deletes in group]
     assert stands_alone(entries, one_version=one_version) == alone
     other = of_level("x", 0, bucket=1)
-    found = alone_by_bucket([*entries, other], one_version=one_version)
-    assert found == {(other.partition, bucket) for bucket, flag in ((0, alone), (1, True)) if flag}
+    actual = alone_by_bucket([*entries, other], one_version=one_version)
+    assert actual == {(other.partition, bucket) for bucket, flag in ((0, alone), (1, True)) if flag}
     if not one_version:
-        assert (stands_alone(entries), alone_by_bucket([*entries, other])) == (alone, found)
+        assert (stands_alone(entries), alone_by_bucket([*entries, other])) == (alone, actual)
