@@ -1,6 +1,7 @@
 """INSERT OVERWRITE, TRUNCATE and DROP PARTITION: what is replaced, what stays."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
-from maintenance.commit.overwrite import Overwrite
+from maintenance.commit.overwrite import Overwrite, raised
 from maintenance.errors import DataError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from tests.examples import examples
 from tests.tables import create_table, files_on_disk, get_table, keyed, live_files, state
+from tests.unit.commit.entries import add
 
 DAYS = (("id", "INT NOT NULL"), ("v", "STRING"), ("day", "STRING NOT NULL"), ("hour", "INT NOT NULL"))
 Model = dict[tuple[str, int, int], str]
@@ -185,3 +187,40 @@ def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list
         else:
             compact(None, table, full=True)
         assert model_of(table) == model
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "levels"),
+    [
+        ([(0, 4), (5, 9)], {}, [5, 5]),
+        ([(5, 9), (0, 4)], {}, [5, 5]),
+        ([(0, 5), (5, 9)], {}, [0, 0]),
+        ([(3, 3), (3, 3)], {}, [0, 0]),
+        ([(0, 9), (3, 4)], {}, [0, 0]),
+        ([(0, 4), (5, 9), (9, 12)], {}, [0, 0, 0]),
+        ([(0, 4)], {}, [5]),
+        ([(0, 4)], {"num-levels": "3"}, [2]),
+        ([(0, 4)], {"overwrite-upgrade": "false"}, [0]),
+        ([], {}, []),
+    ],
+)
+def test_files_that_share_no_key_stand_at_the_highest_level(
+    tmp_path: Path, files: list[tuple[int, int]], options: dict[str, str], levels: list[int]
+) -> None:
+    """Ends belong to the ranges of keys."""
+    target = create_table(tmp_path, options=options).commit_target()
+    given = [add(str(number), keys=keys) for number, keys in enumerate(files)]
+    found = raised(target, given)
+    assert [entry.file.level for entry in found] == levels
+    assert [replace(entry, file=replace(entry.file, level=0)) for entry in found] == given
+
+
+def test_each_bucket_is_looked_at_for_itself(tmp_path: Path) -> None:
+    target = create_table(tmp_path).commit_target()
+    apart = [add("a", keys=(0, 4)), add("b", keys=(0, 4), bucket=1), add("c", keys=(4, 9), bucket=1)]
+    assert {entry.file.file_name: entry.file.level for entry in raised(target, apart)} == {"a": 5, "b": 0, "c": 0}
+    # Of rows that wait, and of files that have a level, nothing is known.
+    for further in (add("w", bucket=-2), add("l", level=1, bucket=3)):
+        assert raised(target, [*apart[:1], further]) == [*apart[:1], further]
+    keyless = create_table(tmp_path / "keyless", primary_keys=()).commit_target()
+    assert raised(keyless, apart) == apart

@@ -76,6 +76,10 @@ def test_limits_of_packing_are_exact() -> None:
     assert sizes(3 * MIB, 3 * MIB - 1) == []
     assert sizes(*[3 * MIB] * 4) == [[3 * MIB] * 2] * 2
     assert sizes(3 * MIB, 3 * MIB, 3 * MIB, 3 * MIB - 1) == [[3 * MIB - 1, 3 * MIB, 3 * MIB]]
+    # Each group is filled for itself.
+    few = [2 * MIB] * 3
+    assert sizes(*few, 3 * MIB, 3 * MIB) == [few, [3 * MIB] * 2]
+    assert sizes(*few, 3 * MIB - 1, 3 * MIB) == [few]
     half = 7 * MIB // 2
     assert sizes(half, half) == []
     assert sizes(half - 1, half - 1) == [[half - 1] * 2]

@@ -116,10 +116,11 @@ def test_what_is_wrong_with_a_lifted_file_hides_nothing_of_others() -> None:
         ([(3, 3), (3, 3)], 1),
         ([(0, 9), (0, 4)], 1),
         ([(4, 3)], 1),
+        ([(0, 9), (0, 0), (5, 6)], 2),
     ],
 )
 def test_key_ranges_of_a_level(keys: list[tuple[int, int]], problems: int) -> None:
     """A file may have a single key; ends belong to the ranges."""
     for ranges in (keys, keys[::-1]):
-        files = [data_file(name, 5, keys=each, sequence=4) for name, each in zip("ce", ranges, strict=False)]
+        files = [data_file(name, 5, keys=each, sequence=4) for name, each in zip("cef", ranges, strict=False)]
         assert len(wrong(*files)) == problems

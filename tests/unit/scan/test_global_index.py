@@ -152,7 +152,7 @@ def test_keys_of_another_type_are_not_asked(tmp_path: Path) -> None:
     assert wanted(table, "b = 'odd'") is None, "what the type was is not known"
 
 
-def test_indexes_of_other_partitions_are_not_read(tmp_path: Path) -> None:
+def test_indexes_of_other_partitions_are_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = table_in(tmp_path, ["p"])
     table.write_arrow(rows_of(0, 10, 1))
     table.write_arrow(rows_of(10, 10, 2))
@@ -165,6 +165,7 @@ def test_indexes_of_other_partitions_are_not_read(tmp_path: Path) -> None:
     load = table.commit_target().load_schemas
     given = (table.manifests, snapshot, table.schema, table.options, load, table.predicate("a = 1"), second)
     assert list(wanted_rows(*given) or ()) == list(range(10, 20))
+    assert caplog.text == "", "a file that is missing would be told of"
 
 
 def meta(start: int, end: int) -> GlobalIndexMeta:
@@ -214,3 +215,20 @@ def test_an_index_of_several_columns_or_of_a_source_is_not_asked(
     ]
     monkeypatch.setattr(Manifests, "read_index", lambda *_: parts)
     assert wanted(indexed, "a = 1") is None
+
+
+@pytest.mark.parametrize("changed", [{"index_type": "lumina"}, {"global_index": None}, {"index_type": "HASH"}])
+def test_index_files_of_other_kinds_are_left_aside(
+    indexed: CatalogTable, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, changed: dict[str, Any]
+) -> None:
+    """Alone they say nothing, and beside others they change nothing."""
+    snapshot = indexed.latest_snapshot()
+    assert snapshot is not None
+    parts = indexed.manifests.read_index(snapshot)
+    others = [replace(part, **changed) for part in parts]
+    monkeypatch.setattr(Manifests, "read_index", lambda *_: others)
+    assert wanted(indexed, "a = 1") is None
+    monkeypatch.setattr(Manifests, "read_index", lambda *_: [*others, *parts])
+    assert wanted(indexed, "a = 1") == [*range(10, 20), *LATE]
+    assert wanted(indexed, "b = 'odd'") == [*range(1, 40, 2), *LATE]
+    assert caplog.text == ""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -253,6 +254,56 @@ def test_many_entries_take_several_manifests(tmp_path: Path) -> None:
     large = small_table(tmp_path / "large", BESIDE, primary_key=False, partition_keys=["k"])
     put(large, {1: "a", 2: "b", 3: "c"})
     assert [m.added_files for m in manifests(large)] == [3]
+
+
+class _TenBytes:
+    """Manifests that have ten bytes for each of their entries."""
+
+    partition_fields = ()
+
+    @property
+    def layout(self) -> "_TenBytes":
+        return self
+
+    def serialize(self, entries: Sequence[Any], _: object) -> bytes:
+        return b"x" * 10 * len(entries)
+
+
+@pytest.mark.parametrize(
+    ("target", "count", "sizes"),
+    [
+        (5, 1, [1]),
+        (1, 1, [1]),
+        (10, 2, [2]),
+        (9, 2, [1, 1]),
+        (10, 3, [1, 2]),
+        (15, 3, [3]),
+        (14, 6, [1, 2, 1, 2]),
+        (1, 0, []),
+    ],
+)
+def test_a_manifest_is_at_most_twice_as_large_as_it_should_be(
+    monkeypatch: pytest.MonkeyPatch, target: int, count: int, sizes: list[int]
+) -> None:
+    """But for one with a single entry."""
+    made: list[list[Any]] = []
+    nothing: Any = None
+
+    def noted(path: str, size: int, entries: Sequence[Any], snapshot_id: int, _: object) -> str:
+        assert (size, snapshot_id) == (10 * len(entries), 7)
+        made.append([entry.number for entry in entries])
+        return path
+
+    monkeypatch.setattr(module, "manifest_of", noted)
+    monkeypatch.setattr(module._Follower, "_store", lambda self, path, _: self.written.append(path))
+    options = {"manifest.target-file-size": f"{target} b"}
+    folder = cast(IcebergFolder, SimpleNamespace(folder="f"))
+    follower = module._Follower(nothing, nothing, cast(Any, _TenBytes()), folder, options, {})
+    given = [SimpleNamespace(number=n, snapshot_id=7, file=SimpleNamespace(content=0)) for n in range(count)]
+    paths = follower._write(cast(Any, given))
+    assert [len(part) for part in made] == sizes
+    assert [number for part in made for number in part] == [*range(count)]
+    assert len(set(paths)) == len(sizes)
 
 
 # What stays

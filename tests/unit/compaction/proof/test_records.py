@@ -168,6 +168,8 @@ def test_nothing_is_read() -> None:
         [1 << 63, 1, 1 << 63, 1, 0],
         [7, 8, 7],
         [8],
+        [2, 3],
+        [3, 2],
         [3, 2, 1, 0],
         [2**64 - 1, 2**64 - 2, 2**64 - 1, 2**64 - 8],
     ],
@@ -212,3 +214,21 @@ def test_groups(records: list[tuple[int, bool]], data: st.DataObject) -> None:
     assert some.order.tolist() == [number for part in due for number in part]
     assert some.counts.tolist() == [len(part) for part in due]
     assert some.keys.tolist() == [key for key, flag in zip(keys, chosen, strict=True) if flag]
+
+
+def test_what_is_said_of_records_unless_it_is_told() -> None:
+    found = RecordOrigin(3, 5)
+    assert (found.written, found.older, found.merged) == (True, False, False)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_records_of_one_sequence_are_as_old_as_their_numbers(descending: bool) -> None:
+    """Whatever runs they come from, and in however many pieces their columns are."""
+    order = RecordOrder(("k",), ("s",), descending)
+    given = [("b", 3), ("b", 1), (None, 9), ("a", 5), (None, 2), ("b", 2), ("a", 4)]
+    rows: list[Row] = [{"k": 1, "number": number, "kind": 0, "s": s, "run": 0} for s, number in given]
+    records = ProofRecords(order, 0)
+    pieces = pa.concat_tables([table(rows[:2]), table(rows[2:])])
+    records.add(batch_of(HashedRows(pieces, HASHING), origin(0), (ROWS,), ("s",)))
+    records.settle()
+    check(records, rows, order)

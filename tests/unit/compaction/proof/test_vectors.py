@@ -13,6 +13,7 @@ from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.vectors import VectorsProof
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.types.row_hash import Digest
 from maintenance.write.context import WriteContext
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import VectorsChange
@@ -200,3 +201,22 @@ def test_what_tables_write_is_right_and_nothing_else(
             changed = {n: DeletionVector(FrozenBitMap(other)) if n == name else v for n, v in vectors.items()}
             entries = BucketVectors(context, b"", 0, ())._written(changed)
             assert wrong(context, before, dataclasses.replace(change, added=entries), marked, gone)
+
+
+def test_digests_are_of_rows_and_their_files(context: WriteContext) -> None:
+    """Of what is due, and of what is there."""
+
+    def digests(given: dict[str, list[int]], marked: dict[str, list[int]]) -> tuple[Digest, Digest]:
+        change = VectorsChange(dict.fromkeys(marked), (), tuple(written(context, given)))
+        proof = VectorsProof(context, [], ROWS)
+        with pytest.raises(Findings) as raised:
+            proof.check(change, {name: BitMap(rows) for name, rows in marked.items()}, ())
+        return raised.value.expected, raised.value.given
+
+    expected, found = digests({"a": [1, 2], "b": [3]}, {"a": [1]})
+    assert (expected.rows, found.rows) == (1, 3)
+    # The same rows of another file are others, and the order of files does not count.
+    (one, other), (third, fourth) = digests({"b": [1]}, {"a": [1]}), digests({"a": [1]}, {"b": [1]})
+    assert one == fourth != other == third
+    swapped = digests({"b": [1], "a": [2]}, {"c": [1]})[1]
+    assert swapped == digests({"a": [2], "b": [1]}, {"c": [1]})[1] != digests({"a": [1], "b": [2]}, {"c": [1]})[1]

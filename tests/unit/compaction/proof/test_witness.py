@@ -246,8 +246,9 @@ def test_sizes_are_those_of_the_entries(tmp_path: Path) -> None:
         assert any(str(said) in problem for problem in wrong)
 
 
-def test_only_the_start_is_read_where_not_all_is(tmp_path: Path) -> None:
-    rows: list[Row] = [(n, 0, n, "x") for n in range(HEAD_ROWS * 2 + 5)]
+@pytest.mark.parametrize("further", [1, 5, HEAD_ROWS + 1])
+def test_only_the_start_is_read_where_not_all_is(tmp_path: Path, further: int) -> None:
+    rows: list[Row] = [(n, 0, n, "x") for n in range(HEAD_ROWS + further)]
     table, witness, file = written(tmp_path, rows)
     assert read_back(table, witness, file, whole=False) == (HEAD_ROWS, [])
     assert read_back(table, witness, file, whole=True) == (len(rows), [])
