@@ -36,6 +36,11 @@ def _sha2(bits: int, arguments: list[exp.Expr]) -> exp.Expr:
     return exp.SHA2(this=arguments[0], length=exp.Literal.number(bits))
 
 
+def _str_to_map(arguments: list[exp.Expr]) -> exp.Expr:
+    signs = [*arguments[1:], *(exp.Literal.string(sign) for sign in (",", "=")[len(arguments) - 1 :])]
+    return exp.StrToMap(this=arguments[0], pair_delim=signs[0], key_value_delim=signs[1])
+
+
 class _HintParser(SparkParser):
     """Keeps the hint behind a table's name."""
 
@@ -91,6 +96,7 @@ class Flink(Spark):
                 delimiter=args[1],
                 part_index=exp.Add(this=exp.paren(args[2]), expression=exp.Literal.number(1)),
             ),
+            "STR_TO_MAP": _str_to_map,
             "PROCTIME": lambda _: exp.CurrentTimestamp(),
             **{f"SHA{bits}": partial(_sha2, bits) for bits in (224, 256, 384, 512)},
             "TO_TIMESTAMP_LTZ": lambda args: exp.UnixToTime(this=args[0], scale=args[1] if len(args) > 1 else None),

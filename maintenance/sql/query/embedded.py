@@ -15,6 +15,7 @@ from maintenance.format.variant.extension import as_stored
 from maintenance.spelling import suggestion
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
+from maintenance.sql.query.digests import register_digests
 from maintenance.sql.query.duck_types import like_given, named_like
 from maintenance.sql.query.plain_files import plain_query
 from maintenance.sql.query.quotients import register_quotients
@@ -75,6 +76,7 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     connection.execute("SET GLOBAL parquet_metadata_cache = true")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     register_variant_functions(connection)
+    register_digests(connection)
     return connection
 
 

@@ -10,8 +10,10 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.query.decimal_types import MOST_DIGITS, Rules
+from maintenance.sql.query.digests import sha2
 from maintenance.sql.query.functions import function_place
 from maintenance.sql.query.templates import made
+from maintenance.sql.query.text_functions import elt, flink_text_function, parse_url, str_to_map
 from maintenance.sql.windows import WINDOW_START
 from maintenance.types.data_type import DataType
 
@@ -55,8 +57,21 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules, *, embe
             return exp.cast(node.copy(), exp.DType.TIMESTAMPNTZ)
         case exp.FirstValue() | exp.LastValue() if embedded and function_place(node) is node:
             return exp.Anonymous(this=_OF_GROUPS[type(node)], expressions=[node.this.copy()])
+        case exp.SHA2():
+            return sha2(node, types) if embedded else None
         case exp.Anonymous():
-            return _named(node, embedded=embedded)
+            return _named(node, embedded=embedded) or flink_text_function(node, embedded=embedded)
+    return _of_texts(node, embedded=embedded)
+
+
+def _of_texts(node: exp.Expr, *, embedded: bool) -> exp.Expr | None:
+    match node:
+        case exp.ParseUrl():
+            return parse_url(node, is_flink=True, embedded=embedded)
+        case exp.StrToMap():
+            return str_to_map(node, is_flink=True, embedded=embedded)
+        case exp.Elt():
+            return elt(node, is_flink=True)
     return None
 
 

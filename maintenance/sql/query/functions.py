@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from maintenance.errors import SqlError
-
 _INT = (
     exp.Length, exp.StrPosition, exp.ArraySize, exp.Extract, exp.Year, exp.Month, exp.Quarter, exp.Hour, exp.Minute,
     exp.Second, exp.DayOfYear, exp.DayOfMonth, exp.WeekOfYear, exp.DateDiff, exp.RowNumber, exp.Rank, exp.DenseRank,
@@ -74,9 +72,6 @@ def _shaped(node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
         return exp.cast(place.copy(), "TEXT")
     if isinstance(node, exp.TimestampDiff):
         return _full_units(node)
-    if isinstance(node, exp.SHA2) and node.args.get("length") is not None and node.args["length"].name != "256":
-        bits = node.args["length"].name
-        raise SqlError(f"SHA2 with {bits} bits needs Spark", "query", "Use 256, or a session with Spark.")
     if isinstance(node, exp.Sign):
         return exp.cast(place.copy(), "DOUBLE")
     if isinstance(node, exp.AddMonths):

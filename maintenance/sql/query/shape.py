@@ -25,6 +25,8 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     is_flink = resolved.source.dialect is Flink
     # Each step looks at the whole tree, so one without what it is about is left out.
     kinds = {type(node) for node in tree.walk()}
+    if _has(kinds, exp.HexString):
+        _empty_bytes(tree)
     if embedded and _has(kinds, exp.Stack):
         spread_stacks(tree)
     if embedded or is_flink:
@@ -42,6 +44,13 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         _unnest_rows(tree, types)
     if embedded:
         _shape_for_duckdb(tree, types, kinds, rules)
+
+
+def _empty_bytes(tree: exp.Expr) -> None:
+    """``X''``, which sqlglot takes for a number without digits."""
+    for node in list(tree.find_all(exp.HexString)):
+        if not node.name:
+            node.replace(exp.cast(exp.Literal.string(""), "BINARY"))
 
 
 def _shape_for_duckdb(tree: exp.Expr, types: Mapping[str, DataType], kinds: Set[type[exp.Expr]], rules: Rules) -> None:

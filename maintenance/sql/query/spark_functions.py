@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from maintenance.errors import SqlError
-from maintenance.sql.query.decimal_types import Rules
+from maintenance.sql.query.decimal_types import MOST_DIGITS, Rules
+from maintenance.sql.query.digests import digest_call, sha2, soundex_call
 from maintenance.sql.query.flink_functions import guarded
 from maintenance.sql.query.templates import made
+from maintenance.sql.query.text_functions import elt, parse_url, str_to_map, width_bucket
 from maintenance.types.data_type import DataType
 
 _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
@@ -60,6 +62,12 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> exp.
             return _instant(node, types, rules)
         case exp.Div():
             return _division(node, types, rules)
+        case exp.SHA2():
+            return sha2(node, types)
+        case exp.Anonymous() if str(node.this).lower() == "crc32" and len(node.expressions) == 1:
+            return digest_call("crc32", node.expressions[0], types)
+        case exp.Anonymous() if str(node.this).lower() == "format_number":
+            return _format_number(node, rules)
         case exp.Floor() | exp.Ceil() if rules.of(node) is None:
             return exp.cast(node.copy(), "BIGINT")
         case exp.Reverse() if _is_array(node.this, types):
@@ -87,6 +95,23 @@ def _special(node: exp.Expr) -> exp.Expr | None:
             return exp.Explode(this=made(_AT_LEAST_ONE, t=node.this))
         case exp.Anonymous():
             return _named(node)
+    return _of_texts(node)
+
+
+def _of_texts(node: exp.Expr) -> exp.Expr | None:
+    match node:
+        case exp.Soundex():
+            return soundex_call(node.this)
+        case exp.ParseUrl():
+            return parse_url(node, is_flink=False, embedded=True)
+        case exp.StrToMap():
+            return str_to_map(node, is_flink=False, embedded=True)
+        case exp.Elt():
+            return elt(node, is_flink=False)
+        case exp.WidthBucket():
+            return width_bucket(node)
+        case exp.FromJson():
+            raise SqlError("from_json needs Spark", "query", "Use get_json_object, or a session with Spark.")
     return None
 
 
@@ -174,11 +199,23 @@ def _for_all(node: exp.Anonymous) -> exp.Expr | None:
     return exp.Not(this=exp.paren(_any(values, failed)))
 
 
-def _format_number(node: exp.Anonymous) -> exp.Expr | None:
+def _format_number(node: exp.Anonymous, rules: Rules) -> exp.Expr:
+    """A number with commas, rounded to the even digit; a decimal or an integer exactly."""
     if len(node.expressions) != 2 or not node.expressions[1].name.isdecimal():
         raise SqlError("format_number takes a number and how many digits to show", "query", "Write (x, 2).")
-    shown = "{:,." + node.expressions[1].name + "f}"
-    return made("FORMAT(:shown, CAST(:number AS DOUBLE))", shown=shown, number=node.expressions[0])
+    value, digits = node.expressions[0], int(node.expressions[1].name)
+    number = rules.of(value)
+    if number is None:
+        return made("FORMAT(:shown, CAST(:number AS DOUBLE))", shown=f"{{:,.{digits}f}}", number=value)
+    kept = min(number.scale, digits)
+    whole = min(MOST_DIGITS, number.precision - number.scale + 1 + kept)
+    rounded = f"CAST(ROUND_EVEN(:number, {kept}) AS DECIMAL({whole}, {kept}))"
+    text = f"CAST(ABS({rounded}) AS TEXT)"
+    shown = f"FORMAT('{{:,}}', CAST(SPLIT_PART({text}, '.', 1) AS INT128))"
+    if digits:
+        shown = f"CONCAT({shown}, '.', RPAD(SPLIT_PART({text}, '.', 2), {digits}, '0'))"
+    return made(f"CASE WHEN :number IS NOT NULL THEN CONCAT(CASE WHEN :number < 0 THEN '-' ELSE '' END, {shown}) END",
+                number=value)  # fmt: skip
 
 
 def _conv(node: exp.Anonymous) -> exp.Expr:
@@ -192,6 +229,5 @@ def _conv(node: exp.Anonymous) -> exp.Expr:
 
 _NAMED: Mapping[str, Callable[[exp.Anonymous], exp.Expr | None]] = {
     "forall": _for_all,
-    "format_number": _format_number,
     "conv": _conv,
 }

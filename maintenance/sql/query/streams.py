@@ -44,12 +44,13 @@ _TOO_MUCH = (
 )
 
 
-def checkpoint_of(settings: Mapping[str, str], table: str, query: str) -> str | None:
+def checkpoint_of(settings: Mapping[str, str], table: str, query: exp.Expr) -> str | None:
     """The folder of a statement's pipeline; None = it runs in batch mode. `table`: that is written."""
     folder = next((settings[key] for key in CHECKPOINTS if settings.get(key)), None)
     if settings.get(MODE, "").lower() != "streaming" or folder is None:
         return None
-    derived = f"{table}-{hashlib.sha256(f'{table} {query}'.encode()).hexdigest()[:16]}"
+    text = query.sql(comments=False)
+    derived = f"{table}-{hashlib.sha256(f'{table} {text}'.encode()).hexdigest()[:16]}"
     return f"{folder.rstrip('/')}/{settings.get(_NAME) or derived}"
 
 

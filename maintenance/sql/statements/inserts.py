@@ -46,7 +46,7 @@ class Insert:
         fixed = {name: value for name, value in self.partition.items() if value is not None}
         fields = table.schema.fields
         targets = self._targets(fields, fixed)
-        checkpoint = checkpoint_of(session.settings, table.identifier, self.query.sql(comments=False))
+        checkpoint = checkpoint_of(session.settings, table.identifier, self.query)
         if checkpoint is not None:
             self._stream(session, table, (targets, fixed), checkpoint)
             return Result()
