@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.connector.data_source import register
+from maintenance.format.blob_descriptor import BlobView
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.create_global_index import create_global_index
 from maintenance.sql import Session
@@ -35,3 +37,21 @@ def test_vectors_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert rows == [(1, [9.0, 9.0], b"z"), (10, [0.0, 1.0], b"a")]
     read = spark.read.format("paimon").load(get_table(tmp_path).location)
     assert read.where("v[0] = 3").select("id").collect()[0].id == 3
+
+
+def test_lists_of_blobs_and_references_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    catalog.create_table("db.u", Schema([("id", "INT"), ("b", "BLOB")], options=EVOLVING))
+    origin = catalog.get_table("db.u")
+    origin.write_arrow(pa.table({"id": pa.array([1, 2], pa.int32()), "b": pa.array([b"one", None], pa.large_binary())}))
+    columns = [("id", "INT"), ("g", "ARRAY<BLOB>"), ("m", "MAP<STRING, BLOB>"), ("w", "BLOB")]
+    catalog.create_table("db.t", Schema(columns, options={**EVOLVING, "blob-view-field": "w"}))
+    session = Session(catalog, spark)
+    views = [BlobView("db.u", origin.schema.field("b").id, row).serialize().hex() for row in (0, 1)]
+    session.sql(
+        f"INSERT INTO db.t VALUES (1, array(X'61', NULL), map('k', X'62'), X'{views[0]}'),"
+        f" (2, NULL, map(), X'{views[1]}')"
+    )
+    rows = get_table(tmp_path).to_spark(spark).orderBy("id").collect()
+    assert [(row.g, row.m, row.w) for row in rows] == [([b"a", None], {"k": b"b"}, b"one"), (None, {}, None)]
