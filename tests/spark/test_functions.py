@@ -91,10 +91,10 @@ def test_of_spark(options: dict[str, str], spark: SparkSession) -> None:
     wrong = []
     for expression in OF_SPARK:
         text = f"SELECT n, {expression} AS x FROM f ORDER BY n"
-        found, expected = (session.sql(text).to_arrow() for session in (alone, shared))
-        same = [plain(row["x"]) for row in found.to_pylist()] == [plain(row["x"]) for row in expected.to_pylist()]
-        if not same or found.schema.field("x").type != expected.schema.field("x").type:
-            wrong.append((expression, found.column("x"), expected.column("x")))
+        actual, expected = (session.sql(text).to_arrow() for session in (alone, shared))
+        same = [plain(row["x"]) for row in actual.to_pylist()] == [plain(row["x"]) for row in expected.to_pylist()]
+        if not same or actual.schema.field("x").type != expected.schema.field("x").type:
+            wrong.append((expression, actual.column("x"), expected.column("x")))
     assert wrong == []
 
 

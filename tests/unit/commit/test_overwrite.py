@@ -210,9 +210,9 @@ def test_files_that_share_no_key_stand_at_the_highest_level(
     """Ends belong to the ranges of keys."""
     target = create_table(tmp_path, options=options).commit_target()
     given = [add(str(number), keys=keys) for number, keys in enumerate(files)]
-    found = raised(target, given)
-    assert [entry.file.level for entry in found] == levels
-    assert [replace(entry, file=replace(entry.file, level=0)) for entry in found] == given
+    actual = raised(target, given)
+    assert [entry.file.level for entry in actual] == levels
+    assert [replace(entry, file=replace(entry.file, level=0)) for entry in actual] == given
 
 
 def test_each_bucket_is_looked_at_for_itself(tmp_path: Path) -> None:

@@ -217,8 +217,8 @@ def test_groups(records: list[tuple[int, bool]], data: st.DataObject) -> None:
 
 
 def test_what_is_said_of_records_unless_it_is_told() -> None:
-    found = RecordOrigin(3, 5)
-    assert (found.written, found.older, found.merged) == (True, False, False)
+    actual = RecordOrigin(3, 5)
+    assert (actual.written, actual.older, actual.merged) == (True, False, False)
 
 
 @pytest.mark.parametrize("descending", [False, True])

@@ -213,8 +213,8 @@ def test_digests_are_of_rows_and_their_files(context: WriteContext) -> None:
             proof.check(change, {name: BitMap(rows) for name, rows in marked.items()}, ())
         return raised.value.expected, raised.value.given
 
-    expected, found = digests({"a": [1, 2], "b": [3]}, {"a": [1]})
-    assert (expected.rows, found.rows) == (1, 3)
+    expected, actual = digests({"a": [1, 2], "b": [3]}, {"a": [1]})
+    assert (expected.rows, actual.rows) == (1, 3)
     # The same rows of another file are others, and the order of files does not count.
     (one, other), (third, fourth) = digests({"b": [1]}, {"a": [1]}), digests({"a": [1]}, {"b": [1]})
     assert one == fourth != other == third
