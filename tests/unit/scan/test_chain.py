@@ -128,6 +128,9 @@ def test_partitions_that_are_not_written_as_paimon_writes_them_do_not_count() ->
     rows = [row("2025-08-09"), row("2025-8-9")]
     (link,) = chain.links([row("2025-9-1")], rows, [row("2025-08-01")]).values()
     assert link.changes == (row("2025-8-9"),)
+    # Nor does the day of the anchor, by another name.
+    (link,) = chain.links([row("2025-9-1")], [row("2025-8-8"), row("2025-8-9")], [row("2025-08-08")]).values()
+    assert link == Link(row("2025-08-08"), (row("2025-8-9"),))
 
 
 def test_partitions_that_name_no_time() -> None:
