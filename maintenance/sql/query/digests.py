@@ -6,14 +6,16 @@ Source: Spark's `UTF8String.soundex`.
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import SqlError
 from maintenance.types.data_type import DataType
+
+if TYPE_CHECKING:
+    import duckdb
 
 _PREFIX = "paimon_"
 _BITS = (224, 384, 512)
@@ -22,7 +24,7 @@ _SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", s
 _LENGTH = 4
 
 
-def register_digests(connection: duckdb.DuckDBPyConnection) -> None:
+def register_digests(connection: "duckdb.DuckDBPyConnection") -> None:
     """Give DuckDB the functions, for all connections of its process."""
     create: Any = connection.create_function
     for kind, name in (("VARCHAR", "text"), ("BLOB", "bytes")):
