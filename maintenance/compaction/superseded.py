@@ -1,8 +1,8 @@
-"""Rows that waited for their bucket and that later rows of the same key, written straight into it, stand in place of.
+"""Which waiting rows are superseded: later rows of their keys were written straight into the bucket.
 
-Where the last record of a key is all that counts, such rows need not be moved, and the files that came after them stay
-as they are. Otherwise these would have to be written again with higher sequence numbers, and a writer of another
-engine, which has numbered its rows on from the old ones and commits meanwhile, would lose them to its own older rows.
+Where the last record of a key is all that counts, superseded rows are not moved, and the later files stay as they are.
+Otherwise the later files are written again with higher sequence numbers. A writer of another engine that has numbered
+its rows on from the old numbers and commits after that would lose them to its own older rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
