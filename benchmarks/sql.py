@@ -3,7 +3,8 @@
     python -m benchmarks.sql [--scale 0.1] [--keyed] [--spark] [--rounds 3]
 
 Each engine runs all queries in a process of its own, once to warm up; of the rounds the fastest counts. The answers are
-compared. `--keyed`: the tables have primary keys and were compacted; else they are append tables. `--spark`: Spark's
+compared. DuckDB reads the files as its generator leaves them, in snappy, and again in zstd, as Paimon's are.
+`--keyed`: the tables have primary keys and were compacted; else they are append tables. `--spark`: Spark's
 turn as well: our session on Spark, and Spark SQL on the parquet files.
 """
 
@@ -87,8 +88,22 @@ def _spark() -> Any:
     return get_session(master=f"local[{CORES}]")
 
 
+def in_zstd(parquet: str) -> str:
+    """The folder of the same files in zstd, made if it is not there."""
+    folder = Path(f"{parquet}-zstd")
+    if not folder.exists():
+        part = folder.with_name(folder.name + ".part")
+        part.mkdir(parents=True, exist_ok=True)
+        for table in PRIMARY_KEYS:
+            rows = f"SELECT * FROM '{parquet}/{table}.parquet'"
+            duckdb.execute(f"COPY ({rows}) TO '{part}/{table}.parquet' (FORMAT parquet, COMPRESSION zstd)")
+        part.rename(folder)
+    return str(folder)
+
+
 CONTENDERS: Mapping[str, Callable[..., Found]] = {
     "DuckDB": lambda parquet, _, rounds: timed(ask_duckdb(parquet), rounds),
+    "DuckDB, zstd": lambda parquet, _, rounds: timed(ask_duckdb(in_zstd(parquet)), rounds),
     "ours": lambda _, warehouse, rounds: timed(ask_embedded(warehouse), rounds),
     "Spark": lambda parquet, _, rounds: timed(ask_spark(parquet), rounds),
     "ours, Spark": lambda _, warehouse, rounds: timed(ask_on_spark(warehouse), rounds),
@@ -105,7 +120,7 @@ def main() -> None:
         return
     parquet = generated(CACHE / f"tpch-{arguments.scale}", arguments.scale)
     warehouse = filled(parquet, keyed=arguments.keyed)
-    names = ["DuckDB", "ours", *(["Spark", "ours, Spark"] if arguments.spark else [])]
+    names = ["DuckDB", "DuckDB, zstd", "ours", *(["Spark", "ours, Spark"] if arguments.spark else [])]
     given = (parquet.absolute(), warehouse.absolute(), arguments.rounds)
     report({name: contend("sql", name, *given) for name in names}, arguments)
 
@@ -128,15 +143,15 @@ def report(results: Mapping[str, Found], arguments: Any) -> None:
     """Print a line for each query. Raises: SystemExit: answers differ."""
     kind = "primary keys, compacted" if arguments.keyed else "append tables"
     print(f"\nTPC-H, scale factor {arguments.scale}, {kind}, {CORES} cores: seconds, and times what it is beside")
-    pairs = [("ours", "DuckDB"), ("ours, Spark", "Spark")]
+    pairs = [("ours", "DuckDB"), ("ours", "DuckDB, zstd"), ("ours, Spark", "Spark")]
     pairs = [(name, beside) for name, beside in pairs if name in results]
-    print("query" + "".join(f"{beside:>12}{name:>14}{'':>8}" for name, beside in pairs))
+    print("query" + "".join(f"{beside:>14}{name:>14}{'':>8}" for name, beside in pairs))
     wrong = []
     for number in map(str, QUERIES):
         line = f"{number:>5}"
         for name, beside in pairs:
             ours, theirs = results[name][number]["seconds"], results[beside][number]["seconds"]
-            line += f"{theirs:12.3f}{ours:14.3f}{ours / theirs:7.2f}x"
+            line += f"{theirs:14.3f}{ours:14.3f}{ours / theirs:7.2f}x"
         print(line)
         wrong += [
             f"{number} by {name}"
@@ -146,7 +161,7 @@ def report(results: Mapping[str, Found], arguments: Any) -> None:
     line = "  all"
     for name, beside in pairs:
         ours, theirs = (sum(query["seconds"] for query in results[each].values()) for each in (name, beside))
-        line += f"{theirs:12.3f}{ours:14.3f}{ours / theirs:7.2f}x"
+        line += f"{theirs:14.3f}{ours:14.3f}{ours / theirs:7.2f}x"
     print(line)
     if wrong:
         raise SystemExit(f"answers differ from DuckDB's: {', '.join(wrong)}")
