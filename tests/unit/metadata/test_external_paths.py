@@ -7,7 +7,15 @@ import pytest
 
 from maintenance.errors import OptionError
 from maintenance.format.bytes.murmur import unseeded_hash
-from maintenance.metadata.external_paths import ExternalPaths, entropy_folders, is_entropy, overlap, root_of
+from maintenance.metadata.external_paths import (
+    ExternalPaths,
+    entropy_folders,
+    external_blob_root,
+    external_index_roots,
+    is_entropy,
+    overlap,
+    root_of,
+)
 
 PATHS, STRATEGY = "data-file.external-paths", "data-file.external-paths.strategy"
 
@@ -93,3 +101,14 @@ def test_roots_of_files() -> None:
     assert overlap("s3://b/x", "s3://b/x/y")
     assert overlap("s3://b/x/y", "s3://b/x")
     assert not overlap("s3://b/x", "s3://b/xy")
+
+
+def test_folders_of_blobs_and_of_global_indexes() -> None:
+    blobs, indexes = "blob-external-storage-path", "global-index.external-path"
+    assert external_blob_root({blobs: "s3://bucket/blobs/"}) == "s3://bucket/blobs"
+    assert external_blob_root({blobs: "/lake/blobs"}) == "file:/lake/blobs"
+    for options in ({}, {blobs: ""}):
+        with pytest.raises(OptionError, match=f"'{blobs}' is not"):
+            external_blob_root(options)
+    assert external_index_roots({indexes: "s3://bucket/indexes/"}) == ("s3://bucket/indexes",)
+    assert external_index_roots({}) == ()

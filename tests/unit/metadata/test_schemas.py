@@ -1,11 +1,13 @@
 """Schemas: the highest number is the latest, with gaps or without."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from maintenance.errors import CorruptFileError, MissingFileError
+from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from tests.unit.metadata.states import FILE_IO, schema_of
 
@@ -43,3 +45,9 @@ def test_another_schema_under_the_name(schemas: Schemas, tmp_path: Path) -> None
     shutil.copy(tmp_path / "schema/schema-1", tmp_path / "schema/schema-0")
     with pytest.raises(CorruptFileError, match="expected schema 0, found schema 1"):
         schemas.get(0)
+
+
+def test_only_the_branch_that_a_table_names_has_schemas_behind_its_own() -> None:
+    branch = TablePaths("/w/t", branch="b")
+    assert Schemas.of(FILE_IO, branch).behind is None
+    assert Schemas.of(FILE_IO, replace(branch, follows_main=True)).behind == "/w/t/schema"
