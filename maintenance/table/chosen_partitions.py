@@ -15,7 +15,7 @@ from maintenance.options import table as table_options
 from maintenance.predicate.tree import FALSE, Compare, IsNull, Predicate, conjunction, disjunction
 from maintenance.read.split_read import partition_values
 from maintenance.scan.plan import ScanPlan
-from maintenance.scan.split import Split
+from maintenance.scan.split import AnySplit, DiffSplit
 from maintenance.table.handle import TableHandle
 from maintenance.types.casts.cast import cast
 from maintenance.types.data_type import parse_type
@@ -127,6 +127,8 @@ def of_bucket(table: TableHandle, plan: ScanPlan) -> ScanPlan:
             table.identifier,
             "Name a bucket, from 0, of a table with a primary key and a fixed number of buckets.",
         )
-    return replace(
-        plan, splits=tuple(split for split in plan.splits if isinstance(split, Split) and split.bucket == bucket)
-    )
+    return replace(plan, splits=tuple(split for split in plan.splits if _bucket_of(split) == bucket))
+
+
+def _bucket_of(split: AnySplit) -> int:
+    return split.after.bucket if isinstance(split, DiffSplit) else split.bucket

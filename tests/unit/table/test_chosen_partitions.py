@@ -110,6 +110,10 @@ def test_one_bucket(tmp_path: Path) -> None:
     parts = [table.to_arrow(["id"], None, {"scan.bucket": str(n)}).column("id").to_pylist() for n in range(3)]
     assert all(parts)
     assert sorted(number for part in parts for number in part) == list(range(30))
+    table.write_arrow(pa.table({"id": pa.array(range(30), pa.int32()), "v": pa.array(range(1, 31), pa.int32())}))
+    between = {"incremental-between": "1,2", "incremental-between-scan-mode": "diff"}
+    changed = [table.to_arrow(["id"], None, {"scan.bucket": str(n), **between}).column("id") for n in range(3)]
+    assert [sorted(each.to_pylist()) for each in changed] == [sorted(part) for part in parts]
     for wrong in ("3", "-1"):
         with pytest.raises(OptionError, match="the table has 3 buckets"):
             table.to_arrow(options={"scan.bucket": wrong})
