@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from maintenance.bucket.postpone import writer_of
 from maintenance.compaction.proof.findings import Findings
-from maintenance.compaction.proof.postponed import Moved, PostponeProof
+from maintenance.compaction.proof.postponed import LaterKeys, Moved, PostponeProof
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.renumbered import RenumberProof, not_ascending
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings, together
@@ -162,19 +162,23 @@ class _Move:
         self._changelog: dict[int, list[DataFileMeta]] = {}
         self._replaced: dict[int, list[DataFileMeta]] = {}
         self._renumbered: list[tuple[int, DataFileMeta]] = []
-        # What makes rows that wait superfluous, each file with how many waiting files are older.
-        self._later: list[tuple[int, DataFileReader]] = []
+        # What makes rows that wait superfluous, and the same as the proof reads it.
         self._newer: NewerKeys | None = None
+        self._later: LaterKeys | None = None
 
     def run(self) -> Distributed:
         start, mine = 0, self._mine()
         if mine and may_pass_over(self._context.options, mine):
-            self._later = [(d.after, self._task.reader(d.bucket, file)) for d in mine for file in d.files]
-            self._newer = newer_keys(self._later, self._context.schema)
+            later = [(each.after, self._task.reader(each.bucket, file)) for each in mine for file in each.files]
+            self._newer = newer_keys(later, self._context.schema)
+            self._later = LaterKeys(later, self._context.schema)
         for direct in mine:
             self._advance(start, direct.after)
             start = max(start, direct.after)
-            self._raise(direct) if self._newer is None else self._pass(direct)
+            if self._newer is None:
+                self._raise(direct)
+            else:
+                self._number_above(direct.bucket, direct.files)
         self._advance(start, len(self._plan.files))
         # Numbers that are the user's sequence say nothing of the order of commits.
         if self._proving and not table_options.SEQUENCE_AUTO_PADDING.of(self._context.options):
@@ -237,12 +241,11 @@ class _Move:
 
     def _take(self, bucket: int, files: Sequence[DataFileMeta]) -> None:
         self._written.setdefault(bucket, []).append(files)
-        self._last[bucket] = max([self._last.get(bucket, -1), *(file.max_sequence_number for file in files)])
+        self._number_above(bucket, files)
 
-    def _pass(self, direct: DirectFiles) -> None:
-        """Let rows that came after files have higher numbers than these. No older row has a key of theirs any more."""
-        bucket = direct.bucket
-        self._last[bucket] = max([self._last.get(bucket, -1), *(file.max_sequence_number for file in direct.files)])
+    def _number_above(self, bucket: int, files: Sequence[DataFileMeta]) -> None:
+        """Let the rows that come next to a bucket have higher numbers than files of it."""
+        self._last[bucket] = max([self._last.get(bucket, -1), *(file.max_sequence_number for file in files)])
 
     def _raise(self, direct: DirectFiles) -> None:
         """Let files come after all that their bucket has got so far."""

@@ -14,6 +14,7 @@ made of; where each run ends is all that is believed of the writer.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,7 @@ from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofS
 from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.compaction.superseded import key_hashes, keys_only
 from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
@@ -47,6 +49,38 @@ _BATCH_ROWS = 1 << 17
 ReadAgain = Callable[[int, DataFileMeta], DataFileReader]
 
 
+class LaterKeys:
+    """The keys of files that came into their buckets later, as the proof reads them itself: once, when it needs them.
+
+    Args: `files`: one or more, each with how many of those that wait are older.
+    """
+
+    def __init__(self, files: Sequence[tuple[int, DataFileReader]], schema: TableSchema) -> None:
+        self._files, self._schema = files, schema
+
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Hashes of the keys, ascending, and up to which waiting file each is later."""
+        hashes, after = list[np.ndarray](), list[np.ndarray]()
+        for older, reader in self._files:
+            for rows in keys_only(reader, self._schema).batches(_BATCH_ROWS):
+                hashes.append(key_hashes(rows, self._schema.trimmed_primary_keys))
+                after.append(np.full(rows.num_rows, older))
+        every, ends = np.concatenate(hashes), np.concatenate(after)
+        order = np.lexsort((ends, every))
+        every, ends = every[order], ends[order]
+        last = np.append(every[1:] != every[:-1], True)
+        return every[last], ends[last]
+
+    def misjudged(self, rows: pa.Table, place: int, superseded: np.ndarray) -> int:
+        """How many rows of the waiting file at `place` are wrongly left out or wrongly kept."""
+        hashes, after = self._ends
+        own = key_hashes(rows, self._schema.trimmed_primary_keys)
+        at = np.minimum(np.searchsorted(hashes, own), len(hashes) - 1)
+        due = (hashes[at] == own) & (after[at] > place)
+        return int(np.count_nonzero(due != superseded))
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """What is to be moved.
@@ -56,8 +90,7 @@ class Moved:
         sequences: largest sequence number in each real bucket.
         share, shares: only buckets whose number, divided by `shares`, leaves `share`.
         start: how many files that wait come before these.
-        later: files that came into their buckets later, each with how many of those that wait are older: rows of their
-            keys in these are left out.
+        later: rows of these keys are left out; None = none are.
     """
 
     partition: bytes
@@ -66,7 +99,7 @@ class Moved:
     share: int
     shares: int
     start: int = 0
-    later: Sequence[tuple[int, DataFileReader]] = ()
+    later: LaterKeys | None = None
 
 
 @dataclass(slots=True)
@@ -137,31 +170,7 @@ class PostponeProof:
         self._buckets: dict[int, _Bucket] = {}
         self._arrived = Digest()
         self._places = {file.file_name: place for place, file in enumerate(moved.files, moved.start)}
-        self._later = self._later_keys()
         self._misjudged = 0
-
-    def _later_keys(self) -> tuple[np.ndarray, np.ndarray]:
-        """Hashes of the keys of later files, ascending, and up to which waiting file each is later."""
-        hashes, after = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        key, schema = self._write.schema.trimmed_primary_keys, self._write.schema
-        with self.timer:
-            for older, reader in self._moved.later:
-                for rows in keys_only(reader, schema).batches(_BATCH_ROWS):
-                    hashes.append(key_hashes(rows, key))
-                    after.append(np.full(rows.num_rows, older))
-            every, ends = np.concatenate(hashes), np.concatenate(after)
-            order = np.lexsort((ends, every))
-            every, ends = every[order], ends[order]
-            last = np.append(every[1:] != every[:-1], True) if len(every) else np.empty(0, bool)
-            return every[last], ends[last]
-
-    def _misjudges(self, file: DataFileMeta, rows: pa.Table, superseded: np.ndarray) -> int:
-        """How many rows are wrongly left out or wrongly kept."""
-        hashes, after = self._later
-        own = key_hashes(rows, self._write.schema.trimmed_primary_keys)
-        at = np.minimum(np.searchsorted(hashes, own), len(hashes) - 1)
-        due = (hashes[at] == own) & (after[at] > self._places[file.file_name])
-        return int(np.count_nonzero(due != superseded))
 
     # What is read and written
 
@@ -197,7 +206,9 @@ class PostponeProof:
         with self.timer:
             self._read[file.file_name] = self._read.get(file.file_name, 0) + rows.num_rows
             if superseded is not None:
-                self._misjudged += self._misjudges(file, rows, superseded)
+                assert self._moved.later is not None
+                place = self._places[file.file_name]
+                self._misjudged += self._moved.later.misjudged(rows, place, superseded)
                 rows, buckets = rows.filter(pa.array(~superseded)), buckets[~superseded]
             mine = buckets % self._moved.shares == self._moved.share
             if not mine.all():
