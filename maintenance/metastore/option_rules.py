@@ -9,7 +9,7 @@ from maintenance.errors import OptionError
 from maintenance.format.global_index.keys import has_keys
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
-from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS
+from maintenance.options.global_index import key_indexed
 
 _FIELDS = "fields."
 _FOR_ALL_FIELDS = "default-aggregate-function"
@@ -227,11 +227,7 @@ def _of_clustered_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
 def _of_key_indexes(schema: TableSchema) -> Iterator[tuple[str, str]]:
     """Source: Java `SchemaValidation.validatePrimaryKeySortedIndex`."""
     options = schema.options
-    both = [
-        (option.key, name)
-        for option in (PK_BTREE_INDEX_COLUMNS, PK_BITMAP_INDEX_COLUMNS)
-        for name in option.of(options)
-    ]
+    both = [(option.key, name) for option, name in key_indexed(options)]
     if not both:
         return
     key = both[0][0]

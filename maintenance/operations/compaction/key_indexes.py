@@ -26,7 +26,7 @@ from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.metadata.paths import TablePaths
-from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS
+from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS, key_indexed
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.scan.split import by_bucket
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
+_TYPES = {PK_BTREE_INDEX_COLUMNS.key: btree.NAME, PK_BITMAP_INDEX_COLUMNS.key: bitmap.NAME}
 _BUILDERS = {btree.NAME: btree_file, bitmap.NAME: bitmap_file}
 _BATCH_ROWS = 1 << 16
 
@@ -63,8 +64,7 @@ class KeyIndexTask:
 
 def definitions(table: Table) -> list[tuple[DataField, str]]:
     """The columns with such an index, and its type."""
-    by_type = ((PK_BTREE_INDEX_COLUMNS, btree.NAME), (PK_BITMAP_INDEX_COLUMNS, bitmap.NAME))
-    return [(table.schema.field(name), kind) for option, kind in by_type for name in option.of(table.options)]
+    return [(table.schema.field(name), _TYPES[option.key]) for option, name in key_indexed(table.options)]
 
 
 def refresh_key_indexes(

@@ -33,7 +33,7 @@ from maintenance.metadata.paths import matches_spec
 from maintenance.operations.compaction.arrivals import held_back
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
-from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS
+from maintenance.options.global_index import key_indexed
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.data_evolution import columns_beside
 from maintenance.scan.pruning import Pruning
@@ -246,7 +246,8 @@ def _plan_bucket(
         force_rewrite=full and table_options.COMPACTION_FORCE_REWRITE_ALL_FILES.of(options),
         looks_up=looks_up,
         lifts_level_0=newest_is_the_row(options),
-        new_form=formats.get(0, of_table) != formats.get(unit.output_level, of_table) or _is_indexed(options),
+        # Indexes of buckets are of files that compactions wrote alone.
+        new_form=formats.get(0, of_table) != formats.get(unit.output_level, of_table) or bool(key_indexed(options)),
         marks=marks,
         expires=expires,
     )
@@ -277,11 +278,6 @@ def _plan_bucket(
             staying=tuple(f for f in files if f.level == unit.output_level and f.file_name not in moved),
         )
     ]
-
-
-def _is_indexed(options: Mapping[str, str]) -> bool:
-    """Whether buckets have indexes, which are of files that compactions wrote alone."""
-    return bool(PK_BTREE_INDEX_COLUMNS.of(options) or PK_BITMAP_INDEX_COLUMNS.of(options))
 
 
 def _schemas(table: Table) -> Callable[[int], TableSchema]:
