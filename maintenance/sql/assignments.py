@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from maintenance.errors import SqlError
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.place import unknown_column
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
 
@@ -30,7 +30,8 @@ def assigned_columns(
         field, inner = _found(cursor, table, written, aliases)
         fields = by_column.setdefault(field.name, {})
         if any(inner[: len(other)] == other[: len(inner)] for other in fields):
-            raise _at(cursor, written[-1], f"'{'.'.join((field.name, *inner))}' is assigned twice", "Assign it once.")
+            problem = f"'{'.'.join((field.name, *inner))}' is assigned twice"
+            raise cursor.error(problem, "Assign it once.", token=cursor.word(written[-1]))
         fields[inner] = value
     types = {field.name: field.type for field in table.schema.fields}
     return {
@@ -51,8 +52,7 @@ def _found(cursor: Cursor, table: Table, written: Path, aliases: Sequence[str]) 
             return field, _inner(cursor, field.type, written[start + 1 :])
     name = written[starts[-1]] if len(starts) > 1 else written[-1] if len(written) > 1 else written[0]
     names = [field.name for field in columns]
-    fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
-    raise _at(cursor, name, f"column '{name}' does not exist", fix)
+    raise cursor.error(*unknown_column(name, names), token=cursor.word(name))
 
 
 def _inner(cursor: Cursor, kind: DataType, path: Path) -> Path:
@@ -63,7 +63,7 @@ def _inner(cursor: Cursor, kind: DataType, path: Path) -> Path:
     if field is None:
         names = [each.name for each in kind.fields]
         fix = f"The fields are: {', '.join(names)}.{suggestion(path[0], names)}" if names else "Assign all of it."
-        raise _at(cursor, path[0], f"{kind} has no field '{path[0]}' to assign", fix)
+        raise cursor.error(f"{kind} has no field '{path[0]}' to assign", fix, token=cursor.word(path[0]))
     return (field.name, *_inner(cursor, field.type, path[1:]))
 
 
@@ -83,8 +83,3 @@ def _value(old: exp.Expr, kind: DataType, assigned: Mapping[Path, exp.Expr]) -> 
         value = _value(place, field.type, inside) if inside else place
         parts.append(exp.PropertyEQ(this=exp.to_identifier(field.name, quoted=True), expression=value.copy()))
     return exp.Struct(expressions=parts)
-
-
-def _at(cursor: Cursor, name: str, problem: str, fix: str) -> SqlError:
-    token = next((token for token in cursor.words if token.text == name), None)
-    return cursor.error(problem, fix, token=token)

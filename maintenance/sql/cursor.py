@@ -4,9 +4,9 @@ Statements that sqlglot has no grammar for are read word by word; types, express
 to the parsers that know them. All errors name the place in the whole text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -17,6 +17,8 @@ from maintenance.sql.dialects import Flink, PaimonSpark, words_tokenizer
 from maintenance.sql.place import error_at
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
+
+T = TypeVar("T")
 
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING)
 _OPENING, _CLOSING = {"(": ")", "[": "]", "<": ">"}, {")", "]", ">"}
@@ -105,6 +107,11 @@ class Cursor:
     def token(self) -> Token | None:
         return self.words[self.index] if self.index < len(self.words) else None
 
+    def word(self, text: str, *, last: bool = False) -> Token | None:
+        """Where a text stands in the statement for the first time, or the last; None if nowhere."""
+        words = reversed(self.words) if last else self.words
+        return next((token for token in words if token.text == text), None)
+
     def at_end(self) -> bool:
         return self.token is None
 
@@ -179,12 +186,16 @@ class Cursor:
 
     def names(self) -> tuple[str, ...]:
         """Names between brackets."""
+        return self.listed(self.name)
+
+    def listed(self, item: Callable[[], T]) -> tuple[T, ...]:
+        """Items between brackets, one or more. `item`: reads one."""
         self.expect("(")
-        names = [self.name()]
+        items = [item()]
         while self.take(","):
-            names.append(self.name())
+            items.append(item())
         self.expect(")")
-        return tuple(names)
+        return tuple(items)
 
     def string(self, expected: str = "a text in quotes") -> str:
         token = self.token
@@ -236,12 +247,7 @@ class Cursor:
 
     def option_keys(self) -> tuple[str, ...]:
         """Option keys between brackets."""
-        self.expect("(")
-        keys = [self.option_key()]
-        while self.take(","):
-            keys.append(self.option_key())
-        self.expect(")")
-        return tuple(keys)
+        return self.listed(self.option_key)
 
     def data_type(self) -> DataType:
         """A data type; what it says of null is left to the column."""

@@ -1,6 +1,6 @@
 """Places in the text of a script, and errors that name them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,3 +85,8 @@ def unknown(kind: str, name: str, existing: Iterable[str]) -> tuple[str, str]:
     names = sorted(existing)
     listed = f"There are: {', '.join(names[:20])}{', …' if len(names) > 20 else ''}." if names else "There is none."
     return f"{kind} '{name}' does not exist", f"{listed}{suggestion(name, names)}"
+
+
+def unknown_column(name: str, columns: Collection[str]) -> tuple[str, str]:
+    """The same about a column. `columns`: those that there are, in order."""
+    return f"column '{name}' does not exist", f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"

@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.format.variant.extension import as_stored
-from maintenance.spelling import suggestion
+from maintenance.sql.place import unknown_column
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
@@ -239,5 +239,4 @@ def _column_missing(name: str, resolved: Resolved) -> tuple[str, str]:
     bound = {
         column for rows in resolved.bound.values() for column in rows.column_names if not column.startswith("_paimon")
     }
-    columns = sorted(read | bound)
-    return f"column '{name}' does not exist", f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"
+    return unknown_column(name, sorted(read | bound))

@@ -58,7 +58,7 @@ class CallProcedure:
         from maintenance.sql.procedures.registry import PROCEDURES
 
         name = self.path[-1].lower()
-        token = next(token for token in self.cursor.words if token.text == self.path[-1])
+        token = self.cursor.word(self.path[-1])
         if len(self.path) > 1 and self.path[-2].lower() == "sys" and name in REFUSED:
             reason, instead = REFUSED[name]
             raise self.cursor.error(f"sys.{name}: {reason}", instead, token=token, kind=UnsupportedError)

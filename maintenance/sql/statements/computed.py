@@ -12,7 +12,6 @@ from maintenance.errors import SqlError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.variant.extension import plain_schema
 from maintenance.metastore.schema_change import Position
-from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.flink_columns import (
     ROWTIME,
@@ -24,6 +23,7 @@ from maintenance.sql.flink_columns import (
     placed,
     watermark,
 )
+from maintenance.sql.place import unknown_column
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.shape import shaped
 from maintenance.sql.result import Result
@@ -64,9 +64,7 @@ def options_beside(
     if marked is not None:
         name, expression, text = marked
         if name not in (names := [*(field.name for field in fields), *(column.name for column in computed)]):
-            fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
-            token = next(token for token in reversed(cursor.words) if token.text == name)
-            raise cursor.error(f"column '{name}' does not exist", fix, token=token)
+            raise cursor.error(*unknown_column(name, names), token=cursor.word(name, last=True))
         options |= Watermark(name, text, _type_of(expression, fields, computed, cursor)).options
     return options
 

@@ -15,9 +15,9 @@ from sqlglot.tokens import TokenType
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.fs.file_io import FileIO
-from maintenance.spelling import suggestion
 from maintenance.sql.copying.file_format import FileFormat, Value
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.place import unknown_column
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse, Statement
@@ -69,11 +69,9 @@ class CopyIntoTable:
             return list(fields)
         by_name = {field.name.lower(): field for field in fields}
         for number, name in enumerate(self.columns):
-            token = next((token for token in self.cursor.words if token.text == name), None)
+            token = self.cursor.word(name)
             if name.lower() not in by_name:
-                names = [field.name for field in fields]
-                fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
-                raise self.cursor.error(f"column '{name}' does not exist", fix, token=token)
+                raise self.cursor.error(*unknown_column(name, [field.name for field in fields]), token=token)
             if name.lower() in map(str.lower, self.columns[:number]):
                 raise self.cursor.error(f"column '{name}' is given twice", "Give it once.", token=token)
         chosen = [by_name[name.lower()] for name in self.columns]
@@ -147,27 +145,23 @@ def _copy_out(cursor: Cursor) -> CopyIntoFiles:
 
 def _file_format(cursor: Cursor) -> dict[str, Value]:
     """``FILE_FORMAT = (TYPE = CSV, …)``. Raises: SqlError: an option is given twice."""
-    cursor.expect("FILE_FORMAT", "=", "(")
+    cursor.expect("FILE_FORMAT", "=")
     options: dict[str, Value] = {}
-    while True:
+
+    def option() -> None:
         key = cursor.name("an option of the files").upper()
         if key in options:
             raise cursor.error(f"{key} is given twice", "Give it once.")
         cursor.expect("=")
         options[key] = _value(cursor)
-        if not cursor.take(","):
-            break
-    cursor.expect(")")
+
+    cursor.listed(option)
     return options
 
 
 def _value(cursor: Cursor) -> Value:
-    if cursor.take("("):
-        texts = [_text(cursor)]
-        while cursor.take(","):
-            texts.append(_text(cursor))
-        cursor.expect(")")
-        return tuple(texts)
+    if cursor.peek("("):
+        return cursor.listed(lambda: _text(cursor))
     token = cursor.token
     if token is not None and token.token_type is TokenType.STRING:
         return _text(cursor)

@@ -72,7 +72,7 @@ class CreateTable:
             return Result()
         if self.must_exist and not exists:
             tables = catalog.list_tables(name.database) if name.database in catalog.list_databases() else []
-            token = next(token for token in self.cursor.words if token.text == name.table)
+            token = self.cursor.word(name.table)
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         rows = None if self.query is None else run_query(session, self.query, self.cursor)
         fields = [column.field() for column in self.definition.columns]
@@ -132,7 +132,7 @@ class CreateTable:
 
     def _at(self, text: str) -> Token:
         """Where a text stands in the statement."""
-        return next((token for token in self.cursor.words if token.text == text), self.cursor.words[-1])
+        return self.cursor.word(text) or self.cursor.words[-1]
 
     def _options(self, session: "SessionState", fields: Sequence[DataField]) -> dict[str, str]:
         """The options to store, which keep computed columns and the watermark as well."""

@@ -50,14 +50,14 @@ class DropTable:
         if name.table not in tables and "$" not in name.table:
             if self.if_exists:
                 return None
-            token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+            token = self.cursor.word(name.table, last=True)
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if "$" in name.table:
             raise SqlError(f"'{name.table}' is not a table of its own", "session", "Name the table itself.")
         if not self.cursor.is_spark and self._is_materialized(session):
             if self.if_exists:
                 return None
-            token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+            token = self.cursor.word(name.table, last=True)
             problem, fix = f"'{name.table}' is a materialized table", "DROP MATERIALIZED TABLE drops it."
             raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)
         return name
@@ -91,16 +91,13 @@ class Truncate:
 
 def read_spec(cursor: Cursor) -> dict[str, str]:
     """A partition: ``(a = 1, b = 'x')``."""
-    cursor.expect("(")
-    spec: dict[str, str] = {}
-    while True:
+
+    def column() -> tuple[str, str]:
         name = cursor.name("the name of a partition column")
         cursor.expect("=")
-        spec[name] = partition_value(cursor)
-        if not cursor.take(","):
-            break
-    cursor.expect(")")
-    return spec
+        return name, partition_value(cursor)
+
+    return dict(cursor.listed(column))
 
 
 def _drop(cursor: Cursor) -> DropTable:

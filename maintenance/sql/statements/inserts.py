@@ -10,10 +10,9 @@ from sqlglot.tokens import TokenType
 
 from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
-from maintenance.errors import SqlError
-from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
+from maintenance.sql.place import unknown_column
 from maintenance.sql.query.run import prepared, run_query
 from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
@@ -94,15 +93,10 @@ class Insert:
         by_name = {field.name: field for field in fields}
         for name in (*(self.columns or ()), *self.partition):
             if name not in by_name:
-                fix = f"The columns are: {', '.join(by_name)}.{suggestion(name, by_name)}"
-                raise self._at(name, f"column '{name}' does not exist", fix)
+                raise self.cursor.error(*unknown_column(name, by_name), token=self.cursor.word(name))
         if self.columns is not None:
             return [by_name[name] for name in self.columns]
         return [field for field in fields if field.name not in fixed]
-
-    def _at(self, name: str, problem: str, fix: str) -> SqlError:
-        token = next((token for token in self.cursor.words if token.text == name), None)
-        return self.cursor.error(problem, fix, token=token)
 
     @staticmethod
     def _filled(rows: pa.Table, fields: Sequence[DataField], fixed: Mapping[str, str]) -> pa.Table:
@@ -136,15 +130,12 @@ def _is_query(cursor: Cursor) -> bool:
 
 def read_partition(cursor: Cursor) -> dict[str, str | None]:
     """``(a = 1, b)``."""
-    cursor.expect("(")
-    spec: dict[str, str | None] = {}
-    while True:
+
+    def column() -> tuple[str, str | None]:
         name = cursor.name("the name of a partition column")
-        spec[name] = partition_value(cursor) if cursor.take("=") else None
-        if not cursor.take(","):
-            break
-    cursor.expect(")")
-    return spec
+        return name, partition_value(cursor) if cursor.take("=") else None
+
+    return dict(cursor.listed(column))
 
 
 def partition_value(cursor: Cursor) -> str:

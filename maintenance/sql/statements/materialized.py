@@ -67,7 +67,7 @@ class Query:
         for node in self.tree.find_all(exp.Table):
             path = tuple(part.name for part in node.parts)
             if isinstance(node.this, exp.Identifier) and not is_of_with(node) and session.is_temporary_view(path):
-                token = next((t for t in self.cursor.words if t.text == node.name), None)
+                token = self.cursor.word(node.name)
                 fix = "Create the view in a catalog, or write its query here."
                 raise self.cursor.error(f"'{node.name}' is a temporary view of this session", fix, token=token)
         return qualified_text(session, self.tree, self.cursor.source, self.span)
@@ -244,7 +244,7 @@ class DropMaterializedTable:
             return None
         if found is None:
             return DropTable(self.path, self.if_exists, self.cursor).found(session)
-        token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+        token = self.cursor.word(name.table, last=True)
         problem, fix = f"'{name.table}' is not a materialized table", "DROP TABLE drops it."
         raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)
 

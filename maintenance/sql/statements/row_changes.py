@@ -17,9 +17,9 @@ from maintenance.operations.rows.change_writer import ChangeWriter
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause
 from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import RowChangeReport, filter_of
-from maintenance.spelling import suggestion
 from maintenance.sql.assignments import assigned_columns
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.place import unknown_column
 from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
 from maintenance.sql.query.run import prepared
 from maintenance.sql.result import Result
@@ -205,9 +205,7 @@ def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> 
     columns = table.schema.field_names
     for name in names:
         if name.lower() not in map(str.lower, columns):
-            token = next((token for token in cursor.words if token.text == name), None)
-            fix = f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"
-            raise cursor.error(f"column '{name}' does not exist", fix, token=token)
+            raise cursor.error(*unknown_column(name, columns), token=cursor.word(name))
 
 
 def _of_one_side(when: exp.When, name: str) -> exp.When:

@@ -14,10 +14,10 @@ import pyarrow as pa
 from maintenance.errors import NotFoundError, SqlError
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.partitions import Partition
-from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.patterns import fits
+from maintenance.sql.place import unknown_column
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.spark_types import simple_text, tree_text
@@ -101,9 +101,8 @@ class DescribeColumn:
         field = next((f for f in fields if f.name == name), None)
         if field is None:
             names = [f.name for f in fields]
-            token = next(t for t in reversed(self.cursor.words) if t.text == self.column[-1])
-            fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
-            raise self.cursor.error(f"column '{name}' does not exist", fix, token=token)
+            token = self.cursor.word(self.column[-1], last=True)
+            raise self.cursor.error(*unknown_column(name, names), token=token)
         rows = [("col_name", name), ("data_type", simple_text(field.type)), ("comment", field.description or "NULL")]
         if self.extended:
             rows += _column_statistics(table, name)

@@ -72,7 +72,7 @@ class CreateView:
             raise self.cursor.error(
                 f"the view has {len(names)} columns and its query {len(schema.names)}",
                 f"The query gives {', '.join(schema.names)}.",
-                token=next(t for t in self.cursor.words if t.text == names[0]),
+                token=self.cursor.word(names[0]),
             )
         origins = origins_of(session, self.query)
         if len(origins) != len(names):
@@ -132,7 +132,7 @@ class DropView:
                 pass
         if not self.if_exists:
             views = session.view_names(name.catalog, name.database)
-            token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+            token = self.cursor.word(name.table, last=True)
             raise self.cursor.error(*unknown("view", name.table, views), token=token, kind=NotFoundError)
         return Result()
 
