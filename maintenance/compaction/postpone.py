@@ -203,7 +203,7 @@ class _Move:
 
         Merged with a later row of its key in one buffer, a deletion would be forgotten, and older rows come back.
         """
-        for at in range(start, stop) if removes_records(self._context.options) else ():
+        for at in range(start, stop) if table_options.removes_records(self._context.options) else ():
             if self._plan.files[at].delete_row_count != 0:
                 self._distribute(start, at + 1)
                 start = at + 1
@@ -299,15 +299,6 @@ class _Move:
         paths = self._task.write.paths
         for bucket, file in self._renumbered:
             self._task.write.file_io.delete_quietly(paths.all_files_of(self._plan.partition, bucket, file))
-
-
-def removes_records(options: Mapping[str, str]) -> bool:
-    """Whether a deletion removes what rows before it have set, in an engine that merges rows column by column."""
-    return (
-        table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options)
-        or bool(table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options))
-        or table_options.AGGREGATION_REMOVE_RECORD_ON_DELETE.of(options)
-    )
 
 
 def check_shares(tasks: Sequence[PostponeTask], done: Sequence[Distributed]) -> None:

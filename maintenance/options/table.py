@@ -469,3 +469,14 @@ def vector_target_file_size(options: Mapping[str, str]) -> int:
 def target_file_size(options: Mapping[str, str], has_primary_key: bool) -> int:
     """Bytes at which a data file is closed: 128 MB with a primary key, else 256 MB, unless the option is set."""
     return TARGET_FILE_SIZE.of(options) or (128 << 20 if has_primary_key else 256 << 20)
+
+
+def removes_records(options: Mapping[str, str]) -> bool:
+    """Whether a merge engine that merges rows column by column lets a deletion remove what rows before it have set."""
+    match MERGE_ENGINE.of(options):
+        case "partial-update":
+            by_group = PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options)
+            return PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options) or bool(by_group)
+        case "aggregation":
+            return AGGREGATION_REMOVE_RECORD_ON_DELETE.of(options)
+    return False

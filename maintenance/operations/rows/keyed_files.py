@@ -45,11 +45,8 @@ def deletes_in_files(table: Table) -> bool:
     if table_options.IGNORE_DELETE.of(options):
         return True
     match table_options.MERGE_ENGINE.of(options):
-        case "partial-update":
-            by_group = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options)
-            return not table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options) and not by_group
-        case "aggregation":
-            return not table_options.AGGREGATION_REMOVE_RECORD_ON_DELETE.of(options)
+        case "partial-update" | "aggregation":
+            return not table_options.removes_records(options)
         case "first-row":
             return True
     return False

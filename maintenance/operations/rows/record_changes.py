@@ -51,15 +51,12 @@ def check_deletes(table: Table) -> None:
     options = table.options
     if table_options.IGNORE_DELETE.of(options):
         raise _refused(table, "option 'ignore-delete' = 'true' keeps every row")
-    match table_options.MERGE_ENGINE.of(options):
-        case "partial-update":
-            by_group = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options)
-            if not table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options) and not by_group:
-                raise _refused(
-                    table,
-                    "merge engine partial-update keeps rows that are deleted without "
-                    "'partial-update.remove-record-on-delete' or 'partial-update.remove-record-on-sequence-group'",
-                )
+    if table_options.MERGE_ENGINE.of(options) == "partial-update" and not table_options.removes_records(options):
+        raise _refused(
+            table,
+            "merge engine partial-update keeps rows that are deleted without "
+            "'partial-update.remove-record-on-delete' or 'partial-update.remove-record-on-sequence-group'",
+        )
 
 
 def check_updates(table: Table, operation: str) -> None:
