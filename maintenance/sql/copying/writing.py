@@ -23,7 +23,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S"
 def write(
     file_io: FileIO, warehouse: str, folder: str, rows: pa.Table, form: FileFormat, *, overwrites: bool
 ) -> Result:
-    """Write rows as a file of a folder. `overwrites`: what lies in the folder goes first.
+    """Write rows as a file of a folder. `overwrites`: what lies in the folder goes once they are.
 
     Raises: AlreadyExistsError: the folder is there, and not to be overwritten; OptionError: it has tables of the
         warehouse; UnsupportedError: such a file holds no such column.
@@ -37,9 +37,16 @@ def write(
         own, other = warehouse.rstrip("/") + "/", place + "/"
         if own.startswith(other) or other.startswith(own):
             raise OptionError("the folder has tables of the warehouse", folder, "Choose another one.")
-        file_io.delete_folder(place)
+        if not file_io.folder_exists(place):
+            file_io.delete_folder(place)
+    old = [f"{place}/{status.path}" for status in file_io.list_tree(place)]
+    folders = [f"{place}/{name}" for name in file_io.list_folders(place)]
     file_io.make_folder(place)
     file_io.write_bytes(f"{place}/part-00000-{uuid.uuid4()}-c000{form.suffix}", data)
+    # What was there stays until its replacement is.
+    file_io.delete_unordered(old)
+    for inner in folders:
+        file_io.delete_folder(inner)
     file_io.write_bytes(f"{place}/_SUCCESS", b"")
     columns = {"output_path": pa.array([folder]), "file_count": pa.array([1], pa.int32())}
     return Result(pa.table({**columns, "rows_written": pa.array([rows.num_rows], pa.int64())}))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from maintenance.errors import AlreadyExistsError, DataError, NotFoundError, OptionError, SqlError, UnsupportedError
+from maintenance.fs.file_io import FileIO
 from maintenance.sql import Session
 
 
@@ -259,3 +260,26 @@ def test_it_is_of_sparks_dialect(session: Session) -> None:
     session.dialect = "flink"
     with pytest.raises(UnsupportedError, match="Spark's dialect"):
         session.sql("COPY INTO pets FROM 'x' FILE_FORMAT = (TYPE = CSV)")
+
+
+def test_what_is_overwritten_stays_until_its_replacement_is_there(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.sql("INSERT INTO pets VALUES (1, 'Ada', DATE '2020-02-29')")
+    out = tmp_path / "out"
+    (out / "inner").mkdir(parents=True)
+    for name in ("old.csv", "inner/older.csv"):
+        (out / name).write_text("7\n")
+    statement = f"COPY INTO '{out}' FROM pets FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE"
+
+    def fails(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileIO, "write_bytes", fails)
+        with pytest.raises(SqlError, match="full"):
+            session.sql(statement)
+    assert sorted(path.name for path in out.rglob("*.csv")) == ["old.csv", "older.csv"]
+    session.sql(statement)
+    assert sorted(path.suffix for path in out.iterdir()) == ["", ".csv"]
+    assert next(out.glob("part-*.csv")).read_text() == "1,Ada,2020-02-29\n"
