@@ -24,6 +24,7 @@ from maintenance.options import table as table_options
 from maintenance.table.folder_table import FolderTable
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
+from maintenance.write.rows import fitting
 
 TYPE = "format-table"
 _ONLY_VALUE = "format-table.partition-path-only-value"
@@ -189,17 +190,13 @@ class FormatTable(FolderTable):
         unknown = [name for name in rows.column_names if name not in self.schema.field_names]
         if unknown:
             raise DataError(f"no column '{unknown[0]}'", f"table {self.name}", "Name columns of the table.")
-        try:
-            columns = [
-                rows[field.name].cast(field.type)
-                if field.name in rows.column_names
-                else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
-                for field in self._arrow
-            ]
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            problem = f"rows do not fit the columns: {str(error).splitlines()[0]}"
-            raise DataError(problem, f"table {self.name}", "Cast them.") from error
-        return pa.Table.from_arrays(columns, schema=self._arrow)
+        nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
+        columns = [
+            fitting(rows[field.name] if field.name in rows.column_names else nothing, field, f"table {self.name}")
+            for field in self.fields
+        ]
+        fitted = pa.Table.from_arrays(columns, names=[field.name for field in self.fields])
+        return plain(fitted, self.fields).cast(self._arrow)
 
     def _write(self, rows: pa.Table) -> None:
         files = self._files
