@@ -48,6 +48,8 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     check_callbacks(news, table)
     checked_startup(schema.options)
     check_options(schema, where)
+    if before is None or not _is_split_key(before):
+        _validate_fixed_key(schema, where)
     ExternalPaths.of(schema.options)
     if is_clustered(schema, schema.options):
         clustered_by(schema, schema.options, where)
@@ -172,6 +174,22 @@ def _validate_buckets(schema: TableSchema, where: str) -> None:
         if schema.primary_keys and name not in schema.primary_keys:
             raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns of the primary key.")
         _check_no_nested_type(schema, name, "bucket key", where)
+
+
+def _validate_fixed_key(schema: TableSchema, where: str) -> None:
+    """Java makes such tables, and leaves it to their writers that a key stays in its partition."""
+    if _is_split_key(schema):
+        missing = next(name for name in schema.partition_keys if name not in schema.primary_keys)
+        raise OptionError(
+            f"the primary key lacks the partition column '{missing}', and buckets are fixed: a key would be there once "
+            "in each partition",
+            where,
+            "Add the column to the primary key, or use 'bucket' = '-1'.",
+        )
+
+
+def _is_split_key(schema: TableSchema) -> bool:
+    return schema.is_cross_partition and table_options.BUCKET.of(schema.options) > 0
 
 
 def _check_no_nested_type(schema: TableSchema, name: str, kind: str, where: str) -> None:

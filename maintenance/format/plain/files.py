@@ -3,7 +3,6 @@
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,19 +11,15 @@ from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
 from maintenance.format.data_format import decoding
-from maintenance.format.plain.csv import CSV_OPTIONS, CsvLayout, parse_csv, serialize_csv
+from maintenance.format.plain.csv import CsvLayout, parse_csv, serialize_csv
 from maintenance.format.plain.json_lines import parse_json_lines, serialize_json_lines
 from maintenance.format.variant.extension import plain_schema
-from maintenance.options.option import Option, string
 from maintenance.types.data_type import DataField
 
 FORMATS = ("orc", "parquet", "csv", "text", "json")
-_DEFAULT_COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
+_COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
 _TEXT_FORMATS = ("csv", "text", "json")
 _GZIP = ("gzip", "gz")
-COMPRESSION = Option("file.compression", string, "", ("format-table.file.compression",))
-OPTIONS: tuple[Option[Any], ...] = (COMPRESSION, *CSV_OPTIONS)
-"""What options say of files."""
 _READ_AHEAD = 256 << 10
 
 
@@ -51,7 +46,8 @@ class PlainFiles:
 
     @property
     def compression(self) -> str:
-        chosen = COMPRESSION.of(self.options) or _DEFAULT_COMPRESSION.get(self.format, "none")
+        default = _COMPRESSION.get(self.format, "none")
+        chosen = self.options.get("file.compression") or self.options.get("format-table.file.compression") or default
         return chosen.lower()
 
     @property

@@ -7,7 +7,7 @@ stay. A task that fails does not undo the finished ones. Rows that wait in the p
 first. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ def compact(
     full: bool = False,
     partitions: Sequence[Mapping[str, str]] | None = None,
     where: str | None = None,
+    buckets: Collection[int] | None = None,
     partition_idle_time: timedelta | None = None,
     order_strategy: str = NO_ORDER,
     order_by: Sequence[str] = (),
@@ -62,6 +63,7 @@ def compact(
         partitions: only these; each maps partition columns to value texts, as directories show them.
         where: only partitions that match, in Spark's SQL dialect; not together with `partitions`. If none does, the
             report's finding says so.
+        buckets: only these, of a table with a fixed number of them.
         partition_idle_time: only partitions whose newest file is older.
         order_strategy, order_by: rewrite the partitions of an append table without buckets, or the keys of dynamic
             buckets, in an order of their rows: ``order``, ``zorder`` or ``hilbert``, over these columns; ``none`` = as
@@ -89,6 +91,7 @@ def compact(
         full=full,
         partitions=partitions,
         where=where,
+        buckets=buckets,
         partition_idle_time=partition_idle_time,
         order_strategy=order_strategy,
         order_by=order_by,

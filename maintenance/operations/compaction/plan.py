@@ -78,6 +78,7 @@ class CompactionScope:
         keeps_expiring: look also at partitions that are about to expire.
         inline: a writer compacts what it has written: option `lookup-compact` says when it lifts level 0.
         silent: no changelog is produced, since what was written replaces what was there.
+        buckets: of every partition; None = all.
     """
 
     full: bool = False
@@ -88,6 +89,7 @@ class CompactionScope:
     keeps_expiring: bool = False
     inline: bool = False
     silent: bool = False
+    buckets: frozenset[int] | None = None
 
     def selection(self, table: Table) -> EntrySelection:
         """The entries of these groups."""
@@ -103,9 +105,14 @@ class CompactionScope:
                 return False
             return specs is None or matches_spec(paths.spec_of(partition), specs)
 
+        def chosen(entry: ManifestEntry) -> bool:
+            if self.buckets is not None and entry.bucket not in self.buckets:
+                return False
+            return groups is None or (entry.partition, entry.bucket) in groups
+
         return EntrySelection(
             partition=None if groups is None and specs is None and pruning is None else covers,
-            test=None if groups is None else lambda entry: (entry.partition, entry.bucket) in groups,
+            test=None if groups is None and self.buckets is None else chosen,
         )
 
     def left_alone(self, table: Table, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:

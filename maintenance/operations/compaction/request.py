@@ -4,13 +4,14 @@ A `CompactRequest` holds what a user chose and fits any table; a `CheckedRequest
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.proof.settings import ProofSettings
+from maintenance.errors import OptionError
 from maintenance.metadata.expired import again_if_expired
 from maintenance.operations.compaction.partition_choice import check_partitions
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, plan_compaction, scope_of
@@ -74,6 +75,7 @@ class CompactRequest:
     groups_per_commit: int | None = None
     time_limit: timedelta | None = None
     beside_other_compactors: bool | None = None
+    buckets: Collection[int] | None = None
 
     @classmethod
     def of_arguments(cls, arguments: Mapping[str, Any]) -> "CompactRequest":
@@ -90,6 +92,7 @@ class CompactRequest:
             "order_strategy": self.order_strategy,
             "order_by": list(self.order_by),
             "proof": self.proof,
+            "buckets": None if self.buckets is None else sorted(self.buckets),
         }
 
     def opened(self, table: Table) -> Table:
@@ -110,12 +113,27 @@ class CompactRequest:
             idle_time=self.partition_idle_time,
             keeps_expiring=not self.skip_expiring,
         )
+        if self.buckets is not None:
+            _check_buckets(table, self.buckets, self.order_strategy)
+            scope = replace(scope, buckets=frozenset(self.buckets))
         order = sorted_by(table, self.order_strategy, self.order_by, scope)
         if self.partitions is not None:
             check_partitions(table, self.partitions)
         groups = self.groups_per_commit or (None if self.time_limit is None else _GROUPS_IN_TIME)
         until = None if self.time_limit is None else time.monotonic() + self.time_limit.total_seconds()
         return CheckedRequest(scope, proof, order, self.max_retries, groups, until)
+
+
+def _check_buckets(table: Table, buckets: Collection[int], order_strategy: str) -> None:
+    """Raises: OptionError: the table has no such buckets, or rows go from one to another."""
+    where, number = f"compaction of {table.identifier}", table_options.BUCKET.of(table.options)
+    if number < 1:
+        raise OptionError("buckets are chosen, and the table has no fixed number of them", where, "Leave them out.")
+    if order_strategy != NO_ORDER:
+        raise OptionError("buckets are chosen, and an order of rows", where, "Leave one of them out.")
+    beyond = sorted(bucket for bucket in buckets if not 0 <= bucket < number)
+    if beyond:
+        raise OptionError(f"there is no bucket {beyond[0]}", where, f"The buckets are 0 to {number - 1}.")
 
 
 def proof_of(table: Table, chosen: str | None = None) -> ProofSettings:

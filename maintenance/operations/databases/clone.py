@@ -26,7 +26,7 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.located import LocatedCatalog
 from maintenance.operations.databases.clone_state import CloneState, PartitionFilter
-from maintenance.operations.databases.clone_target import existing_target, made_target, schema_there
+from maintenance.operations.databases.clone_target import existing_target, has_own_schemas, made_target, schema_there
 from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_files, digest_of
 from maintenance.operations.progress import Counted
 from maintenance.operations.refs.create_tag import snapshot_to_tag
@@ -90,6 +90,7 @@ def clone(
     where: str | None = None,
     meta_only: bool = False,
     clone_if_exists: bool = True,
+    replace_others: bool = False,
     parallelism: int = 8,
     spark: "SparkSession | None" = None,
     dry_run: bool = False,
@@ -104,6 +105,8 @@ def clone(
         where: a condition over partition columns: only these are copied, or brought up to date.
         meta_only: make the table, copy no rows.
         clone_if_exists: False: a table that is there already stays as it is.
+        replace_others: True: a table that is there may have its own schemas, of the same columns, and commits of
+            others: the partitions that are copied are replaced, the others stay. Of a table without partitions all is.
         parallelism: files at a time in this process.
         spark: its tasks copy where there is much to copy; None: this process does.
         dry_run: only say what would be copied.
@@ -119,7 +122,8 @@ def clone(
     chosen = PartitionFilter(table, where)
     if existing_target(table, catalog, identifier) is not None and not clone_if_exists:
         return CloneReport(table.identifier, identifier, None, None, dry_run=dry_run)
-    work = _Clone(table, catalog, identifier, chosen, parallelism, spark, progress or (lambda _: None))
+    say = progress or (lambda _: None)
+    work = _Clone(table, catalog, identifier, chosen, parallelism, spark, say, replace_others)
     started = time.monotonic()
 
     def attempt() -> CloneReport:
@@ -133,7 +137,7 @@ def clone(
 
 @dataclass(frozen=True, slots=True)
 class _Clone:
-    """One clone. Attributes: as of `clone`; `chosen`: the partitions."""
+    """One clone. Attributes: as of `clone`; `chosen`: the partitions; `replaces`: what others have in the target."""
 
     table: Table
     catalog: Catalog
@@ -142,19 +146,29 @@ class _Clone:
     parallelism: int
     spark: "SparkSession | None"
     progress: Callable[[str], None]
+    replaces: bool = False
 
     def run(self, snapshot: Snapshot | None, *, dry_run: bool) -> CloneReport:
-        find = existing_target if dry_run else made_target
-        target = find(self.table, self.catalog, self.identifier)
+        """Bring the target to the state of a snapshot."""
+        if not self.replaces or not self.table.schema.partition_keys:
+            return self._run(snapshot, dry_run=dry_run)
+        coming = {entry.partition for entry in CloneState.of(self.table, snapshot, self.chosen).entries}
+        return replace(self, chosen=self.chosen.among(coming))._run(snapshot, dry_run=dry_run)
+
+    def _run(self, snapshot: Snapshot | None, *, dry_run: bool) -> CloneReport:
+        there = existing_target(self.table, self.catalog, self.identifier)
+        is_others = self.replaces and there is not None and has_own_schemas(self.table, self.catalog, there)
+        target = there if dry_run or is_others else made_target(self.table, self.catalog, self.identifier)
         newest = None if target is None else target.latest_snapshot()
         self._check_own(newest)
-        there = CloneState() if target is None else CloneState.of(target, newest, self.chosen)
+        old = CloneState() if target is None else CloneState.of(target, newest, self.chosen)
         state = CloneState.of(self.table, snapshot, self.chosen)
         if target is not None:
             used = {entry.file.schema_id for entry in state.entries}
-            state = state.with_schema(schema_there(self.table, self.catalog, target, used))
-        missing = list(self._missing(state, there.names, target))
-        changes = state.in_folder.changes_of(there, self.chosen)
+            number = schema_there(self.table, self.catalog, target, used, own=is_others)
+            state = state.with_schema(number)
+        missing = list(self._missing(state, old.names, target))
+        changes = state.in_folder.changes_of(old, self.chosen)
         report = self._report(snapshot, state, missing, changes, dry_run=dry_run)
         if dry_run:
             gone = sorted(entry.file.file_name for entry in changes.entries if entry.kind == FileKind.DELETE)
@@ -183,7 +197,7 @@ class _Clone:
             )
 
     def _is_own(self, snapshot: Snapshot) -> bool:
-        return (snapshot.properties or {}).get(CLONED_FROM) == self.table.identifier
+        return self.replaces or (snapshot.properties or {}).get(CLONED_FROM) == self.table.identifier
 
     def _missing(self, state: CloneState, there: set[str], target: Table | None) -> Iterator[FileCopy]:
         """The files that the state of the target does not name."""

@@ -1,6 +1,6 @@
 """The state of a table that a clone copies: its live files and index files, and what turns another state into it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -14,14 +14,23 @@ from maintenance.table.table import Table
 
 
 class PartitionFilter:
-    """Which partitions are copied. `where`: over partition columns, None = all. Raises: PredicateError."""
+    """Which partitions are copied.
 
-    def __init__(self, table: Table, where: str | None) -> None:
+    Args: `where`: over partition columns, None = all; `only`: serialized partitions, None = all.
+    Raises: PredicateError.
+    """
+
+    def __init__(self, table: Table, where: str | None, only: Collection[bytes] | None = None) -> None:
+        self._table, self._where, self._only = table, where, only
         self._pruning = Pruning(table.schema, {}, over_partitions(table, where))
         self._keeps = lru_cache(maxsize=None)(self._pruning.keeps_partition)
 
     def keeps(self, partition: bytes) -> bool:
-        return self._keeps(partition)
+        return (self._only is None or partition in self._only) and self._keeps(partition)
+
+    def among(self, partitions: Collection[bytes]) -> "PartitionFilter":
+        """Of these partitions those that are copied."""
+        return PartitionFilter(self._table, self._where, partitions)
 
 
 @dataclass(frozen=True, slots=True)

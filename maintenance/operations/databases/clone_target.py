@@ -60,23 +60,34 @@ def made_target(source: Table, catalog: Catalog, identifier: str) -> Table:
     return target
 
 
-def schema_there(source: Table, catalog: Catalog, target: Table, used: set[int]) -> int | None:
+def has_own_schemas(source: Table, catalog: Catalog, target: Table) -> bool:
+    """Whether a table has others than those that a clone of the source would have."""
+    if not isinstance(catalog, LocatedCatalog):
+        return True
+    both = set(source.schemas.list_ids()) & set(target.schemas.list_ids())
+    return not both or any(
+        target.file_io.read_settled(target.paths.schema(number)) != _copied_schema(source, source.paths.schema(number))
+        for number in both
+    )
+
+
+def schema_there(source: Table, catalog: Catalog, target: Table, used: set[int], *, own: bool) -> int | None:
     """The number that the schema of the source's files has in the target; None: each has its own.
 
-    Args: `used`: numbers of the schemas that the files were written with.
-    Raises: UnsupportedError: a server would have to know several; ConflictError: it knows another one.
+    Args: `used`: numbers of the schemas that the files were written with; `own`: the target has schemas of its own.
+    Raises: UnsupportedError: it would have to know several; ConflictError: it knows another one.
     """
-    if isinstance(catalog, LocatedCatalog):
+    if isinstance(catalog, LocatedCatalog) and not own:
         return None
     newest = source.schemas.latest()
     assert newest is not None
     if used - {newest.id}:
         raise UnsupportedError(
-            f"files were written with schemas {', '.join(map(str, sorted(used)))}, and a REST server gets the newest "
+            f"files were written with schemas {', '.join(map(str, sorted(used)))}, and the target has the newest "
             f"one, {newest.id}, alone",
             f"table {source.identifier}",
-            "Compact the table fully with 'compaction.force-rewrite-all-files' = 'true' first, or clone into another "
-            "kind of catalog.",
+            "Compact the table fully with 'compaction.force-rewrite-all-files' = 'true' first, or clone into a new "
+            "table of another kind of catalog.",
         )
     if _columns(newest) != _columns(target.schema):
         raise ConflictError(

@@ -48,6 +48,7 @@ class RewriteFileIndexReport:
 
     Attributes:
         written_files: data files whose indexes changed; `skipped_files`: those that have what is declared.
+        written_partitions: serialized partitions of the former.
         index_bytes: of the new containers; `built_indexes`, `dropped_indexes`: in those files.
         read_files: data files that were read; `input_bytes`: of those whose indexes changed.
         conflicts: data files that another writer replaced meanwhile; what replaced them was looked at again.
@@ -73,6 +74,7 @@ class RewriteFileIndexReport:
     probe_skipped_share: float = 0.0
     input_bytes: int = 0
     finding: str | None = None
+    written_partitions: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,19 +205,31 @@ def _committed(
         input_bytes=so_far.input_bytes + sum(old.file.file_size for old, _ in changed),
     )
     if so_far.dry_run or not changed:
-        return report, 0
+        return replace(report, written_partitions=_partitions(report, changed)), 0
     properties = {OPERATION_PROPERTY: REWRITE_FILE_INDEX}
     identity = CommitIdentity(new_commit_user(table.options), properties=properties)
     committed = commit_compact(table.commit_target(), _messages(changed), identity)
     lost = [(old, new) for old, new in changed if (old.partition, old.bucket) in committed.lost]
     for old, new in lost:
         table.file_io.delete_quietly(_new_side_files(table, old, new))
-    report = replace(report, written_files=report.written_files - len(lost), conflicts=report.conflicts + len(lost))
+    kept = [(old, new) for old, new in changed if (old.partition, old.bucket) not in committed.lost]
+    report = replace(
+        report,
+        written_files=report.written_files - len(lost),
+        conflicts=report.conflicts + len(lost),
+        written_partitions=_partitions(report, kept),
+    )
     if committed.snapshot_id is not None:
         say(f"snapshot {committed.snapshot_id} committed")
         tag_after_commit(table, wrote_rows=False)
         report = replace(report, snapshot_ids=(*report.snapshot_ids, committed.snapshot_id))
     return report, len(lost)
+
+
+def _partitions(
+    so_far: RewriteFileIndexReport, changed: Sequence[tuple[ManifestEntry, DataFileMeta]]
+) -> frozenset[bytes]:
+    return so_far.written_partitions | {old.partition for old, _ in changed}
 
 
 def _new_side_files(table: Table, old: ManifestEntry, new: DataFileMeta) -> list[str]:

@@ -16,9 +16,12 @@ from maintenance.commit.commit import abort
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.operations.compaction.partition_choice import over_partitions
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
 from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate
+from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Split
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
@@ -58,14 +61,17 @@ def rescale(
     *,
     bucket_num: int | None = None,
     partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
     dry_run: bool = False,
 ) -> RescaleReport:
     """Rewrite partitions that have another number of buckets.
 
     Args: `spark`: its tasks read and write, None = this process; `bucket_num`: None = the table's `bucket`;
-        `partitions`: some columns name several, None = all.
-    Raises: OptionError: not a fixed number of buckets; NotFoundError: the table has no snapshot; UnsupportedError: rows
-        wait for a compaction; ConflictError: another writer changed a partition meanwhile: run again.
+        `partitions`: some columns name several, None = all; `where`: a condition over partition columns, not beside
+        `partitions`.
+    Raises: OptionError: not a fixed number of buckets, or both `partitions` and `where`; PredicateError; NotFoundError:
+        the table has no snapshot; UnsupportedError: rows wait for a compaction; ConflictError: another writer changed
+        a partition meanwhile: run again.
     """
     table_options.check_writable(table.options, table.identifier)
     number = table_options.BUCKET.of(table.options) if bucket_num is None else bucket_num
@@ -75,7 +81,9 @@ def rescale(
     snapshot = table.latest_snapshot()
     if snapshot is None:
         raise NotFoundError("the table has no snapshot", table.identifier, "Write to it first.")
-    old = _old_files(table, snapshot, number, partitions)
+    if partitions is not None and where is not None:
+        raise OptionError("'partitions' and 'where' are both set", table.identifier, "Give one of them.")
+    old = _old_files(table, snapshot, number, partitions, over_partitions(table, where))
     chosen = {entry.partition for entry in old}
     specs = tuple(table.paths.spec_of(partition) for partition in sorted(chosen))
     size = sum(entry.file.file_size for entry in old)
@@ -89,15 +97,22 @@ def rescale(
 
 
 def _old_files(
-    table: Table, snapshot: Snapshot, number: int, partitions: Sequence[Mapping[str, str]] | None
+    table: Table,
+    snapshot: Snapshot,
+    number: int,
+    partitions: Sequence[Mapping[str, str]] | None,
+    predicate: Predicate | None,
 ) -> list[ManifestEntry]:
     """The files of the partitions to rewrite. Raises: UnsupportedError: some of their rows cannot be read yet."""
     unknown = {name for spec in partitions or () for name in spec} - set(table.schema.partition_keys)
     if unknown:
         columns = ", ".join(table.schema.partition_keys) or "none"
         raise NotFoundError(f"there is no partition column {min(unknown)}", table.identifier, f"Columns: {columns}.")
+    pruning = None if predicate is None else Pruning(table.schema, {}, predicate)
 
     def wanted(partition: bytes) -> bool:
+        if pruning is not None and not pruning.keeps_partition(partition):
+            return False
         spec = table.paths.spec_of(partition)
         return partitions is None or any(one.items() <= spec.items() for one in partitions)
 

@@ -25,6 +25,7 @@ from maintenance.operations.databases.clone_plan import (
 from maintenance.operations.databases.compact_database import UNPLANNED
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.options.environment import from_environment
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     Call,
@@ -57,6 +58,15 @@ def _clone(call: Call) -> Result:
         return _of_tables(clone_database(source, call.get("database"), target, **_choice(call), **arguments))
     table, goal = _named(call, source)
     return _shown([clone(table, target, goal, **arguments, **call.passed("snapshot_id", "tag", "where"))])
+
+
+def _copy(call: Call) -> Result:
+    """Java's `CopyFilesProcedure`: the newest state takes the place of what the target has."""
+    source, target = (call.session.table_name(path_of(call.get(name))) for name in ("source_table", "target_table"))
+    table = _table(call.session.catalog_of(source.catalog), source.identifier)
+    goal = call.session.catalog_of(target.catalog)
+    arguments = {**call.passed("where"), "spark": call.session.spark, "progress": call.progress}
+    return _shown([clone(table, goal, target.identifier, replace_others=True, **arguments)])
 
 
 def _choice(call: Call) -> dict[str, Any]:
@@ -196,6 +206,15 @@ _COLUMNS = {
 }
 
 PROCEDURES = (
+    Procedure(
+        "copy",
+        (
+            Parameter("source_table", text, required=True),
+            Parameter("target_table", text, required=True),
+            Parameter("where", text),
+        ),
+        _copy,
+    ),
     Procedure(
         "clone",
         (

@@ -34,6 +34,7 @@ from maintenance.operations.databases.compact_database import (
 )
 from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport
+from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport
 from maintenance.operations.plans.dry_run_plans import (
     DROP_PARTITIONS,
     EXPIRE_CHANGELOGS,
@@ -62,6 +63,7 @@ from maintenance.operations.plans.stored_plan import (
 from maintenance.operations.rows.drop_partitions import DropPartitionsReport
 from maintenance.operations.rows.rescale import RescaleReport
 from maintenance.operations.rows.restore_partitions import RestorePartitionsReport
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -100,8 +102,21 @@ def _strategy(value: object) -> str:
     return str(value)
 
 
+def _buckets(value: Value) -> frozenset[int]:
+    """``0-3,7``: numbers of buckets, and the first and last of several."""
+    found: set[int] = set()
+    for part in names(value):
+        first, sign, last = (piece.strip() for piece in part.partition("-"))
+        if not first.isdecimal() or (sign and not last.isdecimal()) or int(last or first) < int(first):
+            raise ValueError("buckets are written as 0-3,7")
+        found.update(range(int(first), int(last or first) + 1))
+    if not found:
+        raise ValueError("buckets are written as 0-3,7")
+    return frozenset(found)
+
+
 def _compact(call: Call) -> Result:
-    scope = call.passed("partitions", "where", "partition_idle_time", "time_limit", "dry_run")
+    scope = call.passed("partitions", "where", "buckets", "partition_idle_time", "time_limit", "dry_run")
     report = compact(call.session.spark, call.table(), **_way(call), **scope, progress=call.progress)
     check_groups(report)
     return _summary(call, report)
@@ -120,7 +135,7 @@ def _way(call: Call) -> dict[str, Any]:
 
 
 def _plan_compact(call: Call) -> StoredPlan:
-    request = CompactRequest(**_way(call), **call.passed("partitions", "where", "partition_idle_time"))
+    request = CompactRequest(**_way(call), **call.passed("partitions", "where", "buckets", "partition_idle_time"))
     return plan_compact(call.table(), request)
 
 
@@ -164,16 +179,16 @@ def _compact_database(call: Call) -> Result:
         progress=call.progress,
         **call.passed("partition_idle_time", "dry_run"),
     )
-    return _of_tables(call, report)
+    return _of_tables(report)
 
 
-def _of_tables(call: Call, report: CompactDatabaseReport) -> Result:
+def _of_tables(report: CompactDatabaseReport) -> Result:
     if report.errors:
         raise worst_of(report.errors.values())
     for each in report.reports.values():
         check_groups(each)
     changed = any(each.snapshot_ids or (each.dry_run and _due(each)) for each in report.reports.values())
-    return call.done(nothing_to_do=not changed)
+    return Result(pa.table({"tables": pa.array([len(report.reports)], pa.int64())}), nothing_to_do=not changed)
 
 
 def _opening(call: Call) -> Callable[[Table], Table]:
@@ -195,7 +210,7 @@ def _plan_compact_database(call: Call) -> StoredPlan:
 def _apply_compact_database(call: Call, plan: StoredPlan) -> Result:
     catalog = call.session.current()
     report = apply_compact_database(call.session.spark, catalog, plan, opened=_opening(call), progress=call.progress)
-    return _of_tables(call, report)
+    return _of_tables(report)
 
 
 def _counted(name: str, count: int) -> Result:
@@ -257,7 +272,14 @@ def _rewrite_file_index(call: Call) -> Result:
     report = rewrite_file_index(
         call.session.spark, call.table(), where=_index_where(call), progress=call.progress, **call.passed("dry_run")
     )
-    return call.done(nothing_to_do=not report.written_files)
+    return _indexed(report)
+
+
+def _indexed(report: RewriteFileIndexReport) -> Result:
+    """Each file that is written has one container of indexes."""
+    counts = {"written_partitions": len(report.written_partitions), "written_indexes": report.written_files}
+    rows = {name: pa.array([count], pa.int32()) for name, count in counts.items()}
+    return Result(pa.table(rows), nothing_to_do=not report.written_files)
 
 
 def _index_where(call: Call) -> str | None:
@@ -275,8 +297,7 @@ def _plan_file_index(call: Call) -> StoredPlan:
 
 
 def _apply_file_index(call: Call, plan: StoredPlan) -> Result:
-    report = apply_file_index(call.session.spark, call.table(), plan, call.progress)
-    return call.done(nothing_to_do=not report.written_files)
+    return _indexed(apply_file_index(call.session.spark, call.table(), plan, call.progress))
 
 
 def _drop_partition(call: Call) -> Result:
@@ -307,9 +328,11 @@ def _mark_partition_done(call: Call) -> Result:
 
 
 def _rescale(call: Call) -> Result:
-    return _rescaled(
-        call, rescale(call.session.spark, call.table(), **call.passed("bucket_num", "partitions", "dry_run"))
-    )
+    return _rescaled(call, rescale(call.session.spark, call.table(), **_partitions(call), **call.passed("dry_run")))
+
+
+def _partitions(call: Call) -> dict[str, Any]:
+    return call.passed("bucket_num", "partitions", "where")
 
 
 def _rescaled(call: Call, report: RescaleReport) -> Result:
@@ -345,7 +368,7 @@ def _fsck(call: Call) -> Result:
 
 def _refresh_object_table(call: Call) -> Result:
     """Object tables list their folder at each read, so there is nothing to refresh."""
-    view = call.session.view(tuple(call.get("table").split(".")))
+    view = call.session.view(path_of(call.get("table")))
     if not isinstance(view, ObjectTable):
         raise SqlError(f"'{call.get('table')}' is not an object table", "sys.refresh_object_table", "Name one.")
     return call.done()
@@ -370,20 +393,11 @@ PROCEDURES = (
             _WHERE,
             Parameter("partition_idle_time", period),
             Parameter("compact_strategy", _strategy),
+            Parameter("buckets", _buckets),
             DRY_RUN,
             _TIME_LIMIT,
         ),
         _compact,
-        spark=(
-            "table",
-            "partitions",
-            "compact_strategy",
-            "order_strategy",
-            "order_by",
-            "where",
-            "options",
-            "partition_idle_time",
-        ),
         planning=Planning(COMPACT, _plan_compact, _apply_compact),
     ),
     Procedure(
@@ -399,7 +413,6 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _compact_database,
-        spark=("including_databases", "including_tables", "excluding_tables", "options"),
         planning=Planning(COMPACT_DATABASE, _plan_compact_database, _apply_compact_database),
     ),
     Procedure(
@@ -433,7 +446,6 @@ PROCEDURES = (
         "rewrite_file_index",
         (TABLE, _PARTITIONS, _WHERE, DRY_RUN),
         _rewrite_file_index,
-        spark=("table", "where"),
         planning=Planning(FILE_INDEX, _plan_file_index, _apply_file_index),
     ),
     Procedure(
@@ -470,12 +482,16 @@ PROCEDURES = (
             TABLE,
             Parameter("bucket_num", number),
             Parameter("partitions", specs, others=("partition",)),
+            _WHERE,
+            # Of Flink's subtasks: here as many tasks work as there is to do.
+            Parameter("scan_parallelism", number),
+            Parameter("sink_parallelism", number),
             DRY_RUN,
         ),
         _rescale,
         planning=dry_run_planning(
             RESCALE,
-            lambda call: call.passed("bucket_num", "partitions"),
+            _partitions,
             _rescaled,
             lambda call: {"spark": call.session.spark},
         ),

@@ -22,6 +22,7 @@ from maintenance.operations.databases.migrate_table import apply_migrate_table, 
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport
 from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -132,12 +133,12 @@ def _source(call: Call, name: str) -> tuple[FormatTable, Catalog]:
 
 
 def _place(call: Call, name: str) -> tuple[Catalog, str]:
-    found = call.session.table_name(tuple(name.split(".")))
+    found = call.session.table_name(path_of(name))
     return call.session.catalog_of(found.catalog), found.identifier
 
 
 def _database(call: Call) -> tuple[Catalog, str]:
-    catalog, database = call.session.database_name(tuple(call.get("source_database").split(".")))
+    catalog, database = call.session.database_name(path_of(call.get("source_database")))
     return call.session.catalog_of(catalog), database
 
 
@@ -200,15 +201,6 @@ PROCEDURES = (
             INTO_BIN,
         ),
         _migrate_table,
-        spark=(
-            "connector",
-            "source_table",
-            "options",
-            "delete_origin",
-            "target_table",
-            "options_map",
-            "parallelism",
-        ),
         planning=Planning(MIGRATE_TABLE, _plan_table, _apply_table),
     ),
     Procedure(
@@ -226,7 +218,6 @@ PROCEDURES = (
             INTO_BIN,
         ),
         _migrate_database,
-        spark=("connector", "source_database", "options", "options_map", "parallelism"),
         planning=Planning(MIGRATE_DATABASE, _plan_database, _apply_database),
     ),
 )

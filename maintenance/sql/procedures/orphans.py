@@ -16,6 +16,7 @@ from maintenance.operations.orphans.remove_orphan_files import RemoveOrphanFiles
 from maintenance.operations.plans.bin_plans import EMPTY_BIN, RESTORE, apply_empty_bin, plan_empty_bin
 from maintenance.operations.plans.orphan_plan import REMOVE_ORPHAN_FILES, apply_orphans, preview_orphans
 from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -98,7 +99,7 @@ def _restored(call: Call) -> RestoreReport:
     if is_of_origin(file_io, catalog.warehouse, run):
         if call.passed("files", "snapshots", "tags"):
             raise SqlError("the source of a migration comes back as a whole", "sys.restore", "Name the run alone.")
-        name = call.session.table_name(tuple(call.get("table").split("."))).identifier
+        name = call.session.table_name(path_of(call.get("table"))).identifier
         return restore_origin(catalog, file_io, run, name, **call.passed("dry_run"))
     return restore(call.table(), **_chosen(call), progress=call.progress, **call.passed("dry_run"))
 

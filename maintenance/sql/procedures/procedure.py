@@ -1,4 +1,4 @@
-"""What a procedure is: its parameters in both engines' signatures, and how its arguments are read."""
+"""What a procedure is: its parameters, how its arguments are read, and what it does."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,7 @@ from maintenance.operations.plans.dry_run_plans import DryRunPlan
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.operations.progress import Progress
 from maintenance.options.option import duration
+from maintenance.sql.names import path_of
 from maintenance.sql.result import Result
 
 if TYPE_CHECKING:
@@ -101,6 +102,10 @@ class Parameter:
     option: str | None = None
     takes_more: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.others)
+
 
 TABLE = Parameter("table", text, required=True, others=("identifier",))
 DRY_RUN = Parameter("dry_run", truth)
@@ -126,7 +131,7 @@ class Call:
 
     def table(self) -> "Table":
         """The table, with the options of the call."""
-        table = self.session.table(tuple(self.values["table"].split(".")))
+        table = self.session.table(path_of(self.values["table"]))
         return table.copy(self.values[OPTIONS]) if self.values.get(OPTIONS) else table
 
     def into(self, operation: str) -> BinRun | None:
@@ -190,23 +195,20 @@ class Procedure:
     """A procedure.
 
     Attributes:
-        spark: the order of its parameters there, where it is not that of `parameters`, Flink's.
+        parameters: of both engines and those of its own.
+        run: what it does, and what that reports.
         planning: None = it has no plans that are stored.
     """
 
     name: str
     parameters: Sequence[Parameter]
     run: Callable[[Call], Result]
-    spark: Sequence[str] = field(default=())
     planning: Planning | None = None
 
-    def ordered(self, dialect: str) -> list[Parameter]:
-        """The parameters in the order of a dialect's signature."""
-        if dialect != "spark" or not self.spark:
-            return list(self.parameters)
-        by_name = {parameter.name: parameter for parameter in self.parameters}
-        first = [by_name[name] for name in self.spark]
-        return [*first, *(p for p in self.parameters if p not in first)]
+    @property
+    def by_name(self) -> dict[str, Parameter]:
+        """The parameters by all their names, in lower case."""
+        return {spelt.lower(): parameter for parameter in self.parameters for spelt in parameter.names}
 
     def with_options(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values that were read, where those of parameters that set an option are options."""

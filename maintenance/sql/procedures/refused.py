@@ -14,6 +14,7 @@ _MIGRATE = (
     "tables are migrated one by one here, each with all of its files",
     "Use CALL sys.migrate_table for each table.",
 )
+_PRIVILEGES = ("users and their privileges are not kept here", "Let the store or the REST server say who may do what.")
 _ROW_IDS = ("row ids are given by commits alone here", "Run it in Spark or Flink.")
 
 REFUSED: Mapping[str, tuple[str, str]] = {
@@ -24,16 +25,20 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "drop_function": _FUNCTION,
     "migrate_file": _MIGRATE,
     "reassign_row_id": _ROW_IDS,
-    "data_evolution_merge_into": (
-        "single columns are not written into files of their own by a procedure here",
-        "Write MERGE INTO.",
-    ),
-    "merge_into": ("a merge is a statement here, not a procedure", "Write MERGE INTO … USING … ON …."),
-    "copy": ("its files are copied by another procedure here", "Use CALL sys.clone."),
     "copy_files": ("its files are copied by another procedure here", "Use CALL sys.clone."),
     "materialize_deletion_vectors": (
         "deletion vectors are applied by a full compaction",
         "Use CALL sys.compact with compact_strategy => 'full'.",
+    ),
+    **dict.fromkeys(
+        (
+            "init_file_based_privilege",
+            "create_privileged_user",
+            "drop_privileged_user",
+            "grant_privilege_to_user",
+            "revoke_privilege_from_user",
+        ),
+        _PRIVILEGES,
     ),
     "query_service": ("a lookup server needs a running Flink job", "Run it in Flink."),
 }

@@ -8,6 +8,7 @@ from maintenance.sql.procedures import (
     columns,
     files,
     indexes,
+    merges,
     migrations,
     orphans,
     refs,
@@ -17,5 +18,5 @@ from maintenance.sql.procedures import (
 )
 from maintenance.sql.procedures.procedure import Procedure
 
-_FAMILIES = (refs, files, chains, columns, indexes, clones, migrations, orphans, repairs, retention, views)
+_FAMILIES = (refs, files, chains, columns, indexes, clones, merges, migrations, orphans, repairs, retention, views)
 PROCEDURES: Mapping[str, Procedure] = {each.name: each for family in _FAMILIES for each in family.PROCEDURES}

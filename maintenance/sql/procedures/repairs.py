@@ -1,5 +1,7 @@
 """Manifests, files that are gone, emptying a table, and what a catalog knows of its warehouse."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from maintenance.operations import (
@@ -124,7 +126,7 @@ PROCEDURES = (
     ),
     Procedure(
         "remove_unexisting_manifests",
-        (TABLE, DRY_RUN),
+        (replace(TABLE, others=(*TABLE.others, "tableId")), DRY_RUN),
         _remove_unexisting_manifests,
         planning=dry_run_planning(REMOVE_UNEXISTING_MANIFESTS, lambda _: {}, _manifests_forgotten),
     ),

@@ -5,6 +5,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from maintenance.operations import explain, held_bytes, what_if
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import TABLE, Call, Parameter, Procedure, names, number, options, specs, text
 from maintenance.sql.result import Result
 
@@ -20,7 +21,7 @@ def _explain(call: Call) -> Result:
 
 def _what_if(call: Call) -> Result:
     arguments = call.passed("without_tags", "without_consumers")
-    table = call.session.table(tuple(call.get("table").split(".")))
+    table = call.session.table(path_of(call.get("table")))
     losses = what_if(table, call.get("options"), **arguments).losses
     return Result(
         pa.table(

@@ -2,6 +2,7 @@
 
 from maintenance.errors import OptionError
 from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, ViewChange
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import Call, Parameter, Procedure, text
 from maintenance.sql.result import Result
 
@@ -9,7 +10,7 @@ _ACTIONS = ("add", "update", "drop")
 
 
 def _alter_view_dialect(call: Call) -> Result:
-    name = call.session.table_name(tuple(call.get("view").split(".")))
+    name = call.session.table_name(path_of(call.get("view")))
     engine, query, action = call.get("engine") or call.session.dialect, call.get("query"), call.get("action").lower()
     where = f"view {name.identifier}"
     if action not in _ACTIONS:

@@ -1,13 +1,13 @@
 """CALL of procedures, with arguments by position or by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 from sqlglot.tokens import Token
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import SqlError, UnsupportedError
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
@@ -15,7 +15,8 @@ from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
-    from maintenance.sql.procedures.procedure import Call, Procedure
+    from maintenance.sql.procedures.procedure import Call, Parameter, Procedure
+    from maintenance.sql.procedures.signature import Signature
     from maintenance.sql.session_state import SessionState
 
 
@@ -30,13 +31,23 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class CallProcedure:
+    """`name`: where the name of the procedure stands."""
+
     path: tuple[str, ...]
+    name: Token
     arguments: tuple[Argument, ...]
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
+        """What the engine's procedure returns. One that it has not, or with other arguments, tells what it did."""
+        from maintenance.sql.procedures.signatures import own_signature
+
         procedure, call = self._read(session)
-        return procedure.run(call)
+        signature = own_signature(procedure.name, session.dialect)
+        result = procedure.run(call)
+        if signature is None or not set(call.values) <= {p.name for p in _positions(procedure, signature)}:
+            return result
+        return signature.returned(call, result)
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         procedure, call = self._read(session)
@@ -54,49 +65,87 @@ class CallProcedure:
     def _read(self, session: "SessionState") -> "tuple[Procedure, Call]":
         # The operations take long to import, and most statements need none of them.
         from maintenance.sql.procedures.procedure import Call
+        from maintenance.sql.procedures.signatures import signature_of
+
+        procedure = self._procedure()
+        signature = signature_of(procedure.name, session.dialect)
+        positions = _positions(procedure, signature)
+        values: dict[str, Any] = {}
+        named = False
+        for number, argument in enumerate(self.arguments):
+            if named and argument.name is None:
+                problem = "an argument by position stands behind one by name"
+                raise self.cursor.error(problem, "Name it, or put it in front.", token=argument.token)
+            named = argument.name is not None
+            parameter = self._parameter(procedure, signature, positions, number)
+            if parameter.name in values and parameter.takes_more and not named:
+                values[parameter.name] += self._value(procedure, parameter, argument)
+            elif parameter.name in values:
+                raise self.cursor.error(f"argument '{parameter.name}' is given twice", token=argument.token)
+            elif argument.value not in (None, ""):
+                values[parameter.name] = self._value(procedure, parameter, argument)
+        missing = next((p.name for p in procedure.parameters if p.required and p.name not in values), None)
+        if missing is not None:
+            raise self.cursor.error(f"argument '{missing}' of sys.{procedure.name} is missing", token=self.name)
+        return procedure, Call(session, procedure.with_options(values))
+
+    def _procedure(self) -> "Procedure":
+        """Raises: SqlError: there is none of this name, or it is refused."""
         from maintenance.sql.procedures.refused import REFUSED
         from maintenance.sql.procedures.registry import PROCEDURES
 
-        name = self.path[-1].lower()
-        token = self.cursor.word(self.path[-1])
-        if len(self.path) > 1 and self.path[-2].lower() == "sys" and name in REFUSED:
+        name, is_system = self.path[-1].lower(), len(self.path) > 1 and self.path[-2].lower() == "sys"
+        if is_system and name in REFUSED:
             reason, instead = REFUSED[name]
-            raise self.cursor.error(f"sys.{name}: {reason}", instead, token=token, kind=UnsupportedError)
-        if len(self.path) < 2 or self.path[-2].lower() != "sys" or name not in PROCEDURES:
-            raise self.cursor.error(*unknown("procedure", ".".join(self.path), [f"sys.{p}" for p in PROCEDURES]),
-                                    token=token)  # fmt: skip
-        procedure = PROCEDURES[name]
-        ordered = procedure.ordered(session.dialect)
-        by_name = {spelt.lower(): p for p in ordered for spelt in (p.name, *p.others)}
-        values: dict[str, Any] = {}
-        endless = next((number for number, p in enumerate(ordered) if p.takes_more), None)
-        for number, argument in enumerate(self.arguments):
-            if endless is not None and number > endless and argument.name is None and isinstance(argument.value, str):
-                values[ordered[endless].name] += procedure.read(ordered[endless], argument.value)
-                continue
-            if argument.name is None and number >= len(ordered):
-                raise self.cursor.error(
-                    f"sys.{name} takes {len(ordered)} arguments",
-                    f"They are: {', '.join(p.name for p in ordered)}.",
-                    token=argument.token,
-                )
-            if argument.name is not None and argument.name.lower() not in by_name:
-                raise self.cursor.error(
-                    *unknown("argument", argument.name, [p.name for p in ordered]), token=argument.token
-                )
-            parameter = ordered[number] if argument.name is None else by_name[argument.name.lower()]
-            if parameter.name in values:
-                raise self.cursor.error(f"argument '{parameter.name}' is given twice", token=argument.token)
-            if argument.value not in (None, ""):
-                values[parameter.name] = procedure.read(parameter, argument.value)
-        for parameter in ordered:
-            if parameter.required and parameter.name not in values:
-                raise self.cursor.error(f"argument '{parameter.name}' of sys.{name} is missing", token=token)
-        return procedure, Call(session, procedure.with_options(values))
+            raise self.cursor.error(f"sys.{name}: {reason}", instead, token=self.name, kind=UnsupportedError)
+        if not is_system or name not in PROCEDURES:
+            problem, fix = unknown("procedure", ".".join(self.path), [f"sys.{each}" for each in PROCEDURES])
+            raise self.cursor.error(problem, fix, token=self.name)
+        return PROCEDURES[name]
+
+    def _parameter(
+        self, procedure: "Procedure", signature: "Signature | None", positions: "Sequence[Parameter]", number: int
+    ) -> "Parameter":
+        """What an argument is of. Raises: SqlError: there is no such parameter."""
+        argument = self.arguments[number]
+        known = _spelt(procedure, signature)
+        if argument.name is not None:
+            if argument.name.lower() not in procedure.by_name:
+                raise self.cursor.error(*unknown("argument", argument.name, known), token=argument.token)
+            return procedure.by_name[argument.name.lower()]
+        if number >= len(positions) and positions and positions[-1].takes_more:
+            return positions[-1]
+        if number >= len(positions):
+            problem = f"sys.{procedure.name} takes {len(positions)} arguments by position"
+            raise self.cursor.error(problem, f"By name there are: {', '.join(known)}.", token=argument.token)
+        return positions[number]
+
+    def _value(self, procedure: "Procedure", parameter: "Parameter", argument: Argument) -> Any:
+        try:
+            return procedure.read(parameter, argument.value)
+        except SqlError as error:
+            problem = f"{error.found} ({error.where})"
+            raise self.cursor.error(problem, error.fix, token=argument.token) from error
+
+
+def _positions(procedure: "Procedure", signature: "Signature | None") -> "list[Parameter]":
+    """The parameters by position: those of the engine, or of a procedure that no engine has."""
+    if signature is None:
+        return list(procedure.parameters)
+    return [procedure.by_name[name.lower()] for name in signature.parameters]
+
+
+def _spelt(procedure: "Procedure", signature: "Signature | None") -> list[str]:
+    """The names of the parameters, as the engine spells them."""
+    if signature is None:
+        return [parameter.name for parameter in procedure.parameters]
+    engines = {procedure.by_name[name.lower()].name for name in signature.parameters}
+    return [*signature.parameters, *(p.name for p in procedure.parameters if p.name not in engines)]
 
 
 def _call(cursor: Cursor) -> CallProcedure:
     path = cursor.path("the name of a procedure")
+    procedure = cursor.words[cursor.index - 1]
     cursor.expect("(")
     arguments: list[Argument] = []
     while not cursor.take(")"):
@@ -111,7 +160,7 @@ def _call(cursor: Cursor) -> CallProcedure:
         if not cursor.take(","):
             cursor.expect(")")
             break
-    return CallProcedure(path, tuple(arguments), cursor)
+    return CallProcedure(path, procedure, tuple(arguments), cursor)
 
 
 def _value(node: exp.Expr, cursor: Cursor, token: Token) -> Any:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
+from sqlglot.tokens import Token
 
 from maintenance.metastore.schema_change import FIRST, Position, after
 from maintenance.sql.cursor import Cursor
@@ -56,7 +57,7 @@ def read_type(cursor: Cursor, name: str) -> Column:
         if cursor.take("NOT", "NULL"):
             column = replace(column, type=column.type.as_nullable(False))
         elif cursor.take("PRIMARY", "KEY"):
-            not_enforced(cursor)
+            not_enforced(cursor, cursor.words[cursor.index - 2])
             column = replace(column, is_key=True)
         elif cursor.take("COMMENT"):
             column = replace(column, comment=cursor.string())
@@ -68,10 +69,17 @@ def read_type(cursor: Cursor, name: str) -> Column:
             return column
 
 
-def not_enforced(cursor: Cursor) -> None:
-    """Paimon keeps keys unique when it merges; the words may be left out."""
-    if not cursor.take("NOT", "ENFORCED"):
-        cursor.take("ENFORCED")
+def not_enforced(cursor: Cursor, key: Token) -> None:
+    """Paimon keeps keys unique when it merges. Flink wants that said; Spark has no words for it.
+
+    Args: `key`: the word PRIMARY. Raises: SqlError.
+    """
+    if cursor.take("NOT", "ENFORCED") or (cursor.is_spark and not cursor.peek("ENFORCED")):
+        return
+    token = cursor.token if cursor.peek("ENFORCED") else key
+    raise cursor.error(
+        "a primary key is not enforced: rows of one key are merged", "Write PRIMARY KEY (…) NOT ENFORCED.", token=token
+    )
 
 
 def default_text(cursor: Cursor) -> str | None:

@@ -26,7 +26,8 @@ def warehouse(tmp_path: Path) -> str:
 
 
 def test_every_procedure_has_a_command_or_is_one_of_sql_alone() -> None:
-    alone = {"alter_column_default_value", "alter_view_dialect", "refresh_object_table", "rollback_to"}
+    statements = {"copy", "merge_into", "data_evolution_merge_into"}
+    alone = {"alter_column_default_value", "alter_view_dialect", "refresh_object_table", "rollback_to", *statements}
     assert set(PROCEDURES) - set(SUMMARIES) == alone
     assert set(SUMMARIES) <= set(PROCEDURES)
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from maintenance.sql import Session, SqlError
-from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 
 
@@ -157,38 +156,28 @@ def test_a_default_fills_what_is_left_out(tmp_path: Path) -> None:
     assert session.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"a": 1, "b": "none", "c": -1}]
 
 
-CHANGE_VECTORS = {
-    "flink": "ALTER TABLE t SET ('deletion-vectors.enabled' = 'true')",
-    "spark": "ALTER TABLE t SET TBLPROPERTIES ('deletion-vectors.enabled' = 'true')",
-}
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("CREATE TABLE k (a INT PRIMARY KEY)", 23),
+        ("CREATE TABLE k (a INT, PRIMARY KEY (a))", 24),
+        ("CREATE TABLE k (a INT, CONSTRAINT c PRIMARY KEY (a))", 37),
+        ("CREATE TABLE k (a INT, PRIMARY KEY (a) ENFORCED)", 40),
+    ],
+)
+def test_flink_wants_a_key_that_is_not_enforced(tmp_path: Path, text: str, column: int) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    with pytest.raises(SqlError, match="NOT ENFORCED") as caught:
+        session.sql(text)
+    assert (caught.value.line, caught.value.column) == (1, column)
 
 
-@pytest.mark.parametrize("dialect", CHANGE_VECTORS)
-def test_deletion_vectors_of_a_table_with_rows_need_an_option_that_the_error_names(
-    tmp_path: Path, dialect: str
-) -> None:
-    session = open_session(tmp_path)
-    session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT)")
-    session.sql("INSERT INTO t VALUES (1, 1)")
-    session = open_session(tmp_path, dialect)
-    with pytest.raises(SqlError, match=r"cannot change from unset to 'true'.*'deletion-vectors\.modifiable' = 'true'"):
-        session.sql(CHANGE_VECTORS[dialect])
-    session.sql(CHANGE_VECTORS[dialect].replace("enabled", "modifiable"))
-    session.sql(CHANGE_VECTORS[dialect])
-    assert session.table(("t",)).options["deletion-vectors.enabled"] == "true"
-
-
-@pytest.mark.parametrize("dialect", ["flink", "spark"])
-def test_inserts_make_the_changelog_of_full_compactions(tmp_path: Path, dialect: str) -> None:
-    open_session(tmp_path).sql(
-        "CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT) WITH ('changelog-producer' = 'full-compaction')"
-    )
-    session = open_session(tmp_path, dialect)
-    for statement in ("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO t VALUES (1, 3)"):
-        session.sql(statement)
-    session.sql("DELETE FROM t WHERE a = 2")
-    table = session.table(("t",)).copy({"incremental-between": f"0,{session.table(('t',)).snapshots.latest_id()}"})
-    rows = AuditLogView(table).to_arrow().to_pylist()
-    assert sorted((row["a"], row["b"], row["rowkind"]) for row in rows) == [
-        (1, 1, "+I"), (1, 1, "-U"), (1, 3, "+U"), (2, 2, "+I"), (2, 2, "-D"),
-    ]  # fmt: skip
+def test_a_key_of_fixed_buckets_holds_the_partition(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    made = "CREATE TABLE {} (a INT, p INT, PRIMARY KEY (a) NOT ENFORCED) PARTITIONED BY (p) WITH ('bucket' = '{}')"
+    with pytest.raises(SqlError, match="lacks the partition column 'p'"):
+        session.sql(made.format("k", 2))
+    session.sql(made.format("k", -1))
+    with pytest.raises(SqlError, match="lacks the partition column 'p'"):
+        session.sql("ALTER TABLE k SET ('bucket' = '2')")
+    session.sql(made.format("l", -2))

@@ -93,7 +93,7 @@ SPARK: dict[str, list[Line]] = {
         ("ANALYZE TABLE t PARTITION (dt = '1') COMPUTE STATISTICS", "single partitions"),
         ("CREATE VIEW v AS SELECT 1 AS a", "a view is not possible in a filesystem catalog"),
         ("CALL sys.materialize_deletion_vectors('t')", "by a full compaction"),
-        ("CALL sys.copy(source_table => 't', target_table => 'u')", "Use CALL sys.clone"),
+        ("CALL sys.copy(source_table => 't', target_table => 't')", "the target is the source"),
     ],
     "branches are tables": [
         ("CREATE TABLE t (a INT, b INT)", None),

@@ -137,7 +137,7 @@ def test_they_are_procedures(tmp_path: Path, table: CatalogTable) -> None:
     path = live_paths(table)[0]
     path.unlink()
     shown = session.sql("CALL sys.remove_unexisting_files('db.t', true)").to_arrow()
-    assert shown.to_pydict() == {"fileName": [str(path)]}
+    assert shown.to_pydict() == {"result": [str(path)]}
     with pytest.raises(OptionError, match="parallelism 0 is below 1"):
         session.sql("CALL sys.remove_unexisting_files(`table` => 'db.t', parallelism => 0)")
     session.sql("CALL sys.remove_unexisting_files(`table` => 'db.t', parallelism => 2)")

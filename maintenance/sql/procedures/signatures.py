@@ -1,0 +1,222 @@
+"""The signatures of all of Paimon's procedures that there are here, in Flink and in Spark.
+
+Source: Paimon's procedure classes of both engines.
+"""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from maintenance.sql.procedures.procedure import Call
+from maintenance.sql.procedures.signature import (
+    EARLIEST,
+    SUCCESS,
+    TAGGED,
+    TEXT,
+    TRUE,
+    TRUTH,
+    WENT_BACK,
+    Row,
+    Rows,
+    Signature,
+    each_value,
+    takes,
+    text,
+)
+
+
+def _or(instead: str) -> Rows:
+    """The rows of the operation, or this text."""
+
+    def rows(_: Call, reported: pa.Table) -> list[Row]:
+        return [tuple(row.values()) for row in reported.to_pylist()] or [(instead,)]
+
+    return rows
+
+
+def _of_index(call: Call) -> tuple[str, str]:
+    return call.get("index_type").strip().lower(), call.get("table").rpartition(".")[2]
+
+
+def _index_created(call: Call, _: pa.Table) -> str:
+    kind, table = _of_index(call)
+    shown = "BTree" if kind == "btree" else kind.capitalize()
+    return f"{shown} global index created successfully for table: {table}"
+
+
+def _index_dropped(call: Call, reported: pa.Table) -> str:
+    (kind, table), files = _of_index(call), reported["dropped_file_count"][0].as_py()
+    column = call.get("index_column")
+    if call.get("dry_run"):
+        return f"Dry run: {files} {kind} global index files would be dropped for columns '{column}' on table '{table}'"
+    if not files:
+        return f"No {kind} global index found for columns '{column}'"
+    return f"Dropped {files} {kind} global index files for columns '{column}' on table '{table}'"
+
+
+def _manifests(call: Call, reported: pa.Table) -> str:
+    if not call.get("dry_run"):
+        return "success"
+    (row,) = reported.to_pylist()
+    return f"Dry run: {row['manifests']} manifest files ({row['bytes']} bytes), {row['entries']} entries."
+
+
+def _changelogs(call: Call, reported: pa.Table) -> str:
+    if call.get("delete_all"):
+        return "Delete all separated changelogs success."
+    return str(reported["deleted_changelogs_count"][0].as_py())
+
+
+def _renamed(call: Call, _: pa.Table) -> str:
+    return f"Rename [{call.get('tag')}] to [{call.get('target_tag')}] successfully."
+
+
+# An operation over many tables raises what went wrong, so none has failed when it returns.
+_MIGRATED = text(lambda _, reported: f"migrate database is finished, success cnt: {reported.num_rows} , failed cnt: 0")
+_COMPACTED = text(lambda _, reported: f"Compact database finished. Success: {reported['tables'][0].as_py()}, Failed: 0")
+_WATERMARK = text(lambda _, reported: f"Success roll back to snapshot: {reported['current_snapshot_id'][0].as_py()} .")
+
+_RETAIN = "table retain_max retain_min older_than max_deletes"
+_MANIFESTS = "table options dry_run manifest_sort_enabled manifest_sort_partition_field manifest_sort_max_rewrite_size"
+_PARTITIONS = (
+    "table expiration_time timestamp_formatter timestamp_pattern expire_strategy max_expires options",
+    {"expired_partitions": pa.string()},
+    _or("No expired partitions."),
+)
+_TAGS = ("table older_than", {"expired_tags": pa.string()}, _or("No expired tags."))
+_VIEW = "view action engine query"
+_INDEX = "table index_column index_type partitions"
+_ORPHANS = "table older_than dry_run parallelism mode"
+_MERGE = (
+    "target_table target_alias source_sqls source_table merge_condition matched_upsert_condition"
+    " matched_upsert_setting not_matched_insert_condition not_matched_insert_values matched_delete_condition"
+    " not_matched_by_source_upsert_condition not_matched_by_source_upsert_setting"
+    " not_matched_by_source_delete_condition"
+)
+
+FLINK: Mapping[str, Signature] = {
+    "alter_column_default_value": takes("table column default_value", TEXT, SUCCESS),
+    "alter_view_dialect": takes(_VIEW, TEXT, SUCCESS),
+    "clear_consumers": takes("table including_consumers excluding_consumers", TEXT, SUCCESS),
+    "clone": takes(
+        "database table catalog_conf target_database target_table target_catalog_conf parallelism where"
+        " included_tables excluded_tables prefer_file_format clone_from meta_only clone_if_exists"
+        " target_table_conf",
+        TEXT,
+        SUCCESS,
+    ),
+    "compact": takes(
+        "table partitions order_strategy order_by options where partition_idle_time compact_strategy buckets",
+        TEXT,
+        SUCCESS,
+    ),
+    "compact_chain_table": takes("table partition overwrite", TEXT, SUCCESS),
+    "compact_database": takes(
+        "including_databases mode including_tables excluding_tables table_options partition_idle_time compact_strategy",
+        TEXT,
+        SUCCESS,
+    ),
+    "compact_manifest": takes(_MANIFESTS, TEXT, text(_manifests)),
+    "create_branch": takes("table branch tag ignoreIfExists", TEXT, SUCCESS),
+    "create_global_index": takes(f"{_INDEX} options", TEXT, text(_index_created)),
+    "create_tag": takes("table tag snapshot_id time_retained", TEXT, SUCCESS),
+    "create_tag_from_timestamp": takes("table tag timestamp time_retained", TAGGED),
+    "create_tag_from_watermark": takes("table tag watermark time_retained", TAGGED),
+    "data_evolution_merge_into": takes(
+        "target_table target_alias source_sqls source_table merge_condition matched_update_set sink_parallelism",
+        TEXT,
+        SUCCESS,
+    ),
+    "delete_branch": takes("table branch", TEXT, SUCCESS),
+    "delete_tag": takes("table tag", TEXT, SUCCESS),
+    "drop_global_index": takes(f"{_INDEX} dry_run", TEXT, text(_index_dropped)),
+    "drop_partition": takes("table partitions", TEXT, SUCCESS),
+    "expire_changelogs": takes(f"{_RETAIN} delete_all", TEXT, text(_changelogs)),
+    "expire_partitions": takes(*_PARTITIONS),
+    "expire_snapshots": takes(f"{_RETAIN} options", TEXT, each_value),
+    "expire_tags": takes(*_TAGS),
+    "fast_forward": takes("table branch", TEXT, SUCCESS),
+    "mark_partition_done": takes("table partitions", TEXT, SUCCESS),
+    "merge_branch": takes("table source_branch target_branch", TEXT, SUCCESS),
+    "merge_into": takes(_MERGE, TEXT, SUCCESS),
+    "migrate_database": takes("connector source_database options parallelism", TEXT, _MIGRATED),
+    "migrate_table": takes("connector source_table target_table options parallelism delete_origin", TEXT, SUCCESS),
+    "purge_files": takes("table", TEXT, SUCCESS),
+    "remove_orphan_files": takes(_ORPHANS, TEXT, each_value),
+    "remove_unexisting_files": takes("table dry_run parallelism", TEXT, each_value),
+    "remove_unexisting_manifests": takes("tableId", TEXT, SUCCESS),
+    "rename_branch": takes("table from_branch to_branch", TEXT, SUCCESS),
+    "rename_tag": takes("table tagName targetTagName", TEXT, text(_renamed)),
+    "repair": takes("table", TEXT, SUCCESS),
+    "repair_earliest_snapshot": takes("table snapshot_id", EARLIEST),
+    "replace_tag": takes("table tag snapshot_id time_retained", TEXT, SUCCESS),
+    "rescale": takes("table bucket_num partition scan_parallelism sink_parallelism", TEXT, SUCCESS),
+    "reset_consumer": takes("table consumer_id next_snapshot_id", TEXT, SUCCESS),
+    "rewrite_file_index": takes("table partitions", TEXT, SUCCESS),
+    "rollback_to": takes("table tag snapshot_id", WENT_BACK),
+    "rollback_to_as_latest": takes(
+        "table tag snapshot_id",
+        {
+            "previous_snapshot_id": pa.int64(),
+            "rolled_back_snapshot_id": pa.int64(),
+            "current_snapshot_id": pa.int64(),
+        },
+    ),
+    "rollback_to_timestamp": takes("table timestamp", WENT_BACK),
+    "rollback_to_watermark": takes("table watermark", TEXT, _WATERMARK),
+    "trigger_tag_automatic_creation": takes("table", TEXT, SUCCESS),
+}
+
+SPARK: Mapping[str, Signature] = {
+    "alter_view_dialect": takes(_VIEW, TRUTH, TRUE),
+    "clear_consumers": takes("table includingConsumers excludingConsumers", TRUTH, TRUE),
+    "compact": takes(
+        "table partitions compact_strategy order_strategy order_by where options partition_idle_time buckets",
+        TRUTH,
+        TRUE,
+    ),
+    "compact_chain_table": takes("table partition overwrite", TRUTH),
+    "compact_database": takes("including_databases including_tables excluding_tables options", TEXT, _COMPACTED),
+    "compact_manifest": takes(_MANIFESTS, TRUTH, TRUE),
+    "copy": takes("source_table target_table where", TRUTH, TRUE),
+    "create_branch": takes("table branch tag ignoreIfExists", TRUTH, TRUE),
+    "create_global_index": takes(f"{_INDEX} options", TRUTH, TRUE),
+    "create_tag": takes("table tag snapshot time_retained", TRUTH, TRUE),
+    "create_tag_from_timestamp": takes("table tag timestamp time_retained", TAGGED),
+    "delete_branch": takes("table branch", TRUTH, TRUE),
+    "delete_tag": takes("table tag", TRUTH, TRUE),
+    "drop_global_index": takes(f"{_INDEX} dry_run", {**TRUTH, "dropped_file_count": pa.int64()}),
+    "expire_partitions": takes(*_PARTITIONS),
+    "expire_snapshots": takes(f"{_RETAIN} options", {"deleted_snapshots_count": pa.int32()}),
+    "expire_tags": takes(*_TAGS),
+    "fast_forward": takes("table branch", TRUTH, TRUE),
+    "mark_partition_done": takes("table partitions", TRUTH, TRUE),
+    "merge_branch": takes("table source_branch target_branch", TRUTH, TRUE),
+    "migrate_database": takes("source_type database options options_map parallelism", TEXT, _MIGRATED),
+    "migrate_table": takes("source_type table options delete_origin target_table options_map parallelism", TRUTH, TRUE),
+    "purge_files": takes("table", TEXT, SUCCESS),
+    "remove_orphan_files": takes(_ORPHANS, {"deletedFileCount": pa.int64(), "deletedFileTotalLenInBytes": pa.int64()}),
+    "remove_unexisting_files": takes("table dry_run parallelism", {"fileName": pa.string()}),
+    "rename_branch": takes("table from_branch to_branch", TRUTH, TRUE),
+    "rename_tag": takes("table tag target_tag", TRUTH, TRUE),
+    "repair": takes("database_or_table", TRUTH, TRUE),
+    "repair_earliest_snapshot": takes("table snapshot_id", EARLIEST),
+    "replace_tag": takes("table tag snapshot time_retained", TRUTH, TRUE),
+    "rescale": takes("table bucket_num partitions where", TRUTH, TRUE),
+    "reset_consumer": takes("table consumerId nextSnapshotId", TRUTH, TRUE),
+    "rewrite_file_index": takes("table where", {"written_partitions": pa.int32(), "written_indexes": pa.int32()}),
+    "rollback": takes("table version snapshot tag", WENT_BACK),
+    "rollback_to_timestamp": takes("table timestamp", WENT_BACK),
+    "rollback_to_watermark": takes("table watermark", WENT_BACK),
+    "trigger_tag_automatic_creation": takes("table", TRUTH, TRUE),
+}
+
+
+def own_signature(name: str, dialect: str) -> Signature | None:
+    """A procedure's signature in the engine of a dialect; None: that engine does not have it."""
+    return (SPARK if dialect == "spark" else FLINK).get(name)
+
+
+def signature_of(name: str, dialect: str) -> Signature | None:
+    """As `own_signature`, but of the other engine for a procedure that it alone has."""
+    return own_signature(name, dialect) or FLINK.get(name) or SPARK.get(name)
