@@ -363,20 +363,25 @@ def read(
 def write(target: Target, table: str, path: Path) -> None:
     """Add the rows of a csv, json (an object a line), parquet or arrow file, as one commit.
 
+    A format table gets new files instead: it has no commits.
+
     \b
     paimonctl --warehouse /data/lake write db.trips trips.parquet
     """
     from maintenance.catalog import CatalogTable
     from maintenance.cli.input import rows_of
     from maintenance.errors import UnsupportedError
+    from maintenance.table.format_table import FormatTable
     from maintenance.types.arrow import arrow_type
 
     written = target.catalog().get_table(table)
-    if not isinstance(written, CatalogTable):
+    if not isinstance(written, CatalogTable | FormatTable):
         raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
     rows = rows_of(path, {field.name: arrow_type(field.type) for field in written.schema.fields})
     ids = written.write_arrow(rows)
     text = f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot"
+    if isinstance(written, FormatTable):
+        text = f"{rows.num_rows:,} rows in files of {written.location}"
     target.say({"rows": rows.num_rows, "snapshots": list(ids)}, text)
 
 

@@ -111,7 +111,7 @@ class LocatedCatalog(ABC):
             return global_table(self, name.table)
         table, stored = self._opened(name)
         if not isinstance(table, Table):
-            return table
+            return table.part(name.branch, name.system_table)
         table = on_named_branch(table, stored)
         return table if name.system_table is None else system_table(table, name.system_table)
 
@@ -281,9 +281,12 @@ class LocatedCatalog(ABC):
     # Checks and errors
 
     def _data_table(self, identifier: str) -> "Table":
+        from maintenance.table.folder_table import FolderTable
         from maintenance.table.table import Table
 
         table = self.get_table(identifier)
+        if isinstance(table, FolderTable):
+            raise table.refused("no partitions that the catalog keeps")
         if not isinstance(table, Table):
             raise SchemaError(f"'{identifier}' has no partitions", self.warehouse, "Name a table with data.")
         return table

@@ -43,7 +43,7 @@ from maintenance.metastore.schema_change import (
 )
 from maintenance.metastore.validation import validate
 from maintenance.options import table as table_options
-from maintenance.options.changes import may_change_option
+from maintenance.options.changes import fix_of_change
 from maintenance.options.option import Option
 from maintenance.options.renames import renamed
 from maintenance.types.casts.default import default_value
@@ -126,11 +126,10 @@ class _Evolution:
         old = options.get(key)
         if old == value or _is_present_key(key, value, self.start):
             return
-        self._refuse_if(
-            not may_change_option(key, value, options, has_snapshot=self.has_snapshot),
-            f"option '{key}' cannot change from '{old}' to '{value}'",
-            "Create a new table with the option and copy the data.",
-        )
+        fix = fix_of_change(key, value, options, has_snapshot=self.has_snapshot)
+        if fix is not None:
+            before, after = ("unset" if text is None else f"'{text}'" for text in (old, value))
+            raise SchemaError(f"option '{key}' cannot change from {before} to {after}", self.where, fix)
         if value is None:
             del options[key]
         else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from getpass import getuser
 from typing import TYPE_CHECKING, Literal, Self
 
-from maintenance.catalog import Catalog, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, open_catalog
 from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
@@ -15,6 +15,9 @@ from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Readable
 from maintenance.sql.settings import table_settings
+from maintenance.table.folder_table import FolderTable
+from maintenance.table.format_table import FormatTable
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_CATALOG, DEFAULT_DATABASE = "paimon", "default"
+Stored = Table | FormatTable | ObjectTable
 _DIALECTS: Mapping[str, type[Flink | PaimonSpark]] = {"flink": Flink, "spark": PaimonSpark}
 
 
@@ -172,8 +176,26 @@ class SessionState:
         return name.database in catalog.list_databases() and name.table in catalog.list_tables(name.database)
 
     def table(self, path: tuple[str, ...]) -> Table:
-        """A table that can be changed. Raises: NotFoundError; SqlError: it is a system table."""
-        table = self.view(path)
-        if not isinstance(table, Table):
-            raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
+        """A table with snapshots, that can be changed. Raises: NotFoundError; SqlError: it is of another kind."""
+        table = self.stored(path)
+        if isinstance(table, FolderTable):
+            raise table.refused("no snapshots, and so nothing to update, compact, tag, branch or roll back")
         return table if self.run is None else table.of_run(self.run)
+
+    def writable(self, path: tuple[str, ...]) -> CatalogTable | FormatTable:
+        """A table that takes rows. Raises: NotFoundError; SqlError: it is a system table; UnsupportedError."""
+        table = self.stored(path)
+        if isinstance(table, ObjectTable):
+            raise table.refused("no rows of its own that a statement could change")
+        if isinstance(table, FormatTable):
+            return table
+        own = table if self.run is None else table.of_run(self.run)
+        assert isinstance(own, CatalogTable)
+        return own
+
+    def stored(self, path: tuple[str, ...]) -> Stored:
+        """A table of any kind with a definition of its own. Raises: NotFoundError; SqlError: it is a system table."""
+        table = self.view(path)
+        if not isinstance(table, Stored):
+            raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
+        return table

@@ -14,19 +14,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.commit.overwrite import Overwrite
-from maintenance.errors import CorruptFileError, DataError
-from maintenance.format.plain.files import PlainFiles, check_format
+from maintenance.errors import CorruptFileError, DataError, NotFoundError
+from maintenance.format.plain.files import OPTIONS, PlainFiles, check_format
 from maintenance.format.plain.texts import texts_of, typed
 from maintenance.format.variant.extension import plain, plain_schema
 from maintenance.metadata.partition_path import escape
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
+from maintenance.options.option import Option, boolean
 from maintenance.table.folder_table import FolderTable
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
+from maintenance.write.rows import fitting
 
 TYPE = "format-table"
-_ONLY_VALUE = "format-table.partition-path-only-value"
+PATH_ONLY_VALUE = Option("format-table.partition-path-only-value", boolean, False)
+_TAKEN = (
+    *OPTIONS,
+    PATH_ONLY_VALUE,
+    table_options.PARTITION_DEFAULT_NAME,
+    table_options.DYNAMIC_PARTITION_OVERWRITE,
+)
 
 Spec = dict[str, str]
 
@@ -48,6 +56,10 @@ class FormatTable(FolderTable):
     """
 
     register: PartitionRegister | None = None
+
+    kind = "a format table"
+    may = "Read it, add rows, overwrite or truncate it; or make a table of Paimon of it, by sys.migrate_table."
+    taken = frozenset(key for option in _TAKEN for key in (option.key, *option.fallbacks))
 
     @property
     def format(self) -> str:
@@ -128,17 +140,21 @@ class FormatTable(FolderTable):
 
     @property
     def _only_value(self) -> bool:
-        return self.options.get(_ONLY_VALUE, "false").strip().lower() == "true"
+        return PATH_ONLY_VALUE.of(self.options)
 
     def _with_partition(self, rows: pa.Table, spec: Spec, where: str) -> pa.Table:
         for key, text in spec.items():
-            value = None if text == self._default_name else text
             try:
-                column = typed(pa.array([value], pa.string()), self.schema.field(key))
+                value = self.partition_value(key, text)
             except DataError as error:
                 raise error.at(where) from error
-            rows = rows.append_column(key, pa.repeat(column[0], rows.num_rows))
+            rows = rows.append_column(key, pa.repeat(value, rows.num_rows))
         return rows
+
+    def partition_value(self, key: str, text: str) -> pa.Scalar:
+        """What the text of a folder means. Raises: DataError: it is not of the column's type."""
+        known = None if text == self._default_name else text
+        return typed(pa.array([known], pa.string()), self.schema.field(key))[0]
 
     def partitions(self) -> list[tuple[Spec, int, int]]:
         """The partitions that have files: columns to texts, number of files, their bytes."""
@@ -165,10 +181,7 @@ class FormatTable(FolderTable):
         Without partitions named, those that get rows are replaced if `dynamic-partition-overwrite` is on.
         """
         rows = self._conformed(data)
-        for spec in overwrite.partitions or ():
-            unknown = [key for key in spec if key not in self.schema.partition_keys]
-            if unknown or not spec:
-                raise DataError(f"{dict(spec)} is not a partition", f"table {self.name}", "Name partition columns.")
+        self._check_partitions(overwrite.partitions or ())
         before = self.data_files()
         new = [spec for spec, _ in self._groups(rows)]
         chosen = overwrite.partitions
@@ -180,26 +193,61 @@ class FormatTable(FolderTable):
         if dynamic and self.schema.partition_keys:
             chosen = [spec for spec in new if chosen is None or matches_spec(spec, chosen)]
         self._write(rows)
-        old = [path for path, spec in before if chosen is None or matches_spec(spec, chosen)]
-        self.file_io.delete_unordered([f"{self.location}/{path}" for path in old])
+        self._delete([file for file in before if chosen is None or matches_spec(file[1], chosen)])
         return ()
+
+    def truncate(self, partitions: Sequence[Mapping[str, str]] | None = None) -> tuple[int, ...]:
+        """Delete all files, or those of partitions: columns to texts, some of the columns suffice.
+
+        Returns no snapshot ids: there are none. Raises: DataError: one names no partition column.
+        """
+        self._check_partitions(partitions or ())
+        self._delete([file for file in self.data_files() if partitions is None or matches_spec(file[1], partitions)])
+        return ()
+
+    def drop_partitions(
+        self, partitions: Sequence[Mapping[str, str]], *, ignore_if_not_exists: bool = False
+    ) -> tuple[int, ...]:
+        """Delete the files of partitions and their folders, if these are empty then.
+
+        Returns no snapshot ids. Raises: DataError: see `truncate`; NotFoundError: one does not exist, none is dropped.
+        """
+        self._check_partitions(partitions)
+        files = self.data_files()
+        for wanted in partitions:
+            if not ignore_if_not_exists and not any(matches_spec(spec, [wanted]) for _, spec in files):
+                shown = "/".join(f"{key}={text}" for key, text in wanted.items())
+                raise NotFoundError(f"partition {shown} does not exist", f"table {self.name}", "List the partitions.")
+        gone = [file for file in files if matches_spec(file[1], partitions)]
+        self._delete(gone)
+        for folder in sorted({path.rpartition("/")[0] for path, _ in gone}):
+            while folder and self.file_io.delete_empty_folder(f"{self.location}/{folder}"):
+                folder = folder.rpartition("/")[0]
+        return ()
+
+    def _check_partitions(self, partitions: Sequence[Mapping[str, str]]) -> None:
+        for spec in partitions:
+            unknown = [key for key in spec if key not in self.schema.partition_keys]
+            if unknown or not spec:
+                named = ", ".join(self.schema.partition_keys) or "none"
+                fix = f"Partition columns are: {named}."
+                raise DataError(f"{dict(spec)} is not a partition", f"table {self.name}", fix)
+
+    def _delete(self, files: Sequence[tuple[str, Spec]]) -> None:
+        self.file_io.delete_unordered([f"{self.location}/{path}" for path, _ in files])
 
     def _conformed(self, data: pa.Table | pa.RecordBatch) -> pa.Table:
         rows = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
         unknown = [name for name in rows.column_names if name not in self.schema.field_names]
         if unknown:
             raise DataError(f"no column '{unknown[0]}'", f"table {self.name}", "Name columns of the table.")
-        try:
-            columns = [
-                rows[field.name].cast(field.type)
-                if field.name in rows.column_names
-                else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
-                for field in self._arrow
-            ]
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            problem = f"rows do not fit the columns: {str(error).splitlines()[0]}"
-            raise DataError(problem, f"table {self.name}", "Cast them.") from error
-        return pa.Table.from_arrays(columns, schema=self._arrow)
+        nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
+        columns = [
+            fitting(rows[field.name] if field.name in rows.column_names else nothing, field, f"table {self.name}")
+            for field in self.fields
+        ]
+        fitted = pa.Table.from_arrays(columns, names=[field.name for field in self.fields])
+        return plain(fitted, self.fields).cast(self._arrow)
 
     def _write(self, rows: pa.Table) -> None:
         files = self._files
@@ -209,7 +257,10 @@ class FormatTable(FolderTable):
         for number, (spec, content) in enumerate(contents):
             folder = "/".join([self.location, *self._folders(spec)])
             self.file_io.publish(f"{folder}/data-{uuid.uuid4()}-{number}{files.suffix}", content)
-        specs = [spec for spec, _ in contents if spec]
+        self.add_partitions([spec for spec, _ in contents if spec])
+
+    def add_partitions(self, specs: Sequence[Mapping[str, str]]) -> None:
+        """Make partitions known where the catalog keeps them; elsewhere they come into being with their files."""
         if self.register is not None and specs:
             self.register.add(specs)
 

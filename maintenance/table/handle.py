@@ -30,7 +30,7 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
-from maintenance.options.changes import may_change_option
+from maintenance.options.changes import fix_of_change
 from maintenance.options.renames import renamed
 from maintenance.scan.history import History, history_of
 from maintenance.scan.plan import ScanSource
@@ -127,7 +127,8 @@ class TableHandle:
         options = {key: str(value) for key, value in options.items()}
         for key, value in options.items():
             changes = value != self.options.get(key)
-            if changes and (key == "bucket" or not may_change_option(key, value, self.options, has_snapshot=True)):
+            fix = fix_of_change(key, value, self.options, has_snapshot=True)
+            if changes and (key == "bucket" or fix is not None):
                 raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
         others = {key: value for key, value in options.items() if key != table_options.BRANCH.key}
         table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self

@@ -41,13 +41,15 @@ class ObjectTable(FolderTable):
     """A table over the files of a folder. Each read lists the folder again.
 
     Attributes:
-        location: the folder; `schema`: as its schema file has it, with the columns of every object table.
+        location: the folder; `schema`: as the catalog has it, with the columns of every object table.
     """
+
+    kind = "an object table"
+    may = "Read it, and write files to its folder."
 
     def rows(self, options: Mapping[str, str]) -> pa.Table:
         """All files, hidden ones and those in subfolders too. Sizes in bytes, times in milliseconds since 1970 UTC."""
-        del options
-        files = self.file_io.list_tree(self.location)
+        files = self.copy(options).file_io.list_tree(self.location)
         columns = (
             [file.path for file in files],
             [file.name for file in files],

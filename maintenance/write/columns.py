@@ -26,6 +26,7 @@ from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.placement import FilePlacement
 from maintenance.write.rolling import FilePlace, RollingFileWriter
+from maintenance.write.rows import fitting
 
 _ONE_FILE = str(1 << 62)
 
@@ -77,7 +78,8 @@ def in_one_file(context: WriteContext) -> WriteContext:
 def write_columns(task: ColumnsTask, new: pa.Table) -> CommitMessage:
     """Write the files. On an error nothing of them stays.
 
-    Args: `new`: `_ROW_ID` of some of the rows, and the columns. Raises: DataError: a row is there twice.
+    Args: `new`: `_ROW_ID` of some of the rows, and the columns.
+    Raises: DataError: a row is there twice, or a value does not fit its column.
     """
     ids = new.column(ROW_ID.name).to_numpy()
     order = np.argsort(ids, kind="stable")
@@ -88,7 +90,9 @@ def write_columns(task: ColumnsTask, new: pa.Table) -> CommitMessage:
             f"table {task.write.name}",
             "Give each row once.",
         )
-    changes = _Changes(places, new.select(task.write.write_cols or ()).take(pa.array(order)))
+    where = f"table {task.write.name}"
+    columns = {field.name: fitting(new.column(field.name), field, where) for field in task.write.columns}
+    changes = _Changes(places, pa.table(columns).take(pa.array(order)))
     names = FileNames.of(task.write)
     files: list[DataFileMeta] = []
     writers: list[Abortable] = []

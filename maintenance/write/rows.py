@@ -87,16 +87,25 @@ def _stored(table: pa.Table, engine: MergeEngine) -> pa.Table:
     return table
 
 
-def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
-    target = arrow_type(field.type, f"column {field.name}")
-    if field.name not in rows.column_names:
-        column = pa.chunked_array([pa.nulls(rows.num_rows, target)])
-    else:
-        column = converted(rows.column(field.name), field, where)
-    if column.null_count and not field.type.nullable:
+def fitting(column: pa.ChunkedArray, field: DataField, where: str) -> pa.ChunkedArray:
+    """The values of a column as files hold them. Everything that writes rows or columns asks for its values here.
+
+    Raises: DataError: one does not fit the column's type, or is null where the type is NOT NULL.
+    """
+    made = converted(column, field, where)
+    if made.null_count and not field.type.nullable:
         raise DataError(
             f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing."
         )
+    return made
+
+
+def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
+    if field.name in rows.column_names:
+        given = rows.column(field.name)
+    else:
+        given = pa.chunked_array([pa.nulls(rows.num_rows, arrow_type(field.type, f"column {field.name}"))])
+    column = fitting(given, field, where)
     if column.null_count and field.default_value is not None:
         column = pc.coalesce(column, _default(field))
     return column

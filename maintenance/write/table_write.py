@@ -1,6 +1,6 @@
 """Write rows to the buckets of a table, in one process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,9 @@ from maintenance.write.postpone import (
 from maintenance.write.sequence import Counter
 from maintenance.write.state import WriteState
 
+# Of how many a buffer is filled, at least.
+_PIECES = 4
+
 
 class TableWrite:
     """Opens a writer for each bucket that rows fall into.
@@ -61,6 +64,7 @@ class TableWrite:
         self._context = context
         self._state = state
         self._witness = witness
+        self._buffer = table_options.WRITE_BUFFER_SIZE.of(context.options)
         self._waits = waits(context.options)
         self._waiting = waiting_context(context, state.user) if self._waits else context
         self._assigner = BucketAssigner(context, state.hash_files or {}) if has_dynamic_buckets(context) else None
@@ -82,7 +86,21 @@ class TableWrite:
         key = (part.partition, part.bucket)
         if key not in self._writers:
             self._writers[key] = self._opened(key)
-        self._writers[key].write(part.rows)
+        for piece in self._pieces(part.rows):
+            self._writers[key].write(piece)
+
+    def _pieces(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """Rows as writers take them: what is larger than a writer's buffer is cut, so that each full one is a run.
+
+        Whoever watches the runs says with what he gives where they may end.
+        """
+        size = rows.nbytes
+        if self._witness is not None or size <= self._buffer:
+            yield rows
+            return
+        step = max(1, self._buffer * rows.num_rows // (size * _PIECES))
+        for start in range(0, rows.num_rows, step):
+            yield rows.slice(start, step)
 
     def _buckets(self, rows: pa.Table) -> np.ndarray:
         if self._assigner is not None:

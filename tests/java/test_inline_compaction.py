@@ -45,6 +45,9 @@ def test_the_same_history_by_each(java: JavaProcess, tmp_path: Path, how: str) -
     for number in range(9):
         get_table(ours).write_arrow(keyed(batch(number)))
         java.write(str(theirs), "db.t", batch(number))
+        if how == "full changelog":
+            # The core's writer leaves this to the engine around it: Flink's sink does it with every commit.
+            java.compact(str(theirs), "db.t")
         rows = sorted(java.rows(str(ours), "db.t"))
         assert rows == sorted(java.rows(str(theirs), "db.t"))
         assert rows == sorted((row["id"], row["v"]) for row in get_table(ours).to_arrow().to_pylist())

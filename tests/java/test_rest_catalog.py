@@ -23,6 +23,7 @@ from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
 from tests.catalog_replay import Replay, steps_of
+from tests.format_table_statements import exercise
 from tests.java.process import JavaProcess
 from tests.java.rest_server import TOKEN, WAREHOUSE, running
 from tests.small_tables import put, small_table
@@ -74,6 +75,11 @@ def test_recorded_calls_have_the_same_outcome(options: dict[str, str], tmp_path:
             replay.catalog.create_view("rdb.v3", View([("k", "BIGINT NOT NULL")], query, {"spark": query}))
 
     replay.replay(steps, by_spark)
+
+
+@pytest.mark.parametrize(("kind", "dialect"), [("csv", "spark"), ("parquet", "flink"), ("text", "spark")])
+def test_statements_on_format_tables(catalog: Catalog, kind: str, dialect: str) -> None:
+    exercise(catalog, "db", kind, dialect)
 
 
 def test_java_and_python_write_one_table(java_rest: JavaProcess, options: dict[str, str], catalog: Catalog) -> None:

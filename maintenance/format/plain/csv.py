@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +20,9 @@ ESCAPE_CHARACTER = Option("csv.escape-character", string, "\\", ("escape-charact
 INCLUDE_HEADER = Option("csv.include-header", boolean, False, ("include-header", "header"))
 NULL_LITERAL = Option("csv.null-literal", string, "", ("null-literal", "nullvalue"))
 MODE = Option("csv.mode", one_of("permissive", "dropmalformed", "failfast"), "permissive", ("mode",))
+CSV_OPTIONS: tuple[Option[Any], ...] = (
+    FIELD_DELIMITER, LINE_DELIMITER, QUOTE_CHARACTER, ESCAPE_CHARACTER, INCLUDE_HEADER, NULL_LITERAL, MODE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

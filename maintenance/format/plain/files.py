@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,15 +12,19 @@ from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
 from maintenance.format.data_format import decoding
-from maintenance.format.plain.csv import CsvLayout, parse_csv, serialize_csv
+from maintenance.format.plain.csv import CSV_OPTIONS, CsvLayout, parse_csv, serialize_csv
 from maintenance.format.plain.json_lines import parse_json_lines, serialize_json_lines
 from maintenance.format.variant.extension import plain_schema
+from maintenance.options.option import Option, string
 from maintenance.types.data_type import DataField
 
 FORMATS = ("orc", "parquet", "csv", "text", "json")
-_COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
+_DEFAULT_COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
 _TEXT_FORMATS = ("csv", "text", "json")
 _GZIP = ("gzip", "gz")
+COMPRESSION = Option("file.compression", string, "", ("format-table.file.compression",))
+OPTIONS: tuple[Option[Any], ...] = (COMPRESSION, *CSV_OPTIONS)
+"""What options say of files."""
 _READ_AHEAD = 256 << 10
 
 
@@ -46,8 +51,7 @@ class PlainFiles:
 
     @property
     def compression(self) -> str:
-        default = _COMPRESSION.get(self.format, "none")
-        chosen = self.options.get("file.compression") or self.options.get("format-table.file.compression") or default
+        chosen = COMPRESSION.of(self.options) or _DEFAULT_COMPRESSION.get(self.format, "none")
         return chosen.lower()
 
     @property

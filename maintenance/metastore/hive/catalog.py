@@ -15,6 +15,7 @@ from maintenance.errors import (
     NotFoundError,
     OptionError,
     SchemaError,
+    UnsupportedError,
 )
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
@@ -54,14 +55,13 @@ from maintenance.names import check_new_name
 from maintenance.options import catalog as catalog_options
 from maintenance.options import table as table_options
 from maintenance.table import format_table, object_table
-from maintenance.table.format_table import FormatTable
+from maintenance.table.format_table import PATH_ONLY_VALUE, FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
 
 _BATCH = 300
 _DONE_ACTION = "partition.mark-done-action"
 _TAG_PERIOD = "tag.creation-period"
-_ONLY_VALUE = "format-table.partition-path-only-value"
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class HiveCatalog(HiveViews):
     def _partitions(self, name: Identifier, location: str, schema: TableSchema) -> HivePartitions:
         directory = schema.options.get("data-file.path-directory")
         folder = f"{location}/{directory}" if directory else location
-        only_value = schema.options.get(_ONLY_VALUE, "false").strip().lower() == "true"
+        only_value = PATH_ONLY_VALUE.of(schema.options)
         return HivePartitions(self.metastore, name.database, name.table, folder, self._in_properties, only_value)
 
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
@@ -296,7 +296,10 @@ class HiveCatalog(HiveViews):
                 return
             raise self._no_table(name)
         if not is_paimon(table):
-            raise self._unsupported("changing a table that is not one of Paimon", "Alter it in Hive.", f"table {name}")
+            known = format_schema(table) is not None
+            what = "a format table, whose definition is the metastore's alone" if known else "not a table of Paimon"
+            problem = f"'{name}' is {what}: a hive catalog changes tables of Paimon only"
+            raise UnsupportedError(problem, f"table {name}", "Alter it in Hive.")
         following = self._publish_next_schema(name, changes)
         if name.branch != MAIN_BRANCH:
             return

@@ -46,6 +46,7 @@ from maintenance.metastore.view import View, ViewChange
 from maintenance.options import catalog as catalog_options
 from maintenance.options import table as table_options
 from maintenance.table import format_table, object_table
+from maintenance.table.folder_table import FolderTable
 from maintenance.table.format_table import FormatTable
 from maintenance.table.named_branch import on_named_branch
 from maintenance.table.object_table import ObjectTable
@@ -188,9 +189,10 @@ class RestCatalog:
         location = str(answer.get("path") or schema.options[table_options.PATH_KEY])
         kind = table_options.check_type(schema.options, str(name))
         if kind == object_table.TYPE:
-            return ObjectTable(str(name), location, self.file_io, schema)
+            return ObjectTable(str(name), location, self.file_io, schema).part(name.branch, name.system_table)
         if kind == format_table.TYPE:
-            return FormatTable(str(name), location, self.file_io, schema, self._register(name, schema))
+            plain = FormatTable(str(name), location, self.file_io, schema, self._register(name, schema))
+            return plain.part(name.branch, name.system_table)
         record = RestRecord(self.server, name.database, str(name).partition(".")[2], str(answer["id"]))
         table = self.table_type()(
             str(name),
@@ -264,6 +266,9 @@ class RestCatalog:
     def create_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
         """Register partitions of a table with `metastore.partitioned-table`; of any other nothing is stored."""
         table = self.get_table(identifier)
+        if isinstance(table, FormatTable):
+            table.add_partitions(specs)
+            return
         if isinstance(table, Table) and not _in_catalog(table.options):
             return
         name = Identifier.parse(identifier)
@@ -350,6 +355,8 @@ class RestCatalog:
 
     def _data_table(self, identifier: str) -> Table:
         table = self.get_table(identifier)
+        if isinstance(table, FolderTable):
+            raise table.refused("no partitions that the catalog keeps")
         if not isinstance(table, Table):
             raise SchemaError(f"'{identifier}' has no partitions", self.server.uri, "Name a table with data.")
         return table

@@ -6,8 +6,8 @@ identifier. If that fails, the rows stay committed: the failure becomes a warnin
 again. A bucket that another compaction changed meanwhile is planned again.
 
 With `full-compaction.delta-commits` = n a write without a commit identifier compacts its buckets fully. In a pipeline
-that numbers its commits every n-th commit does, for all buckets that it has written to since; with `changelog-producer`
-= full-compaction and no n, every commit does.
+that numbers its commits every n-th commit does, for all buckets that it has written to since. With `changelog-producer`
+= full-compaction n is 1 unless it is set: every write makes its changelog.
 
 Back-pressure: if the existing and new runs of a bucket exceed `num-sorted-run.stop-trigger`, the bucket is compacted
 before the new rows are committed, and the writer waits for that.
@@ -274,7 +274,7 @@ class _Inline:
         if not groups:
             return
         scope = CompactionScope(groups=groups, inline=True, silent=silent)
-        commits = _commits_between_full(self.table.options, identity)
+        commits = _commits_between_full(self.table.options)
         if commits > 0 and identity.identifier == BATCH_IDENTIFIER:
             scope = replace(scope, full=True)
         elif commits > 0 and (identity.identifier + 1) % commits == 0:
@@ -310,16 +310,14 @@ class _Inline:
         return replace(compaction, seconds=time.monotonic() - started)
 
 
-def _commits_between_full(options: Mapping[str, str], identity: CommitIdentity) -> int:
+def _commits_between_full(options: Mapping[str, str]) -> int:
     """With which of a pipeline's commits buckets are compacted fully: each n-th; 0 = with none.
 
-    A pipeline of a table whose changelog comes from full compactions has one with every commit, unless the option says
-    otherwise. Source: Java `StoreSinkWrite`, Spark's `DataWrite`.
+    A table whose changelog comes from full compactions has one with every commit, unless the option says otherwise.
+    Source: Java `StoreSinkWrite`. Paimon's Spark writers make none unless the option is set.
     """
     commits = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
-    if identity.identifier == BATCH_IDENTIFIER or table_options.CHANGELOG_PRODUCER.of(options) != "full-compaction":
-        return commits
-    return max(1, commits)
+    return max(1, commits) if table_options.CHANGELOG_PRODUCER.of(options) == "full-compaction" else commits
 
 
 def _report(ledger: Ledger) -> InlineCompaction:

@@ -181,7 +181,6 @@ def _new(table: Table, clause: Clause, old: pa.Table | None, source: pa.Table | 
 def _value(
     table: Table, field: DataField, text: str, sides: Mapping[str, pa.Table | None], rows: int
 ) -> pa.ChunkedArray | pa.Array:
-    kind = arrow_type(field.type, f"column {field.name}")
     try:
         node = syntax_tree(text)
     except ValueError as error:
@@ -196,14 +195,7 @@ def _value(
             f"value of column '{field.name}'",
             "Name a column as t.<name> or s.<name>.",
         )
-    try:
-        return _cast(_column(candidates[0], node.name), field, kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(
-            f"'{text}' does not fit column '{field.name}', which is {field.type}: {error}",
-            f"table {table.identifier}",
-            "Cast it in the source.",
-        ) from error
+    return converted(_column(candidates[0], node.name), field, f"table {table.identifier}")
 
 
 def _column(rows: pa.Table, name: str) -> pa.ChunkedArray:

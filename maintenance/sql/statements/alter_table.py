@@ -24,18 +24,19 @@ from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.nested_changes import nested_changes
 from maintenance.sql.partitions import folder_spec
+from maintenance.sql.plain_partitions import known_partitions, spec_of
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, default_text, read_column, read_position, read_type
 from maintenance.sql.statements.computed import AlterBeside, read_watermark
 from maintenance.sql.statements.drops import read_spec
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
-from maintenance.table.table import Table
+from maintenance.table.format_table import FormatTable
 from maintenance.types.data_type import DataType
 
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
-    from maintenance.sql.session_state import SessionState
+    from maintenance.sql.session_state import SessionState, Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ class AlterTable:
     def run(self, session: "SessionState") -> Result:
         if self.if_exists and not session.table_exists(self.path):
             return Result()
-        table, name = session.table(self.path), session.table_name(self.path)
+        table, name = session.stored(self.path), session.table_name(self.path)
         changes = self.changes if session.dialect == "spark" else _by_field(table, self.changes)
         session.catalog_of(name.catalog).alter_table(name.identifier, changes)
         return Result()
 
 
-def _by_field(table: Table, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
+def _by_field(table: "Stored", changes: Sequence[SchemaChange]) -> list[SchemaChange]:
     """The changes, with those of the fields in place of a nested type that is another one."""
     found: list[SchemaChange] = []
     types = {field.name: field.type for field in table.schema.fields}
@@ -91,9 +92,12 @@ class DropPartitions:
     if_exists: bool
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
-        specs = [folder_spec(table, spec) for spec in self.specs]
-        drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
+        table = session.writable(self.path)
+        specs = [spec_of(table, spec) for spec in self.specs]
+        if isinstance(table, FormatTable):
+            table.drop_partitions(specs, ignore_if_not_exists=self.if_exists)
+        else:
+            drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
@@ -114,18 +118,18 @@ class AddPartitions:
     if_not_exists: bool
 
     def run(self, session: "SessionState") -> Result:
-        view = session.view(self.path)
-        name = session.table_name(self.path)
-        catalog = session.catalog_of(name.catalog)
-        specs = [folder_spec(view, spec) for spec in self.specs] if isinstance(view, Table) else list(self.specs)
-        known = {frozenset(partition.spec.items()) for partition in catalog.list_partitions(name.identifier)}
+        table, name = session.writable(self.path), session.table_name(self.path)
+        specs = [spec_of(table, spec) for spec in self.specs]
+        known = {frozenset(partition.spec.items()) for partition in known_partitions(session, self.path, table)}
         new = [spec for spec in specs if frozenset(spec.items()) not in known]
         if len(new) < len(specs) and not self.if_not_exists:
             old = next(spec for spec in specs if spec not in new)
             shown = "/".join(f"{key}={value}" for key, value in old.items())
             raise AlreadyExistsError(f"partition {shown} exists", f"table {name.identifier}", "Write IF NOT EXISTS.")
-        if new:
-            catalog.create_partitions(name.identifier, new)
+        if new and isinstance(table, FormatTable):
+            table.add_partitions(new)
+        elif new:
+            session.catalog_of(name.catalog).create_partitions(name.identifier, new)
         return Result()
 
 

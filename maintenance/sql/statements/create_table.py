@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 from sqlglot.tokens import Token
 
-from maintenance.catalog import Catalog, CatalogTable, Schema
-from maintenance.errors import NotFoundError
+from maintenance.catalog import Catalog, Schema
+from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.schemas import Schemas
+from maintenance.metastore.hive.parameters import METASTORE_PARAMETERS
+from maintenance.options import table as table_options
+from maintenance.sql.created_table import created_table
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.query.run import run_query
@@ -18,6 +22,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, not_enforced, read_column, read_type
 from maintenance.sql.statements.computed import options_beside, read_watermark
 from maintenance.sql.statements.statement import Parse
+from maintenance.table import object_table
 from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
 
 # What LIKE copies; no table has anything of the last three.
 _OF_LIKE = ("OPTIONS", "CONSTRAINTS", "PARTITIONS", "DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")
+
+
+_OF_ONE_TABLE = frozenset({table_options.PATH_KEY, table_options.BRANCH.key, *METASTORE_PARAMETERS})
 
 
 @dataclass(slots=True)
@@ -74,6 +82,8 @@ class CreateTable:
             tables = catalog.list_tables(name.database) if name.database in catalog.list_databases() else []
             token = self.cursor.word(name.table)
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
+        if self.query is not None and self.definition.options.get(table_options.TYPE.key) == object_table.TYPE:
+            raise self.cursor.error("an object table has no rows but the files of its folder", "Leave the query out.")
         rows = None if self.query is None else run_query(session, self.query, self.cursor)
         fields = [column.field() for column in self.definition.columns]
         if rows is not None and not fields:
@@ -85,13 +95,23 @@ class CreateTable:
         )
         if exists and self.replaces:
             self._replace(catalog, name.identifier, schema)
-        else:
+            self._write(session, rows)
+        elif rows is None:
             catalog.create_table(name.identifier, schema, self.if_not_exists)
-        if rows is not None and rows.num_rows:
-            table = session.table(self.path)
-            assert isinstance(table, CatalogTable)
-            table.write_arrow(rows.rename_columns(list(table.schema.field_names)))
+        else:
+            try:
+                with created_table(session, self.path, schema):
+                    self._write(session, rows)
+            except AlreadyExistsError:
+                if not self.if_not_exists:  # else somebody was faster
+                    raise
         return Result()
+
+    def _write(self, session: "SessionState", rows: pa.Table | None) -> None:
+        if rows is not None:
+            table = session.writable(self.path)
+            if rows.num_rows:
+                table.write_arrow(rows.rename_columns(list(table.schema.field_names)))
 
     @staticmethod
     def _replace(catalog: Catalog, identifier: str, schema: Schema) -> None:
@@ -111,12 +131,12 @@ class CreateTable:
             return self._of_place(session, options["path"])
         if made.like is None:
             return Schema(fields, keys, made.partition_keys, options, made.comment)
-        like, without = session.table(made.like).schema, made.not_like
+        like, without = session.stored(made.like).schema, made.not_like
         return Schema(
             [*like.fields, *fields],
             keys or (() if "CONSTRAINTS" in without else like.primary_keys),
             made.partition_keys or (() if "PARTITIONS" in without else like.partition_keys),
-            options if "OPTIONS" in without else {**like.options, **options},
+            options if "OPTIONS" in without else {**_without_place(like.options), **options},
             made.comment or like.comment,
         )
 
@@ -139,10 +159,15 @@ class CreateTable:
         made = self.definition
         if not made.computed and made.watermark is None:
             return made.options
-        before = [] if made.like is None else list(session.table(made.like).schema.fields)
+        before = [] if made.like is None else list(session.stored(made.like).schema.fields)
         order = [*(field.name for field in before), *made.order]
         beside = options_beside([*before, *fields], order, made.computed, made.watermark, self.cursor)
         return {**made.options, **beside}
+
+
+def _without_place(options: Mapping[str, str]) -> dict[str, str]:
+    """Options without those that are about one table alone, as the parameters of a metastore are."""
+    return {key: value for key, value in options.items() if key not in _OF_ONE_TABLE}
 
 
 def _stored(options: Mapping[str, str], location: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from maintenance.sql.statements.spark_details import (
 )
 from maintenance.sql.statements.spark_types import spark_text
 from maintenance.sql.statements.statement import Parse, Statement
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
@@ -145,13 +146,14 @@ class ShowCreateTable:
         if view is not None:
             return Result.of_texts(("createtab_stmt",), [(spark_statement(f"{name.database}.{name.table}", view),)])
         parts = (name.catalog, name.database, name.table)
-        if not self.is_spark and is_materialized(session.table(self.path).options):
+        table = session.stored(self.path)
+        if not self.is_spark and is_materialized(table.options):
             fix = "SHOW CREATE MATERIALIZED TABLE shows its statement."
             raise SqlError(f"'{name.table}' is a materialized table", f"table {name.identifier}", fix)
         text = (
-            _spark_statement(_creatable(session, self.path), ".".join(map(_quoted_if_needed, parts)))
+            _spark_statement(table, ".".join(map(_quoted_if_needed, parts)))
             if self.is_spark
-            else _flink_statement(session.table(self.path), ".".join(map(quoted, parts)))
+            else _flink_statement(table, ".".join(map(quoted, parts)))
         )
         return Result.of_texts(("createtab_stmt" if self.is_spark else "result",), [(text,)])
 
@@ -176,7 +178,7 @@ class ShowOptions:
     key: str | None
 
     def run(self, session: "SessionState") -> Result:
-        options = session.table(self.path).schema.options
+        options = session.stored(self.path).schema.options
         rows = sorted((key, value) for key, value in options.items() if self.key in (None, key))
         return Result.of_texts(("key", "value"), rows)
 
@@ -207,7 +209,7 @@ def _text(text: str, *, is_spark: bool) -> str:
     return "'" + (text.replace("\\", "\\\\").replace("'", "\\'") if is_spark else text.replace("'", "''")) + "'"
 
 
-def _flink_statement(table: Table, name: str) -> str:
+def _flink_statement(table: Detailed, name: str) -> str:
     schema = table.schema
     by_name = {f.name: _column(f, flink_text(f.type), is_spark=False) for f in schema.fields}
     lines = [
@@ -255,18 +257,13 @@ def _computed(column: ComputedColumn) -> str:
     return f"{quoted(column.name)} AS {column.text}{comment}"
 
 
-def _creatable(session: "SessionState", path: tuple[str, ...]) -> Table | ObjectTable:
-    """A table that a statement of Spark's can create. Raises: NotFoundError, SqlError."""
-    view = session.view(path)
-    return view if isinstance(view, ObjectTable) else session.table(path)
-
-
-def _spark_statement(table: Table | ObjectTable, name: str) -> str:
+def _spark_statement(table: Detailed, name: str) -> str:
     """As Spark words it, with the properties in their order."""
     schema = table.schema
     lines = [_column(f, spark_text(f.type), is_spark=True) for f in schema.fields]
     clauses = [f"CREATE TABLE {name} (\n  " + ",\n  ".join(lines) + ")"]
-    clauses += ["USING paimon"] * isinstance(table, Table)
+    if not isinstance(table, ObjectTable):
+        clauses.append(f"USING {table.format if isinstance(table, FormatTable) else 'paimon'}")
     clauses += _partitions(schema.partition_keys)
     if schema.comment:
         clauses.append(f"COMMENT {_text(schema.comment, is_spark=True)}")

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError, PaimonError, SqlError
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.names import TableName
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.place import unknown
+from maintenance.sql.plain_partitions import spec_of
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import partition_value
 from maintenance.sql.statements.statement import Parse
@@ -77,9 +77,8 @@ class Truncate:
     partition: Mapping[str, str] | None
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
-        assert isinstance(table, CatalogTable)
-        table.truncate(None if self.partition is None else [folder_spec(table, self.partition)])
+        table = session.writable(self.path)
+        table.truncate(None if self.partition is None else [spec_of(table, self.partition)])
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":

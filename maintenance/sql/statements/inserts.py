@@ -8,17 +8,17 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.partitions import folder_spec
 from maintenance.sql.place import unknown_column
+from maintenance.sql.plain_partitions import spec_of
 from maintenance.sql.query.run import prepared, run_query
 from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
 from maintenance.sql.query.upsert import has_upserts, upsert
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
@@ -40,8 +40,7 @@ class Insert:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path).copy({**session.read_options(self.path), **self.options})
-        assert isinstance(table, CatalogTable)
+        table = session.writable(self.path).copy({**session.read_options(self.path), **self.options})
         fixed = {name: value for name, value in self.partition.items() if value is not None}
         fields = table.schema.fields
         targets = self._targets(fields, fixed)
@@ -50,12 +49,10 @@ class Insert:
             self._stream(session, table, (targets, fixed), checkpoint)
             return Result()
         rows = run_query(session, self.query, self.cursor, targets)
-        rows = self._filled(rows, fields, fixed)
+        rows = self._filled(rows, table, fixed)
         if self.overwrites:
-            table.overwrite_arrow(
-                rows, Overwrite([folder_spec(table, fixed)] if fixed else None, self._dynamic(session))
-            )
-        elif has_upserts(session, table):
+            table.overwrite_arrow(rows, Overwrite([spec_of(table, fixed)] if fixed else None, self._dynamic(session)))
+        elif isinstance(table, Table) and has_upserts(session, table):
             upsert(session, table, rows, self.cursor.source)
         elif rows.num_rows:
             table.write_arrow(rows)
@@ -64,12 +61,14 @@ class Insert:
     def _stream(
         self,
         session: "SessionState",
-        table: Table,
+        table: Table | FormatTable,
         columns: tuple[Sequence[DataField], Mapping[str, str]],
         checkpoint: str,
     ) -> None:
         """Raises: SqlError: it replaces rows, or there is no Spark."""
         batch = f"SET '{MODE}' = 'batch'"
+        if not isinstance(table, Table):
+            raise table.refused(f"no snapshots that a stream could make: {batch}")
         if session.spark is None:
             raise self.cursor.error(
                 "a streaming INSERT runs through Spark's Structured Streaming, and this session has no Spark",
@@ -99,11 +98,14 @@ class Insert:
         return [field for field in fields if field.name not in fixed]
 
     @staticmethod
-    def _filled(rows: pa.Table, fields: Sequence[DataField], fixed: Mapping[str, str]) -> pa.Table:
+    def _filled(rows: pa.Table, table: Table | FormatTable, fixed: Mapping[str, str]) -> pa.Table:
         """The rows with the columns of fixed partitions. Columns that are not given are null, or their default."""
-        for field in fields:
+        for field in table.schema.fields:
             if field.name in fixed:
-                rows = rows.append_column(field.name, pa.repeat(pa.scalar(fixed[field.name]), rows.num_rows))
+                value = pa.scalar(fixed[field.name])
+                if isinstance(table, FormatTable):
+                    value = table.partition_value(field.name, fixed[field.name])
+                rows = rows.append_column(field.name, pa.repeat(value, rows.num_rows))
         return rows
 
 

@@ -33,6 +33,7 @@ from maintenance.options.materialized import (
     is_materialized,
 )
 from maintenance.options.own import MATERIALIZED_TABLE_DIALECT
+from maintenance.sql.created_table import created_table
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.materialized.refresh import refresh_materialized_table
 from maintenance.sql.materialized.status import activate, resume, suspend
@@ -110,13 +111,9 @@ class CreateMaterializedTable:
         schema = Schema(
             fields, self.primary_keys, self.partition_keys, session.owned({**self.options, **definition}), self.comment
         )
-        catalog.create_table(name.identifier, schema)
-        try:
+        with created_table(session, self.path, schema):
             refresh_materialized_table(session, f"{name.catalog}.{name.identifier}", full=True)
             activate(catalog, session.table(self.path))
-        except BaseException:
-            catalog.drop_table(name.identifier, ignore_if_not_exists=True)
-            raise
         return Result()
 
     def _definition(self, session: "SessionState") -> dict[str, str]:

@@ -1,18 +1,21 @@
 """SHOW CATALOGS, DATABASES, TABLES, VIEWS, PARTITIONS, COLUMNS and what is current."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from maintenance.metadata.paths import matches_spec
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.patterns import fits
+from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -147,13 +150,19 @@ class ShowPartitions:
     is_spark: bool
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
+        table = session.writable(self.path)
+        if isinstance(table, FormatTable):
+            chosen = plain_spec(table, {name: value for name, value in self.spec.items() if value is not None})
+            return self._shown(spec for spec, *_ in table.partitions() if matches_spec(spec, [chosen]))
         snapshot = table.latest_snapshot()
         entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
         specs = {tuple(table.paths.spec_of(entry.partition).items()) for entry in entries}
         asked = {name: value for name, value in self.spec.items() if value is not None}
         specs = {spec for spec in specs if all(dict(spec).get(name) == value for name, value in asked.items())}
-        rows = sorted("/".join(f"{key}={value}" for key, value in spec) for spec in specs)
+        return self._shown(map(dict, specs))
+
+    def _shown(self, specs: Iterable[Mapping[str, str]]) -> Result:
+        rows = sorted("/".join(f"{key}={value}" for key, value in spec.items()) for spec in specs)
         return Result.of_texts(("partition" if self.is_spark else "partition name",), [(row,) for row in rows])
 
 

@@ -15,9 +15,9 @@ from maintenance.errors import NotFoundError, SqlError
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.partitions import Partition
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.partitions import folder_spec
 from maintenance.sql.patterns import fits
 from maintenance.sql.place import unknown_column
+from maintenance.sql.plain_partitions import known_partitions, spec_of
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.spark_types import simple_text, tree_text
@@ -95,7 +95,7 @@ class DescribeColumn:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
+        table = session.stored(self.path)
         fields = table.schema.fields
         name = ".".join(self.column)
         field = next((f for f in fields if f.name == name), None)
@@ -104,7 +104,7 @@ class DescribeColumn:
             token = self.cursor.word(self.column[-1], last=True)
             raise self.cursor.error(*unknown_column(name, names), token=token)
         rows = [("col_name", name), ("data_type", simple_text(field.type)), ("comment", field.description or "NULL")]
-        if self.extended:
+        if self.extended and isinstance(table, Table):
             rows += _column_statistics(table, name)
         return Result.of_texts(("info_name", "info_value"), rows)
 
@@ -125,7 +125,7 @@ class DescribePartition:
     extended: bool
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
+        table = session.writable(self.path)
         partition = partition_of(session, table, self.path, self.spec)
         rows = column_rows(table.schema.fields, table.schema.partition_keys)
         if self.extended:
@@ -168,7 +168,7 @@ class ShowTableExtended:
         table = session.view(path)
         assert isinstance(table, Detailed)
         if self.spec is not None:
-            facts = _partition_facts(partition_of(session, session.table(path), path, self.spec))
+            facts = _partition_facts(partition_of(session, session.writable(path), path, self.spec))
         else:
             facts = {"Catalog": path[0], "Namespace": path[1], "Table": path[2], **_facts(table)}
             if table.schema.partition_keys:
@@ -179,17 +179,16 @@ class ShowTableExtended:
 
 
 def partition_of(
-    session: "SessionState", table: Table, path: tuple[str, ...], written: Mapping[str, str | None]
+    session: "SessionState", table: Table | FormatTable, path: tuple[str, ...], written: Mapping[str, str | None]
 ) -> Partition:
     """The partition that a statement names. Raises: SqlError: not by all columns; NotFoundError."""
     keys = table.schema.partition_keys
     given = {name: value for name, value in written.items() if value is not None}
-    spec = folder_spec(table, given)
+    spec = spec_of(table, given)
     if set(spec) != set(keys):
         what = "no partition columns" if not keys else f"the partition columns {', '.join(keys)}"
         raise SqlError(f"the table has {what}", f"table {table.identifier}", "Give each of them a value.")
-    name = session.table_name(path)
-    for partition in session.catalog_of(name.catalog).list_partitions(name.identifier):
+    for partition in known_partitions(session, path, table):
         if dict(partition.spec) == spec:
             return partition
     shown = "/".join(f"{key}={spec[key]}" for key in keys)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from maintenance.sql import Session, SqlError
+from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 
 
@@ -154,6 +155,43 @@ def test_a_default_fills_what_is_left_out(tmp_path: Path) -> None:
     session.sql("CREATE TABLE t (a INT, b STRING DEFAULT 'none', c INT DEFAULT -1)")
     session.sql("INSERT INTO t (a) VALUES (1)")
     assert session.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"a": 1, "b": "none", "c": -1}]
+
+
+CHANGE_VECTORS = {
+    "flink": "ALTER TABLE t SET ('deletion-vectors.enabled' = 'true')",
+    "spark": "ALTER TABLE t SET TBLPROPERTIES ('deletion-vectors.enabled' = 'true')",
+}
+
+
+@pytest.mark.parametrize("dialect", CHANGE_VECTORS)
+def test_deletion_vectors_of_a_table_with_rows_need_an_option_that_the_error_names(
+    tmp_path: Path, dialect: str
+) -> None:
+    session = open_session(tmp_path)
+    session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT)")
+    session.sql("INSERT INTO t VALUES (1, 1)")
+    session = open_session(tmp_path, dialect)
+    with pytest.raises(SqlError, match=r"cannot change from unset to 'true'.*'deletion-vectors\.modifiable' = 'true'"):
+        session.sql(CHANGE_VECTORS[dialect])
+    session.sql(CHANGE_VECTORS[dialect].replace("enabled", "modifiable"))
+    session.sql(CHANGE_VECTORS[dialect])
+    assert session.table(("t",)).options["deletion-vectors.enabled"] == "true"
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_inserts_make_the_changelog_of_full_compactions(tmp_path: Path, dialect: str) -> None:
+    open_session(tmp_path).sql(
+        "CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT) WITH ('changelog-producer' = 'full-compaction')"
+    )
+    session = open_session(tmp_path, dialect)
+    for statement in ("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO t VALUES (1, 3)"):
+        session.sql(statement)
+    session.sql("DELETE FROM t WHERE a = 2")
+    table = session.table(("t",)).copy({"incremental-between": f"0,{session.table(('t',)).snapshots.latest_id()}"})
+    rows = AuditLogView(table).to_arrow().to_pylist()
+    assert sorted((row["a"], row["b"], row["rowkind"]) for row in rows) == [
+        (1, 1, "+I"), (1, 1, "-U"), (1, 3, "+U"), (2, 2, "+I"), (2, 2, "-D"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

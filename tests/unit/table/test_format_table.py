@@ -92,3 +92,22 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "p/loose.csv").write_text("1,b\n")
     with pytest.raises(CorruptFileError, match="pt, h"):
         table(tmp_path / "p", "pt", "h").to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        ("VARCHAR(2)", "too long", "length 8 in column 'x'"),
+        ("BINARY(2)", b"too long", "length 8 in column 'x'"),
+        ("ARRAY<CHAR(2)>", ["too long"], "length 8 in column 'x.element'"),
+        ("INT NOT NULL", None, "null in column 'x'"),
+    ],
+)
+def test_values_are_checked_as_in_every_other_table(tmp_path: Path, kind: str, value: object, said: str) -> None:
+    fields = (DataField(0, "x", parse_data_type(kind)),)
+    options = {"type": "format-table", "file.format": "parquet"}
+    actual = FormatTable("db.f", str(tmp_path), FileIO(), TableSchema(0, fields, 0, (), (), options))
+    for write in (actual.write_arrow, actual.overwrite_arrow):
+        with pytest.raises(DataError, match=said):
+            write(pa.table({"x": [value]}))
+    assert not list(tmp_path.iterdir())

@@ -61,7 +61,8 @@ def test_flushes_do_not_matter(rows: list[Row], piece: int, buffer: str) -> None
 
 
 def test_each_flush_is_a_run(tmp_path: Path) -> None:
-    table = create_table(tmp_path, options={"write-buffer-size": "1 b"})
+    rows = conform(keyed({3: "x", 1: "x"}), None, create_table(tmp_path, name="db.other").write_context())
+    table = create_table(tmp_path, options={"write-buffer-size": f"{rows.nbytes} b"})
     write_pieces(table, [(key, "x", "+I") for key in (3, 1, 2, 1)], 2)
     assert [(f.row_count, f.min_sequence_number, f.max_sequence_number) for f in live_files(table)] == [
         (2, 0, 1),
@@ -130,3 +131,26 @@ def test_a_buffer_is_written_when_it_is_full(tmp_path: Path) -> None:
         table = create_table(tmp_path, name=f"db.t{number}", options={"write-buffer-size": f"{buffer} b"})
         write_pieces(table, [(1, "a", "+I"), (2, "b", "+I"), (3, "c", "+I"), (4, "d", "+I")], 2)
         assert len(live_files(table)) == runs
+
+
+@pytest.mark.parametrize("options", [{}, {"bucket": "-1"}, {"changelog-producer": "input"}])
+def test_rows_that_come_at_once_fill_the_buffer_as_often(tmp_path: Path, options: dict[str, str]) -> None:
+    count = 3000
+    rows = keyed({key: f"value {key % 7} " * (key % 13) for key in range(count)})
+    table = create_table(tmp_path, options={**options, "write-buffer-size": "16 kb"})
+    table.write_arrow(rows)
+    files = live_files(table)
+    runs = conform(rows, None, table.write_context()).nbytes // (16 << 10)
+    assert runs > 8
+    assert 0.7 * runs <= len(files) <= 1.2 * runs
+    assert {file.level for file in files} == {0}
+    assert sorted((file.min_sequence_number, file.max_sequence_number) for file in files)[0][0] == 0
+    assert sum(file.row_count for file in files) == count
+    assert state(table) == dict(zip(*rows.to_pydict().values(), strict=True))
+
+
+def test_a_write_larger_than_the_buffer_keeps_the_newest_row_of_a_key(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"write-buffer-size": "1 kb", "write-only": "false"})
+    table.write_arrow(keyed([(number % 10, str(number)) for number in range(500)]))
+    assert state(table) == {number % 10: str(number) for number in range(490, 500)}
+    assert table.snapshots.latest_id() == 2, "its writer compacts the runs that it left"

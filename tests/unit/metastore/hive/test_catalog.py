@@ -1,6 +1,7 @@
 """The Hive catalog on a real metastore."""
 
 import copy
+import json
 import logging
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import AddColumn, Catalog, CatalogTable, RemoveOption, Schema, SetOption, View, open_catalog
+from maintenance.cli.main import run
 from maintenance.commit.lock import LockTimeoutError
 from maintenance.errors import (
     AlreadyExistsError,
@@ -37,6 +39,7 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
+from tests.format_table_statements import DIALECTS, KINDS, exercise
 from tests.servers.hive import Hive
 from tests.small_tables import put, small_table
 from tests.small_tables import rows as small_rows
@@ -266,6 +269,47 @@ def test_format_tables(catalog: Catalog, db: str, kind: str) -> None:
         catalog.alter_table(f"{db}.f", [SetOption("a", "b")])
     with pytest.raises(UnsupportedError, match="avro"):
         catalog.create_table(f"{db}.g", Schema(columns, options={**options, "file.format": "avro"}))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_statements_on_format_tables(catalog: Catalog, db: str, kind: str, dialect: str) -> None:
+    exercise(catalog, db, kind, dialect)
+    name = f"{db}.altered_{kind}"
+    catalog.create_table(name, Schema([("a", "STRING")], options={"type": "format-table", "file.format": kind}))
+    with pytest.raises(UnsupportedError, match="format table"):
+        Session(catalog, dialect=dialect).sql(f"ALTER TABLE {name} SET ('a' = 'b')")  # type: ignore[arg-type]
+
+
+def test_the_command_line_writes_format_tables(
+    catalog: Catalog, options: dict[str, str], db: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"type": "format-table", "file.format": "csv"}
+    catalog.create_table(f"{db}.f", Schema([("a", "INT"), ("b", "STRING")], options=given))
+    (tmp_path / "rows.csv").write_text("a,b\n1,x\n2,\n")
+    where = [part for key, value in options.items() for part in ("--catalog-option", f"{key}={value}")]
+    assert run([*where, "write", f"{db}.f", str(tmp_path / "rows.csv")]) == 0
+    assert "2 rows in files of" in capsys.readouterr().out
+    assert run([*where, "--json", "read", f"{db}.f"]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
+        {"a": 1, "b": "x"},
+        {"a": 2, "b": None},
+    ]
+    assert run([*where, "show", f"{db}.f"]) == 0
+    assert "USING csv" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_a_failed_query_leaves_no_table(catalog: Catalog, db: str, tmp_path: Path, external: bool) -> None:
+    place = tmp_path / "elsewhere"
+    session = Session(catalog, dialect="flink")
+    before = sorted(tmp_path.rglob("*"))
+    for table in ("'type' = 'format-table', 'file.format' = 'csv'", "'bucket' = '-1'"):
+        path = f", 'path' = '{place}'" if external else ""
+        with pytest.raises(PaimonError, match="a value of length 8"):
+            session.sql(f"CREATE TABLE {db}.bad (a CHAR(1)) WITH ({table}{path}) AS SELECT 'too long'")
+        assert catalog.list_tables(db) == []
+        assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_table_of_plain_files_is_migrated(catalog: Catalog, options: dict[str, str], db: str) -> None:

@@ -1,13 +1,15 @@
 """Tables with row tracking and data evolution: what several writers do to the same rows, and what is refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, time
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import ConflictError, UnsupportedError
+from maintenance.errors import ConflictError, DataError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.orphans.candidates import list_candidates
@@ -140,3 +142,60 @@ def test_file_indexes_of_tracked_files(tmp_path: Path) -> None:
     indexed = table.copy({"file-index.bloom-filter.columns": "a"})
     assert rewrite_file_index(None, indexed).written_files == 2
     assert seen(get_table(tmp_path), "a") == [(0, "old 0"), (1, "new")]
+
+
+UNFIT: Mapping[str, tuple[object, str]] = {
+    "VARCHAR(2)": ("too long", "length 8 in column 'x'"),
+    "CHAR(2)": ("too long", "length 8 in column 'x'"),
+    "BINARY(2)": (b"too long", "length 8 in column 'x'"),
+    "VARBINARY(2)": (b"too long", "length 8 in column 'x'"),
+    "ARRAY<VARCHAR(2)>": (["too long"], "length 8 in column 'x.element'"),
+    "MAP<STRING, CHAR(2)>": ([("k", "too long")], "length 8 in column 'x.value'"),
+    "ROW<y ROW<z VARCHAR(2)>>": ({"y": {"z": "too long"}}, "length 8 in column 'x.y.z'"),
+    "ROW<y INT NOT NULL>": ({"y": None}, "null in column 'x.y'"),
+    "ARRAY<INT NOT NULL>": ([1, None], "null in column 'x.element'"),
+    "DECIMAL(4, 2)": (Decimal("123456.78"), "does not fit DECIMAL"),
+    "INT": (1 << 40, "does not fit INT"),
+    "VECTOR<FLOAT, 3>": ([1.0, 2.0], "a list of 2 elements|2 elements in column 'x'"),
+    "ARRAY<VECTOR<FLOAT, 3>>": ([[1.0, 2.0]], "2 elements in column 'x.element'"),
+    "TIME(3)": (86_400_000, "does not fit TIME|a time of"),
+}
+
+
+def typed_rows(kind: str, values: Sequence[object]) -> pa.Table:
+    arrow = MAPS.get(kind)
+    return pa.table({"id": pa.array(range(len(values)), pa.int32()), "x": pa.array(values, arrow)})
+
+
+MAPS = {"MAP<STRING, CHAR(2)>": pa.map_(pa.string(), pa.string()), "TIME(3)": pa.int32()}
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+@pytest.mark.parametrize("options", [EVOLVING, TRACKED, {**EVOLVING, "deletion-vectors.enabled": "true"}], ids=str)
+def test_values_that_do_not_fit_are_refused(tmp_path: Path, kind: str, options: Mapping[str, str]) -> None:
+    value, said = UNFIT[kind]
+    table = create_table(tmp_path, (("id", "INT"), ("x", kind)), (), options)
+    table.write_arrow(pa.table({"id": pa.array([0], pa.int32())}))
+    before, files = table.to_arrow(), file_count(table)
+    changed = Clause("matched", "update", {"x": "s.x"})
+    added = Clause("not_matched", "insert", {"id": "s.id", "x": "s.x"})
+    for clause, ids in ((changed, [0]), (added, [9])):
+        source = typed_rows(kind, [value]).set_column(0, "id", pa.array(ids, pa.int32()))
+        with pytest.raises(DataError, match=said):
+            merge_into(None, table, source, "t.id = s.id", [clause])
+    assert get_table(tmp_path).to_arrow().equals(before)
+    assert file_count(table) == files
+
+
+def test_updates_check_not_null_and_cut_off_digits_of_times(tmp_path: Path) -> None:
+    fields = (("id", "INT NOT NULL"), ("t", "TIME(0)"), ("z", "TIMESTAMP(3)"))
+    table = create_table(tmp_path, fields, (), EVOLVING)
+    moment = datetime(1969, 12, 31, 23, 59, 59, 999999)
+    table.write_arrow(pa.table({"id": pa.array([1], pa.int32())}))
+    source = pa.table({"id": pa.array([1], pa.int32()), "t": [time(1, 2, 3, 999000)], "z": [moment]})
+    merge_into(None, table, source, "t.id = s.id", [Clause("matched", "update", {"t": "s.t", "z": "s.z"})])
+    cut = {"id": 1, "t": time(1, 2, 3), "z": moment.replace(microsecond=999000)}
+    assert table.to_arrow().to_pylist() == [cut]
+    with pytest.raises(DataError, match="null in column 'id'"):
+        update(None, table, {"id": "NULL"})
+    assert get_table(tmp_path).to_arrow().to_pylist() == [cut]

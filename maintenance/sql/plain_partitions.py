@@ -1,0 +1,52 @@
+"""Partitions of format tables as statements write and show them: columns to the texts of their folders."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.errors import DataError
+from maintenance.format.plain.texts import texts_of, typed
+from maintenance.metastore.partitions import Partition
+from maintenance.options import table as table_options
+from maintenance.spelling import suggestion
+from maintenance.sql.partitions import folder_spec
+from maintenance.table.format_table import FormatTable
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from maintenance.sql.session_state import SessionState
+
+
+def plain_spec(table: FormatTable, written: Mapping[str, str]) -> dict[str, str]:
+    """A partition that a statement names, by texts as a write of its values makes them.
+
+    Raises: DataError: no such partition column, or a value is not of its column's type.
+    """
+    keys, where = table.schema.partition_keys, f"table {table.identifier}"
+    empty = table_options.PARTITION_DEFAULT_NAME.of(table.options)
+    spec = {}
+    for name, text in written.items():
+        if name not in keys:
+            known = f"They are: {', '.join(keys) or 'none'}.{suggestion(name, keys)}"
+            raise DataError(f"'{name}' is not a partition column", where, known)
+        if text in ("", empty):
+            spec[name] = empty
+            continue
+        field = table.schema.field(name)
+        value = pa.chunked_array([typed(pa.array([text], pa.string()), field)])
+        spec[name] = texts_of(value, field.type)[0].as_py()
+    return spec
+
+
+def spec_of(table: Table | FormatTable, written: Mapping[str, str]) -> dict[str, str]:
+    """A partition that a statement names, by the texts of its folder. Raises: DataError, PredicateError."""
+    return plain_spec(table, written) if isinstance(table, FormatTable) else folder_spec(table, written)
+
+
+def known_partitions(session: "SessionState", path: tuple[str, ...], table: Table | FormatTable) -> Sequence[Partition]:
+    """The partitions of a table. How many rows those of a format table have is not known: -1, as its buckets are."""
+    if isinstance(table, FormatTable) and table.register is None:
+        return [Partition(spec, -1, size, count, None, -1) for spec, count, size in table.partitions()]
+    name = session.table_name(path)
+    return session.catalog_of(name.catalog).list_partitions(name.identifier)

@@ -1,0 +1,31 @@
+"""Statements on format tables."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import PaimonError
+from maintenance.sql import Session
+from tests.format_table_statements import DIALECTS, KINDS, exercise
+from tests.plain_tables import PlainCatalog
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_statement_has_an_answer(tmp_path: Path, kind: str, dialect: str) -> None:
+    catalog = PlainCatalog.of(tmp_path)
+    catalog.create_database("db")
+    exercise(catalog, "db", kind, dialect)
+
+
+@pytest.mark.parametrize("kind", ["filesystem", "jdbc"])
+def test_a_failed_query_leaves_no_table_in_any_catalog(tmp_path: Path, kind: str) -> None:
+    jdbc = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db"} if kind == "jdbc" else {}
+    session = Session({"warehouse": str(tmp_path / "warehouse"), **jdbc}, dialect="flink")
+    with pytest.raises(PaimonError, match="a value of length 8"):
+        session.sql("CREATE TABLE bad (a CHAR(1)) AS SELECT 'too long'")
+    assert session.sql("SHOW TABLES").to_arrow().num_rows == 0
+    assert not list(tmp_path.rglob("bad*"))
+    session.sql("CREATE TABLE bad (a CHAR(1)) AS SELECT 'x'")
+    with pytest.raises(PaimonError, match="an object table has no rows"):
+        session.sql("CREATE TABLE o WITH ('type' = 'object-table') AS SELECT 1 AS a")
