@@ -5,7 +5,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar
 
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+
 Kept = TypeVar("Kept")
+
+
+def snapshot_text(stored: Any) -> str:
+    """What a cursor says of a snapshot: what it is, as text.
+
+    Earlier cursors have its number alone, which is the text of no snapshot: such a table is looked at again.
+    Raises: ValueError, TypeError: it says neither.
+    """
+    return str(SnapshotIdentity.parse(stored) or int(stored))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,20 @@
-"""Which tables on object stores certainly have nothing new, for one small request each.
+"""Which tables on object stores certainly have nothing new, for two small requests each.
 
 A LATEST file that has not changed since it named the snapshot that was judged last means that nobody has committed,
-unless a writer died between its snapshot and the hint. So after some minutes a table is looked at in full all the same.
-Local disks need none of this. What a process knows of the files is lost with it.
+unless a writer died between its snapshot and the hint, or a rollback has given the number to another snapshot: the file
+says the same then, and so the snapshot's own is asked for as well. For a writer's death a table is looked at in full
+after some minutes all the same. Local disks need none of this. What a process knows of the files is lost with it.
 """
 
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from maintenance.fs.file_io import FileIO
+from maintenance.errors import CorruptFileError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.location import is_local
 from maintenance.metadata.hints import LATEST
+from maintenance.metadata.snapshots import Snapshots
 from maintenance.table.table import Table
 
 TRUSTED_SECONDS = 300
@@ -21,18 +24,21 @@ TRUSTED_SECONDS = 300
 class Hint:
     """The LATEST file of a table as it was read. `until`: when it stops to be trusted, as of `time.monotonic`."""
 
-    file_io: FileIO
+    snapshots: Snapshots
     path: str
     version: Hashable
     snapshot_id: int
     until: float
 
-    def is_unchanged(self) -> bool:
-        """Whether storage still has the same file. Asks it once."""
+    def is_unchanged(self, judged: SnapshotIdentity) -> bool:
+        """Whether storage still has the same file, and the snapshot that was judged. Asks for one after the other."""
         try:
-            return self.file_io.read_if_changed(self.path, self.version)[0] is None
-        except OSError:
+            if self.snapshots.file_io.read_if_changed(self.path, self.version)[0] is not None:
+                return False
+            snapshot = self.snapshots.find(self.snapshot_id)
+        except (OSError, CorruptFileError):
             return False
+        return snapshot is not None and SnapshotIdentity.of(snapshot) == judged
 
 
 @dataclass(slots=True)
@@ -41,12 +47,12 @@ class Hints:
 
     _known: dict[tuple[str, str], Hint] = field(default_factory=dict)
 
-    def nothing_new(self, warehouse: str, table: str, judged: int | None) -> bool:
+    def nothing_new(self, warehouse: str, table: str, judged: str | None) -> bool:
         """Whether a table still has the snapshot that was judged last. False where that is not known."""
-        hint = self._known.get((warehouse, table))
-        if hint is None or hint.snapshot_id != judged or time.monotonic() > hint.until:
+        hint, last = self._known.get((warehouse, table)), SnapshotIdentity.parse(judged)
+        if hint is None or last is None or hint.snapshot_id != last.id or time.monotonic() > hint.until:
             return False
-        return hint.is_unchanged()
+        return hint.is_unchanged(last)
 
     def forget(self) -> None:
         """Know nothing of any table, as after the time for which hints are trusted."""
@@ -62,7 +68,7 @@ class Hints:
             data, version = table.file_io.read_if_changed(path, None)
             if data is not None and version is not None:
                 until = time.monotonic() + TRUSTED_SECONDS
-                hint = Hint(table.file_io, path, version, int(data), until)
+                hint = Hint(table.snapshots, path, version, int(data), until)
                 self._known[(warehouse, table.identifier)] = hint
         except (OSError, ValueError):
             return

@@ -1,11 +1,11 @@
 """Watches the tables' newest snapshots: asks for compaction where one is needed.
 
 A table's LATEST file is a hint that may be torn, stale or missing; the engine confirms it against the snapshot files.
-The cursor holds, for each table, the snapshot that was last judged: a table without a new snapshot is not looked at
-again. A table that cannot be read keeps its place in the cursor, so that it is judged once it can be read; so does one
-that a run is just maintaining, since that run may compact it itself, one whose last runs failed, until their pause is
-over, one to whose other writers our compaction gives way, until that pause is over, and one for which
-this tick has no request left.
+The cursor holds, for each table, what the snapshot is that was last judged, not its number alone, which another one has
+after a rollback: a table without a new snapshot is not looked at again. A table that cannot be read keeps its place in
+the cursor, so that it is judged once it can be read; so does one that a run is just maintaining, since that run may
+compact it itself, one whose last runs failed, until their pause is over, one to whose other writers our compaction
+gives way, until that pause is over, and one for which this tick has no request left.
 """
 
 import time
@@ -23,6 +23,7 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.pauses import pausing
 from maintenance.errors import NotFoundError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.expired import again_if_expired
 from maintenance.monitor.census import take_census
 from maintenance.monitor.second_compactor import pause_beside
@@ -31,7 +32,7 @@ from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
-from sensors.cursor import Cursor
+from sensors.cursor import Cursor, snapshot_text
 from sensors.hints import HINTS
 from sensors.turns import Turn, Turns, unread
 
@@ -53,21 +54,21 @@ class Sighting:
     """A table at its newest snapshot.
 
     Attributes:
+        snapshot: what it is.
         waits: why its compaction is put off although it is due.
         full: the partitions that are to be merged fully, empty = all; None: by the table's rules.
     """
 
-    snapshot_id: int
+    snapshot: SnapshotIdentity
     due: bool
     reason: str
-    time_millis: int = 0
     full: tuple[Mapping[str, str], ...] | None = None
     waits: str = ""
 
 
-def cursor_of(text: str | None) -> Cursor[int]:
-    """The snapshot last judged, by table."""
-    return Cursor.parse(text, int)
+def cursor_of(text: str | None) -> Cursor[str]:
+    """What the snapshot last judged is, by table."""
+    return Cursor.parse(text, snapshot_text)
 
 
 def due(sightings: Mapping[str, Sighting]) -> dict[str, Sighting]:
@@ -75,10 +76,10 @@ def due(sightings: Mapping[str, Sighting]) -> dict[str, Sighting]:
     return {table: sighting for table, sighting in sightings.items() if sighting.due}
 
 
-def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sighting | None:
-    """The table's state, or None if there is nothing new since snapshot `judged`: no table, or no later snapshot.
+def look(catalog: PaimonCatalog, config: TableConfig, judged: str | None) -> Sighting | None:
+    """The table's state, or None if there is nothing new since snapshot `judged`: no table, or the same snapshot.
 
-    An id below `judged` is new too: after a rollback, or when the table was created again.
+    A snapshot of a lower or the same number is new too: after a rollback, or when the table was created again.
     """
     if HINTS.nothing_new(catalog.warehouse, config.identifier, judged):
         return None
@@ -90,14 +91,14 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
     return again_if_expired(lambda: _judged(table, config, judged), _ATTEMPTS)
 
 
-def _judged(table: Table, config: TableConfig, judged: int | None) -> Sighting | None:
+def _judged(table: Table, config: TableConfig, judged: str | None) -> Sighting | None:
     """The snapshot is read once: on a store each look at what is the newest costs three requests."""
     snapshot = table.snapshots.latest()
-    if snapshot is None or snapshot.id == judged:
+    if snapshot is None or str(SnapshotIdentity.of(snapshot)) == judged:
         return None
     need = judge_snapshot(table, snapshot, LiveRuns.of(table, snapshot), config.compaction.triggers)
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
-    seen = Sighting(snapshot.id, False, reason, snapshot.time_millis)
+    seen = Sighting(SnapshotIdentity.of(snapshot), False, reason)
     seen = replace(seen, full=need.partitions) if need.full else seen
     return _beside_others(table, seen) if need.due and config.compaction.automatic else seen
 
@@ -155,7 +156,7 @@ def latest_sensor(
         chosen = [table for table in due_tables if table not in paused][:_REQUESTS]
         postponed = due_tables.keys() - set(chosen)
         sightings = {table: sighting for table, sighting in turn.found.items() if table not in postponed}
-        judged = {**cursor.tables, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
+        judged = {**cursor.tables, **{table: str(sighting.snapshot) for table, sighting in sightings.items()}}
         return dg.SensorResult(
             run_requests=[_request(table, due_tables[table]) for table in chosen],
             skip_reason=None if chosen else _silence(turn, busy, paused),
@@ -166,12 +167,11 @@ def latest_sensor(
 
 
 def _request(table: str, sighting: Sighting) -> dg.RunRequest:
-    # After a rollback the same id is another state: the time of the commit tells them apart.
     return dg.RunRequest(
-        run_key=f"{table}@{sighting.snapshot_id}-{sighting.time_millis}",
+        run_key=f"{table}@{sighting.snapshot}",
         job_name=keys.job("compact", table),
         run_config=_config(sighting),
-        tags={"paimon/base_snapshot": str(sighting.snapshot_id), "paimon/reason": sighting.reason},
+        tags={"paimon/base_snapshot": str(sighting.snapshot.id), "paimon/reason": sighting.reason},
     )
 
 

@@ -18,8 +18,9 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.steps.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from maintenance.errors import NotFoundError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
-from sensors.cursor import Cursor
+from sensors.cursor import Cursor, snapshot_text
 from sensors.turns import Turns, unread
 
 INTERVAL_SECONDS = 30
@@ -31,14 +32,19 @@ PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsR
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """What is remembered of a table. `snapshot`: 0 until all of it is reported; `digests`: by partition key."""
+    """What is remembered of a table. `snapshot`: what it is, empty until all of it is reported; `digests`: by
+    partition key.
+    """
 
-    snapshot: int = 0
+    snapshot: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Mirrored":
-        return cls(int(stored["snapshot"]), {str(key): str(digest) for key, digest in stored["digests"].items()})
+        snapshot = stored["snapshot"]
+        return cls(
+            snapshot and snapshot_text(snapshot), {str(key): str(digest) for key, digest in stored["digests"].items()}
+        )
 
 
 def cursor_of(text: str | None) -> Cursor[Mirrored]:
@@ -52,8 +58,8 @@ def look(catalog: PaimonCatalog, config: TableConfig, before: Mirrored) -> Parti
         table = catalog.get_table(config.identifier)
     except NotFoundError:
         return None
-    latest = table.snapshots.latest_id()
-    return None if latest is None or latest == before.snapshot else partition_states(table)
+    latest = table.snapshots.latest_identity()
+    return None if latest is None or str(latest) == before.snapshot else partition_states(table)
 
 
 def newest(states: Iterable[PartitionState], limit: int) -> dict[str, PartitionState]:
@@ -83,7 +89,8 @@ class Telling:
 
     def tell(self, observed: PartitionStates, states: Mapping[str, PartitionState], before: Mirrored) -> Mirrored:
         """Report the partitions that are not as before; returns what is remembered then."""
-        snapshot = str(observed.snapshot_id)
+        snapshot = observed.snapshot
+        assert snapshot is not None
         digests = {key: digest for key, digest in before.digests.items() if key in states}
         changed = [key for key, state in states.items() if digests.get(key) != state.digest]
         reported = changed[: self.room // _EVENTS_EACH]
@@ -95,16 +102,16 @@ class Telling:
             self.events += [event for event in found_so if event is not None]
         digests.update({key: states[key].digest for key in reported})
         self.room -= _EVENTS_EACH * len(reported)
-        return Mirrored((observed.snapshot_id or 0) if len(reported) == len(changed) else 0, digests)
+        return Mirrored(str(snapshot) if len(reported) == len(changed) else "", digests)
 
-    def _observe(self, key: str, state: PartitionState, snapshot: str) -> None:
+    def _observe(self, key: str, state: PartitionState, snapshot: SnapshotIdentity) -> None:
         """Told at once, not at the end of the tick, since what is compacted has to point to it."""
         self.instance.report_runless_asset_event(
             dg.AssetObservation(
                 keys.partition_states(self.table.identifier),
                 partition=key,
-                metadata=state_metadata(state, int(snapshot)),
-                tags={"dagster/data_version": snapshot},
+                metadata=state_metadata(state, snapshot.id),
+                tags={"dagster/data_version": str(snapshot)},
             )
         )
 
@@ -116,7 +123,7 @@ class Telling:
             assets.append(keys.changelog(self.table.identifier))
         return assets
 
-    def _found(self, asset: dg.AssetKey, key: str, state: PartitionState, snapshot: str) -> Event | None:
+    def _found(self, asset: dg.AssetKey, key: str, state: PartitionState, snapshot: SnapshotIdentity) -> Event | None:
         """As a run would record it: with the state that was worked on, so that a later one makes it stale.
 
         None where a run has recorded this state itself, and against the latest observation.
@@ -124,7 +131,7 @@ class Telling:
         states_asset = keys.partition_states(self.table.identifier)
         record = self.instance.get_latest_data_version_record(states_asset, True, key)
         event = None if record is None else record.event_log_entry.asset_observation
-        version = (event.tags if event else {}).get("dagster/data_version", snapshot)
+        version = (event.tags if event else {}).get("dagster/data_version", str(snapshot))
         pointer = f"dagster/input_event_pointer/{states_asset.to_user_string()}"
         seen = 0 if record is None else record.storage_id
         record_before = self.instance.get_latest_data_version_record(asset, False, key)
@@ -134,10 +141,10 @@ class Telling:
         return dg.AssetMaterialization(
             asset,
             partition=key,
-            description=f"Found up to date at snapshot {snapshot}.",
-            metadata=state_metadata(state, int(snapshot)),
+            description=f"Found up to date at snapshot {snapshot.id}.",
+            metadata=state_metadata(state, snapshot.id),
             tags={
-                "dagster/data_version": snapshot,
+                "dagster/data_version": str(snapshot),
                 "dagster/code_version": "found",  # without one Dagster takes no notice of what follows
                 f"dagster/input_data_version/{states_asset.to_user_string()}": version,
                 **({pointer: str(seen)} if seen else {}),

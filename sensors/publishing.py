@@ -22,9 +22,11 @@ from assets.pages.metadata import table_metadata
 from assets.pages.table_page import TableView, digest_of, table_page
 from assets.project.config import TableConfig
 from maintenance.commit.identity import RUN_PROPERTY
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.table.table import Table
+from sensors.cursor import snapshot_text
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 # All checks are reported again after so long, whatever they say.
@@ -38,13 +40,12 @@ class Judged:
     """What is remembered of a table, or of the configuration, or of the page over all tables.
 
     Attributes:
-        state: the newest snapshot: its id, and what changes when its file or the table's settings do; of the others
-            what was said.
+        state: what the newest snapshot is, and what changes when the table's settings do; of the others what was said.
         at: when it was judged, seconds since 1970.
         failing: names of checks.
         reported: when all its checks were last reported, seconds since 1970.
         page: of the page last published: changes when it does.
-        snapshot_id: the newest that was published, 0: none.
+        snapshot: what the newest is that was published, empty: none.
         shown: when its page was last published, seconds since 1970.
         row: of the page over all tables, as `FleetRow.serialize` gives it.
     """
@@ -54,7 +55,7 @@ class Judged:
     failing: tuple[str, ...] = ()
     reported: float = 0.0
     page: str = ""
-    snapshot_id: int = 0
+    snapshot: str = ""
     shown: float = 0.0
     row: tuple[Any, ...] = ()
 
@@ -67,7 +68,7 @@ class Judged:
             tuple(stored["failing"]),
             float(stored.get("reported", 0.0)),
             str(stored.get("page", "")),
-            int(stored.get("snapshot_id", 0)),
+            _snapshot(stored),
             float(stored.get("shown", 0.0)),
             tuple(stored.get("row", ())),
         )
@@ -126,7 +127,7 @@ class Publisher:
 
     def _page(self, look: Look, before: Judged, judged: Judged) -> Judged:
         row = tuple(FleetRow.of(look.config.identifier, look.sight, look.kept).serialize())
-        judged = replace(judged, row=row, page=before.page, snapshot_id=before.snapshot_id, shown=before.shown)
+        judged = replace(judged, row=row, page=before.page, snapshot=before.snapshot, shown=before.shown)
         table, shape, config = look.sight.table, look.sight.shape, look.config
         past = self.histories.get(config.identifier, ())
         view = TableView(config, self.now, shape, look.kept, look.sight.judgements, past, self.location)
@@ -138,13 +139,18 @@ class Publisher:
             return judged
         page = {**table_page(view), **self.who_holds(table), **table_metadata(table, shape)}
         snapshot = None if shape.snapshot_id is None else table.snapshots.find(shape.snapshot_id)
-        news = snapshot is not None and 0 < before.snapshot_id != snapshot.id
-        if snapshot is not None and news and config.is_external and RUN_PROPERTY not in (snapshot.properties or {}):
+        published = "" if snapshot is None else str(SnapshotIdentity.of(snapshot))
+        if (
+            snapshot is not None
+            and before.snapshot not in ("", published)
+            and config.is_external
+            and RUN_PROPERTY not in (snapshot.properties or {})
+        ):
             self.events.append(commit_materialization(config, snapshot, page))
             self.materialized[keys.asset_key(config.identifier)] = self.now.timestamp()
         else:
             self._observe(config, f"As read at snapshot {shape.snapshot_id or 0}.", page)
-        return replace(judged, snapshot_id=shape.snapshot_id or 0)
+        return replace(judged, snapshot=published)
 
     def _observe(self, config: TableConfig, text: str, page: Mapping[str, Any]) -> None:
         self.events.append(dg.AssetObservation(keys.asset_key(config.identifier), description=text, metadata=page))
@@ -159,6 +165,12 @@ class Publisher:
             return before
         self.events += FleetPage(rows).events()
         return Judged(urgent, self.now.timestamp(), page=numbers)
+
+
+def _snapshot(stored: Mapping[str, Any]) -> str:
+    """What a cursor says of the snapshot that was published; earlier ones its number, 0 for none."""
+    said = stored.get("snapshot") or stored.get("snapshot_id")
+    return snapshot_text(said) if said else ""
 
 
 def _has_news(judgement: Judgement, before: Judged, *, fresh: bool) -> bool:

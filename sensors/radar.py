@@ -1,7 +1,7 @@
 """Looks at what was committed since the last tick and reports the tables' checks and pages, without a run.
 
 The cursor holds, for each table, the snapshot last judged, the checks that failed then and what was published. A table
-is judged again when its newest snapshot is another file, when tables.yaml gives it other settings, and now and then,
+is judged again when its newest snapshot is another one, when tables.yaml gives it other settings, and now and then,
 since time alone turns a check (its age, a holder's age). One that cannot be read has a check that says so, and is
 looked at again after a while, twice as long each time. Tables are read side by side and in turn: a tick that comes near
 its time limit leaves the rest to the next one, which begins with them. Where the warehouse itself cannot be reached,
@@ -88,12 +88,10 @@ class Looking:
             return None
 
     def _state_of(self, config: TableConfig) -> str:
-        """The settings and the newest snapshot, without reading it; these only if there is none, or it is unknown."""
+        """The settings and what the newest snapshot is; these only if there is none, or it cannot be read."""
         settings = self.settings[config.identifier]
         try:
-            table = self.catalog.get_table(config.identifier)
-            latest = table.snapshots.latest_id()
-            newest = "" if latest is None else f"{latest} {table.file_io.version(table.paths.snapshot(latest))}"
+            newest = str(self.catalog.get_table(config.identifier).snapshots.latest_identity() or "")
         except Exception:  # noqa: BLE001 - the judgement says what is wrong
             newest = ""
         return f"{newest} {settings}"

@@ -15,13 +15,19 @@ from assets.pages.metadata import closing_metadata
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 
 
-def data_version(snapshot_id: int | None) -> str:
-    """The data version of a table at a snapshot; None: it has none yet."""
-    return str(snapshot_id or 0)
+def data_version(table: Table, snapshot_id: int | None) -> str:
+    """The data version of a table at a snapshot; None: it has none yet.
+
+    It says what the snapshot is, since after a rollback another one has its number. Of one that has expired meanwhile
+    only the number is known.
+    """
+    snapshot = None if snapshot_id is None else table.snapshots.find(snapshot_id)
+    return str(snapshot_id or 0) if snapshot is None else str(SnapshotIdentity.of(snapshot))
 
 
 def closing_page(
@@ -45,14 +51,14 @@ def closing_page(
 
 
 def materialization(
-    identifier: str, snapshot_id: int | None, description: str, metadata: Mapping[str, Any]
+    identifier: str, version: str, description: str, metadata: Mapping[str, Any]
 ) -> dg.AssetMaterialization:
-    """The event that says what a table is at a snapshot."""
+    """The event that says what a table is at a snapshot. `version`: `data_version` there."""
     return dg.AssetMaterialization(
         asset_key=keys.asset_key(identifier),
         description=description,
         metadata=metadata,
-        tags={"dagster/data_version": data_version(snapshot_id)},
+        tags={"dagster/data_version": version},
     )
 
 
@@ -72,4 +78,4 @@ def commit_materialization(
         **column_lineage(table),
     }
     summary = f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}."
-    return materialization(table.identifier, snapshot.id, summary, metadata)
+    return materialization(table.identifier, str(SnapshotIdentity.of(snapshot)), summary, metadata)

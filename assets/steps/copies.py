@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets import keys
-from assets.pages.materialization import materialization
+from assets.pages.materialization import data_version, materialization
 from assets.pages.metadata import report_metadata
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
@@ -180,7 +180,7 @@ def apply_copy(
             metadata |= spark.metadata()
         else:
             done = _migrated(session_of(context, catalog), plan, context, into_bin)
-        _report(context, done, metadata)
+        _report(context, catalog, done, metadata)
 
 
 def _cloned(session: Session, plan: StoredPlan, context: dg.OpExecutionContext) -> _Copied:
@@ -211,11 +211,11 @@ def _migrated(session: Session, plan: StoredPlan, context: dg.OpExecutionContext
     return _Copied({plan.table: apply_migrate_table(source, catalog, plan, into=taken, progress=say)}, {})
 
 
-def _report(context: dg.OpExecutionContext, done: _Copied, metadata: Mapping[str, Any]) -> None:
+def _report(context: dg.OpExecutionContext, catalog: PaimonCatalog, done: _Copied, metadata: Mapping[str, Any]) -> None:
     """An event for each table that was copied, and one table of all; fails if one failed."""
     rows = []
     for name, report in done.reports.items():
-        context.log_event(_event(name, report))
+        context.log_event(_event(catalog, name, report))
         counts = {"files": report.files, "copied files": report.copied_files, "copied bytes": report.copied_bytes}
         row: dict[str, int | str] = {
             "source": name,
@@ -231,9 +231,12 @@ def _report(context: dg.OpExecutionContext, done: _Copied, metadata: Mapping[str
         raise parts_failed(outcomes, "tables")
 
 
-def _event(source: str, report: CloneReport | MigrateReport) -> dg.AssetObservation | dg.AssetMaterialization:
+def _event(
+    catalog: PaimonCatalog, source: str, report: CloneReport | MigrateReport
+) -> dg.AssetObservation | dg.AssetMaterialization:
     metadata = report_metadata(report)
     if isinstance(report, MigrateReport):
         summary = f"Made of the files of {source}."
-        return materialization(report.target, report.snapshot_id, summary, metadata)
+        version = data_version(catalog.get_table(report.target), report.snapshot_id)
+        return materialization(report.target, version, summary, metadata)
     return dg.AssetObservation(keys.asset_key(source), description=f"Copied to {report.target}.", metadata=metadata)

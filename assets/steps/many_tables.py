@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.pages.materialization import materialization
+from assets.pages.materialization import data_version, materialization
 from assets.pages.metadata import report_numbers, shape_numbers
 from assets.project.config import TableConfig
 from assets.project.step_config import CompactManyConfig
@@ -150,7 +150,7 @@ def _tell(
         if done.snapshot_ids:
             account = {COMPACT_DATABASE: _numbers(done), BEFORE: shape_numbers(done.before)}
             keep_account(context, catalog, name, done.after, account)
-            context.log_event(_materialization(name, done))
+            context.log_event(_materialization(catalog.get_table(name), done))
     context.add_output_metadata({
         **metadata,
         "tables": len(report.reports),
@@ -176,9 +176,10 @@ def _row(name: str, done: CompactReport) -> dict[str, Any]:
     return {"table": name, "snapshots": len(done.snapshot_ids), "files": files, "proof": proof, "seconds": seconds}
 
 
-def _materialization(name: str, done: CompactReport) -> dg.AssetMaterialization:
+def _materialization(table: Table, done: CompactReport) -> dg.AssetMaterialization:
     metadata = {"snapshot": done.after.snapshot_id or 0, **shape_numbers(done.after)}
-    return materialization(name, done.after.snapshot_id, "After compact_database.", metadata)
+    version = data_version(table, done.after.snapshot_id)
+    return materialization(table.identifier, version, "After compact_database.", metadata)
 
 
 def compact_many_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:

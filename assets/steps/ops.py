@@ -128,8 +128,8 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
     def describe(context: dg.OpExecutionContext, account: Account) -> dg.Output[Account]:
         catalog = context.resources.catalog
         with failing(context, catalog, table, "describe"):
-            metadata, snapshot_id = _closed(context, catalog, table, account)
-            return dg.Output(account, metadata=metadata, data_version=dg.DataVersion(data_version(snapshot_id)))
+            metadata, version = _closed(context, catalog, table, account)
+            return dg.Output(account, metadata=metadata, data_version=dg.DataVersion(version))
 
     return _op(table, "describe", "Reads the table's metadata and records it with the asset.", describe, {"catalog"})
 
@@ -151,16 +151,17 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
 
 def record_state(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, account: Account) -> None:
     """Report a table to its asset, as it is after the steps of an account, and write these into the history."""
-    metadata, snapshot_id = _closed(context, catalog, table, account)
+    metadata, version = _closed(context, catalog, table, account)
     summary = f"After {', '.join(steps_of(account)) or 'nothing'}."
-    context.log_event(materialization(table.identifier, snapshot_id, summary, metadata))
+    context.log_event(materialization(table.identifier, version, summary, metadata))
 
 
 def _closed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, account: Account
-) -> tuple[dict[str, Any], int | None]:
-    """Write the account of a run into the history; returns what is shown of the table, and its snapshot."""
+) -> tuple[dict[str, Any], str]:
+    """Write the account of a run into the history; returns what is shown of the table, and its data version."""
     opened = catalog.get_table(table.identifier).of_run(context.run_id)
     shape = table_shape(opened)
     keep_account(context, catalog, table.identifier, shape, account)
-    return closing_page(context, catalog, table, opened, shape, account), shape.snapshot_id
+    page = closing_page(context, catalog, table, opened, shape, account)
+    return page, data_version(opened, shape.snapshot_id)

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import dagster as dg
 
 from assets import keys
+from assets.pages.materialization import data_version
 from assets.pages.metadata import report_metadata, report_numbers, shape_numbers
 from assets.project.config import TableConfig
 from assets.project.step_config import PartitionCompactConfig
@@ -155,7 +156,7 @@ def _rewritten(
     keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
     _record_states(context, partition_states(opened))
     numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **absent, **spark.metadata()}
-    version = dg.DataVersion(str(report.compacted_through or 0))
+    version = dg.DataVersion(data_version(opened, report.compacted_through))
     return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
 
 
@@ -182,8 +183,8 @@ def _record_states(context: dg.AssetExecutionContext, observed: PartitionStates)
     """Give each partition of the run its own numbers; those of the report are of all of them."""
     states = {key_of(state.spec): state for state in observed.partitions}
     for key in context.partition_keys:
-        if key in states and observed.snapshot_id is not None:
-            context.add_asset_metadata(state_metadata(states[key], observed.snapshot_id), partition_key=key)
+        if key in states and observed.snapshot is not None:
+            context.add_asset_metadata(state_metadata(states[key], observed.snapshot.id), partition_key=key)
 
 
 def _input_bytes(report: CompactReport) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.pages.materialization import closing_page, materialization
+from assets.pages.materialization import closing_page, data_version, materialization
 from assets.pages.metadata import (
     before_and_after,
     report_metadata,
@@ -92,7 +92,8 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             keep_account(context, catalog, config.table, shape, account)
             page = closing_page(context, catalog, by_name[config.table], table, shape, account)
             summary = f"After {report.operation} of rows where {config.where}."
-            context.log_event(materialization(config.table, shape.snapshot_id, summary, page))
+            version = data_version(table, shape.snapshot_id)
+            context.log_event(materialization(config.table, version, summary, page))
             return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
 
     return change_rows

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from assets import keys
+from assets.pages.materialization import data_version
 from assets.pages.metadata import report_numbers
 from assets.project.config import TableConfig
 from assets.project.policies import TagPolicy
@@ -100,7 +101,9 @@ def _tagged(
         "snapshot": report.snapshot_id,
         "was there before": not report.created,
     }
-    return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(str(report.snapshot_id)))
+    return dg.MaterializeResult(
+        metadata=metadata, data_version=dg.DataVersion(data_version(opened, report.snapshot_id))
+    )
 
 
 def tag_schedules(tables: Sequence[TableConfig], zone: ZoneInfo) -> tuple[list[Any], list[Any]]:

@@ -57,7 +57,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: StreamPosition | None = None
         self._last_batch = 0.0
 
-    def initialOffset(self) -> dict[str, int | bool]:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> dict[str, int | bool | str]:  # noqa: N802 - Spark's name
         return self._stream.start().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
@@ -67,7 +67,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         self._target = self._stream.end()
 
-    def latestOffset(self, start: dict[str, int | bool], limit: ReadLimit) -> dict[str, int | bool]:  # noqa: N802
+    def latestOffset(self, start: dict[str, int | bool | str], limit: ReadLimit) -> dict[str, int | bool | str]:  # noqa: N802
         position = StreamPosition.of_json(start)
         limits = Limits() if isinstance(limit, ReadAllAvailable) else self._limits
         end = self._stream.end() if self._target is None else self._target
@@ -81,7 +81,9 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._last_batch = now
         return reached.to_json()
 
-    def partitions(self, start: dict[str, int | bool], end: dict[str, int | bool]) -> Sequence[InputPartition]:
+    def partitions(
+        self, start: dict[str, int | bool | str], end: dict[str, int | bool | str]
+    ) -> Sequence[InputPartition]:
         first, last = StreamPosition.of_json(start), StreamPosition.of_json(end)
         read: ReadsSplits = self._stream.read(first, last, with_kind=self._with_kind)
         if self._with_kind:
@@ -96,7 +98,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for split in partition.splits:
             yield from split_batches(partition.split_read, split)
 
-    def commit(self, end: dict[str, int | bool]) -> None:
+    def commit(self, end: dict[str, int | bool | str]) -> None:
         self._stream.progress(StreamPosition.of_json(end))
 
 

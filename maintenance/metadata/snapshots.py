@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from maintenance.errors import ExpiredError, NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO, is_whole
 from maintenance.fs.local_disk import always
 from maintenance.fs.location import is_local
@@ -147,6 +148,22 @@ class Snapshots:
         raise ExpiredError(
             problem, self.paths.snapshot_folder(), "Read again. Keep snapshots longer than a read takes."
         )
+
+    def latest_identity(self) -> SnapshotIdentity | None:
+        """What the newest snapshot is, None if the table was never committed to. Raises: as `latest`."""
+        snapshot = self.latest()
+        return None if snapshot is None else SnapshotIdentity.of(snapshot)
+
+    def has_left(self, identity: SnapshotIdentity) -> bool:
+        """Whether a snapshot belongs to the table's past no more: it was rolled back, or the table is a new one.
+
+        One that has expired is part of it. Raises: CorruptFileError: another one of its number is damaged.
+        """
+        found = self.find(identity.id)
+        if found is not None:
+            return SnapshotIdentity.of(found) != identity
+        earliest = self.earliest_id()
+        return earliest is None or identity.id >= earliest
 
     def earliest(self) -> Snapshot | None:
         """The oldest snapshot that can be read; those that vanish meanwhile are skipped."""

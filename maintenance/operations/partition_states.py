@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
@@ -39,7 +40,7 @@ class PartitionState:
 class PartitionStates:
     """All partitions at one snapshot; None for a table that was never committed to."""
 
-    snapshot_id: int | None
+    snapshot: SnapshotIdentity | None
     partitions: tuple[PartitionState, ...]
 
 
@@ -59,7 +60,7 @@ def partition_states(table: Table) -> PartitionStates:
         sizes[entry.partition] = sizes.get(entry.partition, 0) + entry.file.file_size
         newest[entry.partition] = max(newest.get(entry.partition, 0), entry.file.creation_time or 0)
     return PartitionStates(
-        plan.snapshot.id,
+        SnapshotIdentity.of(plan.snapshot),
         tuple(
             PartitionState(
                 spec=table.paths.spec_of(partition),

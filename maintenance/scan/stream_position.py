@@ -6,9 +6,10 @@ splits of a snapshot have one order, so a position means the same after a restar
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from maintenance.errors import OptionError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.options.option import Option, memory_size, positive
 from maintenance.scan.split import AnySplit
 
@@ -27,17 +28,21 @@ class StreamPosition:
         snapshot_id: of this snapshot,
         splits: the splits from this number on.
         full: its whole state, as the start of a stream may read it; else its changes.
+        seen: the last snapshot of which something was read, None = nothing was, or it is not known. It tells whether
+            what comes next still follows what was read.
     """
 
     snapshot_id: int
     splits: int = 0
     full: bool = False
+    seen: SnapshotIdentity | None = field(default=None, compare=False)
 
     @classmethod
     def of_json(cls, stored: Mapping[str, object]) -> "StreamPosition":
         """The position of an offset in a checkpoint. Raises: OptionError: it is not an offset of this source."""
         try:
-            return cls(int(str(stored["snapshot"])), int(str(stored["splits"])), bool(stored["full"]))
+            seen = SnapshotIdentity.parse(stored.get("seen"))
+            return cls(int(str(stored["snapshot"])), int(str(stored["splits"])), bool(stored["full"]), seen)
         except (KeyError, ValueError) as error:
             raise OptionError(
                 f"{dict(stored)} is not a position of this source",
@@ -45,8 +50,13 @@ class StreamPosition:
                 "Use the checkpoint of this stream.",
             ) from error
 
-    def to_json(self) -> dict[str, int | bool]:
-        return {"snapshot": self.snapshot_id, "splits": self.splits, "full": self.full}
+    def to_json(self) -> dict[str, int | bool | str]:
+        position: dict[str, int | bool | str] = {
+            "snapshot": self.snapshot_id,
+            "splits": self.splits,
+            "full": self.full,
+        }
+        return position if self.seen is None else {**position, "seen": str(self.seen)}
 
     @property
     def following(self) -> "StreamPosition":

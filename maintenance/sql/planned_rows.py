@@ -39,7 +39,7 @@ class RowStatement(Protocol):
 
 def statement_plan(session: "SessionState", table: Table, statement: RowStatement) -> StoredPlan:
     """What a statement would change now. Errors as of running it."""
-    preview, base = ChangePreview(table), table.snapshots.latest_id()
+    preview, base = ChangePreview(table), table.snapshots.latest_identity()
     statement.carry_out(session, table, preview)
     chosen = {
         "statement": statement.cursor.source.text,

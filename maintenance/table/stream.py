@@ -7,13 +7,15 @@ begin right behind it: nothing is read twice and nothing is left out. OVERWRITE 
 unless `streaming-read-overwrite` asks for the rows that they take back and bring, or `streaming-read-append-overwrite`,
 in a table without a primary key, for those that they bring.
 Snapshots that expired are found among the long-lived changelogs; if they are gone, the stream stops with an error
-rather than leave a gap. Source: data section 6.7, Java `DataTableStreamScan`, Spark's `StreamHelper`.
+rather than leave a gap. So it does where a snapshot that it has read was rolled back, whatever number the next one has.
+Source: data section 6.7, Java `DataTableStreamScan`, Spark's `StreamHelper`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
@@ -36,7 +38,7 @@ class TableStream:
     """A table that is followed. Plans of snapshots are kept for a while: first for their size, then to be read."""
 
     table: Table
-    _plans: dict[StreamPosition, ScanPlan] = field(default_factory=dict)
+    _plans: dict[StreamPosition, tuple[SnapshotIdentity, ScanPlan]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check(self.table)
@@ -122,43 +124,54 @@ class TableStream:
     def advance(self, start: StreamPosition, end: StreamPosition, limits: Limits) -> tuple[StreamPosition, Admission]:
         """How far one batch goes from a position, at most to an end, and what it takes.
 
-        Raises: NotFoundError: what is read next has expired, or is not of this table.
+        Raises: NotFoundError: what is read next has expired, or does not follow what was read.
         """
         admission = Admission(limits)
         self._check_there(start, end)
         at = start
         while at.snapshot_id < end.snapshot_id:
-            for number, split in enumerate(self.splits(at)):
+            identity, plan = self._looked_up(at)
+            for number, split in enumerate(plan.splits):
                 if number >= at.splits and not admission.admit(split):
-                    return StreamPosition(at.snapshot_id, number, at.full), admission
-            at = at.following
+                    return StreamPosition(at.snapshot_id, number, at.full, identity if number else at.seen), admission
+            at = replace(at.following, seen=identity)
         return max(at, start), admission
 
     def between(self, start: StreamPosition, end: StreamPosition) -> list[AnySplit]:
-        """The splits between two positions, in order."""
+        """The splits between two positions, in order. Raises: NotFoundError: as `advance`."""
+        self._check_seen(start)
+        self._check_seen(end)
         return [split for at, stop in start.until(end) for split in self.splits(at)[at.splits : stop]]
 
     def splits(self, at: StreamPosition) -> tuple[AnySplit, ...]:
         """The splits of a snapshot, in an order of their own. `at`: its snapshot, and whether its state is wanted."""
-        return self._plan(StreamPosition(at.snapshot_id, full=at.full)).splits
+        return self._plan(at).splits
 
     def _plan(self, at: StreamPosition) -> ScanPlan:
-        if at not in self._plans:
-            plan = self._planned(at)
+        """The plan of a snapshot; `at`: as of `splits`."""
+        kept = self._plans.get(_whole(at))
+        return self._looked_up(at)[1] if kept is None else kept[1]
+
+    def _looked_up(self, at: StreamPosition) -> tuple[SnapshotIdentity, ScanPlan]:
+        """What a snapshot is now, and its plan. A plan that was kept of another one of its number is none of it."""
+        snapshot, key = self._find(at.snapshot_id), _whole(at)
+        if snapshot is None:
+            raise self._gone(at.snapshot_id)
+        identity = SnapshotIdentity.of(snapshot)
+        kept = self._plans.get(key)
+        if kept is None or kept[0] != identity:
+            plan = self._planned(key, snapshot)
             order = sorted(plan.splits, key=self._place)
             while len(self._plans) >= _KEPT_PLANS:
                 self._plans.pop(next(iter(self._plans)))
-            self._plans[at] = ScanPlan(tuple(order), plan.schemas)
-        return self._plans[at]
+            kept = self._plans[key] = identity, ScanPlan(tuple(order), plan.schemas)
+        return kept
 
     def _place(self, split: AnySplit) -> tuple[str, int]:
         assert isinstance(split, Split)
         return self.table.paths.partition_folder(split.partition), split.bucket
 
-    def _planned(self, at: StreamPosition) -> ScanPlan:
-        snapshot = self._find(at.snapshot_id)
-        if snapshot is None:
-            raise self._gone(at.snapshot_id)
+    def _planned(self, at: StreamPosition, snapshot: Snapshot) -> ScanPlan:
         if at.full:
             return plan_scan(self.table.changelog_source(), snapshot, None, self._files_since)
         if snapshot.commit_kind == CommitKind.OVERWRITE:
@@ -191,6 +204,17 @@ class TableStream:
         comes = self.end().snapshot_id
         if start.snapshot_id > comes or (start < end and self._find(start.snapshot_id) is None):
             raise self._gone(start.snapshot_id)
+        self._check_seen(start)
+
+    def _check_seen(self, position: StreamPosition) -> None:
+        """Raises: NotFoundError: the snapshot that was read last is not part of the table's past any more."""
+        seen = position.seen
+        if seen is not None and self.table.snapshots.has_left(seen):
+            raise NotFoundError(
+                f"snapshot {seen.id}, which the stream has read, was rolled back, or this is another table",
+                self.table.identifier,
+                "Start a new stream: what follows is another history. Rows of that snapshot may have been read.",
+            )
 
     def _gone(self, snapshot_id: int) -> NotFoundError:
         return NotFoundError(
@@ -206,7 +230,7 @@ class TableStream:
         table = self.table
         schemas = {table.schema.id: table.schema}
         for at, _ in start.until(end):
-            schemas.update(self._plan(StreamPosition(at.snapshot_id, full=at.full)).schemas)
+            schemas.update(self._plan(at).schemas)
         columns = (*((VALUE_KIND,) if with_kind else ()), *table.schema.fields)
         return SplitRead(
             table.file_io, table.paths, table.schema, schemas, table.options, columns, views=views_of(table)
@@ -220,6 +244,11 @@ class TableStream:
         consumer = table_options.CONSUMER_ID.of(self.table.options)
         if consumer is not None and not end.full:
             self.table.consumers.record(consumer, end.snapshot_id)
+
+
+def _whole(at: StreamPosition) -> StreamPosition:
+    """The position of all that is read of its snapshot."""
+    return StreamPosition(at.snapshot_id, full=at.full)
 
 
 def _check(table: Table) -> None:

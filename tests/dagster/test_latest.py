@@ -16,6 +16,7 @@ from assets.resources.catalog import PaimonCatalog
 from assets.runs.pauses import pausing
 from definitions import build_definitions
 from maintenance.catalog import CatalogTable
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.compact import compact
 from sensors.cursor import Cursor, Trouble
 from sensors.latest import Sighting, cursor_of, due, in_progress
@@ -38,6 +39,10 @@ def commit_orders(catalog: PaimonCatalog, times: int) -> CatalogTable:
     return table
 
 
+def identity(table: CatalogTable) -> str:
+    return str(table.snapshots.latest_identity())
+
+
 def tick(project: Project, instance: dg.DagsterInstance, cursor: str | None = None) -> Any:
     """One evaluation of the sensor, as the daemon does it."""
     definitions = build_definitions(project)
@@ -55,23 +60,23 @@ def test_it_is_silent_about_tables_that_do_not_exist(project: Project, instance:
 def test_it_requests_compaction_once_for_a_snapshot(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
-    commit_orders(catalog, 3)
+    orders = commit_orders(catalog, 3)
     data = tick(project, instance)
     (request,) = data.run_requests
     assert request.job_name == "compact_shop_orders"
-    assert request.run_key.startswith("shop.orders@3-")
-    assert cursor_of(data.cursor).tables == {"shop.orders": 3}
+    assert request.run_key.startswith("shop.orders@3@")
+    assert cursor_of(data.cursor).tables == {"shop.orders": identity(orders)}
     assert not tick(project, instance, data.cursor).run_requests
 
 
 def test_it_is_silent_while_a_table_needs_nothing(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
-    commit_orders(catalog, 2)
+    orders = commit_orders(catalog, 2)
     data = tick(project, instance)
     assert not data.run_requests
     assert data.skip_message == "shop.orders: a bucket has 2 sorted runs, the trigger is 3"
-    assert cursor_of(data.cursor).tables == {"shop.orders": 2}
+    assert cursor_of(data.cursor).tables == {"shop.orders": identity(orders)}
 
 
 @pytest.mark.parametrize("status", [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.SUCCESS])
@@ -104,7 +109,7 @@ def test_a_torn_stale_or_missing_hint_changes_nothing(
     if hint is not None:
         latest.write_bytes(hint)
     (request,) = tick(project, instance).run_requests
-    assert request.run_key.startswith("shop.orders@3-")
+    assert request.run_key.startswith("shop.orders@3@")
 
 
 def test_a_table_that_cannot_be_read_keeps_its_place_and_waits(
@@ -118,14 +123,14 @@ def test_a_table_that_cannot_be_read_keeps_its_place_and_waits(
     assert "Cannot read 1 of the tables: shop.orders:" in first.skip_message
     assert "snapshot-3" in first.skip_message
     cursor = cursor_of(first.cursor)
-    assert (cursor.tables, cursor.troubles["shop.orders"].times) == ({"shop.orders": 2}, 1)
+    assert (cursor.tables, cursor.troubles["shop.orders"].times) == ({"shop.orders": "2"}, 1)
     waiting = tick(project, instance, first.cursor)
     assert cursor_of(waiting.cursor) == cursor, "it is left alone for a while"
     again = tick(project, instance, later(first.cursor))
     assert cursor_of(again.cursor).troubles["shop.orders"].times == 2
     snapshot.write_bytes(whole)
     (request,) = tick(project, instance, later(again.cursor)).run_requests
-    assert request.run_key.startswith("shop.orders@3-")
+    assert request.run_key.startswith("shop.orders@3@")
 
 
 def later(cursor: str) -> str:
@@ -138,7 +143,7 @@ def test_a_pause_outlasts_a_run_that_is_at_work(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
     commit_orders(catalog, 1)
-    cursor: Cursor[int] = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
+    cursor: Cursor[str] = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
     definition = build_definitions(project).resolve_job_def("compact_shop_orders")
     instance.create_run_for_job(definition, status=dg.DagsterRunStatus.STARTED, tags=definition.run_tags)
     assert cursor_of(tick(project, instance, cursor.serialize()).cursor).troubles == cursor.troubles
@@ -147,20 +152,21 @@ def test_a_pause_outlasts_a_run_that_is_at_work(
 def test_a_broken_table_does_not_hide_another(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
-    commit_orders(catalog, 3)
+    orders = commit_orders(catalog, 3)
     visits = catalog.get_table("shop.visits")
     visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
     (Path(visits.location) / "snapshot" / "snapshot-1").write_text("{")
     data = tick(project, instance, Cursor(tables={"shop.visits": 0}).serialize())
     (request,) = data.run_requests
-    assert request.run_key.startswith("shop.orders@3-")
+    assert request.run_key.startswith("shop.orders@3@")
     cursor = cursor_of(data.cursor)
-    assert cursor.tables == {"shop.orders": 3, "shop.visits": 0}
+    assert cursor.tables == {"shop.orders": identity(orders), "shop.visits": "0"}
     assert cursor.troubles["shop.visits"].times == 1
 
 
 def test_due_picks_the_tables_that_need_it() -> None:
-    sightings = {"db.a": Sighting(4, due=True, reason="many runs"), "db.b": Sighting(9, due=False, reason="few runs")}
+    a, b = SnapshotIdentity.numbered(4), SnapshotIdentity.numbered(9)
+    sightings = {"db.a": Sighting(a, due=True, reason="many runs"), "db.b": Sighting(b, due=False, reason="few runs")}
     assert due(sightings) == {"db.a": sightings["db.a"]}
 
 
@@ -170,7 +176,7 @@ def test_a_cursor_that_makes_no_sense_counts_as_none(text: str | None) -> None:
 
 
 def test_a_cursor_survives_its_text() -> None:
-    cursor = Cursor("db.b", {"db.a": 4}, {"db.c": Trouble(2, 10.5)})
+    cursor = Cursor("db.b", {"db.a": "4@5-0123456789abcdef"}, {"db.c": Trouble(2, 10.5)})
     assert cursor_of(cursor.serialize()) == cursor
 
 
@@ -302,4 +308,4 @@ def test_compaction_gives_way_to_the_writers_of_another_engine(project: Project,
     snapshot = table.snapshots.get(2)
     store(table, replace(snapshot, time_millis=snapshot.time_millis - 121_000))
     (request,) = tick(project, instance, data.cursor).run_requests
-    assert request.run_key.startswith("shop.orders@3-")
+    assert request.run_key.startswith("shop.orders@3@")

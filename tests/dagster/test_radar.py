@@ -209,7 +209,7 @@ def test_what_others_commit_is_reported_to_the_asset_without_a_run(
     key = keys.asset_key("shop.visits")
     (event,) = [event for event in data.asset_events if is_materialization(event, key)]
     assert event.tags is not None
-    assert event.tags["dagster/data_version"] == "2"
+    assert event.tags["dagster/data_version"] == str(visits.snapshots.latest_identity())
     assert event.metadata["records"].value == 2
     assert cells(event, "at a glance")
     visits.of_run("some-run").truncate()
@@ -241,7 +241,7 @@ def test_the_page_over_all_tables_needs_no_run(
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"tables": {"a": {}}}', '{"tables": 3}'])
 def test_a_torn_cursor_counts_as_none(text: str) -> None:
     assert cursor_of(text) == Cursor()
-    judged = Judged("3 x", 1.5, ("freshness",), 2.5, "abc", 3, 4.5, ("db.b", "healthy", 1))
+    judged = Judged("3 x", 1.5, ("freshness",), 2.5, "abc", "3@5-0123456789abcdef", 4.5, ("db.b", "healthy", 1))
     cursor = Cursor("db.b", {"db.b": judged, CONFIGURATION: judged}, {"db.b": Trouble(2, 10.5)})
     assert cursor_of(cursor.serialize()) == cursor
 

@@ -5,11 +5,12 @@ the next clone.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import NotFoundError, OptionError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.clone import CloneReport, clone
 from maintenance.operations.databases.clone_database import CloneDatabaseReport, goal_of, tables_to_clone
@@ -17,6 +18,7 @@ from maintenance.operations.databases.compact_database import UNPLANNED, each_ta
 from maintenance.operations.plans.dry_run_plans import changed_groups
 from maintenance.operations.plans.stored_plan import MANY, PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.operations.progress import Progress
+from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def plan_clone(
     )
     chosen = {"target": identifier, "warehouse": catalog.warehouse, "where": where}
     now = datetime.now(UTC).timestamp()
-    return StoredPlan(CLONE, table.identifier, report.source_snapshot, now, _groups(report), chosen)
+    source = None if report.source_snapshot is None else counted_or_tagged(table, report.source_snapshot)
+    base = None if source is None else SnapshotIdentity.of(source)
+    return StoredPlan(CLONE, table.identifier, base, now, _groups(report), chosen)
 
 
 def apply_clone(
@@ -78,6 +82,9 @@ def apply_clone(
     arguments: dict[str, Any] = {"snapshot_id": plan.base_snapshot_id, "where": plan.arguments["where"]}
     if plan.base_snapshot_id is None:
         arguments["meta_only"] = True
+    source = None if plan.base is None else counted_or_tagged(table, plan.base.id)
+    if source is not None and SnapshotIdentity.of(source) != plan.base:
+        refuse(plan, [f"snapshot {source.id} is another one"])
     try:
         now = _groups(clone(table, catalog, target, **arguments, dry_run=True))
     except NotFoundError as error:
@@ -125,7 +132,7 @@ def plan_clone_database(
     due = [plan for plan in plans.values() if plan.groups]
     groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
     failed = {name: str(error) for name, error in errors.items()}
-    arguments = {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
+    arguments = {"plans": [plan.to_dict() for plan in due], UNPLANNED: failed}
     return StoredPlan(CLONE_DATABASE, MANY, None, datetime.now(UTC).timestamp(), groups, arguments)
 
 

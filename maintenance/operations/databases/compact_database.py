@@ -7,7 +7,7 @@ table that fails does not block the others.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -133,7 +133,7 @@ def plan_compact_database(
     due = [plan for plan in plans.values() if plan.groups]
     groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
     now = datetime.now(UTC).timestamp()
-    arguments = {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
+    arguments = {"plans": [plan.to_dict() for plan in due], UNPLANNED: failed}
     warnings = tuple(warning for plan in due for warning in plan.warnings)
     return StoredPlan(COMPACT_DATABASE, MANY, None, now, groups, arguments, warnings)
 

@@ -1,7 +1,7 @@
 """Migrate the format tables of a database: procedure `migrate_database`, `migrate_table` of each."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from maintenance.errors import NotFoundError, PaimonError
@@ -106,7 +106,7 @@ def plan_migrate_database(
     groups = [replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups]
     groups += [PlannedGroup(f"table {waiting_name(name)}", (), 0, 0, f"is renamed to {name}") for name in left]
     arguments = {
-        "plans": [asdict(plan) for plan in due],
+        "plans": [plan.to_dict() for plan in due],
         "left": left,
         UNPLANNED: {name: str(error) for name, error in errors.items()},
     }

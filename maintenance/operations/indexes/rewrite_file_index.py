@@ -126,8 +126,8 @@ def rewrite_file_index(
 
 def files_to_index(
     spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
-) -> tuple[int | None, list[ManifestEntry]]:
-    """The latest snapshot's id and the entries that `rewrite_file_index` would change, found without reading data.
+) -> tuple[Snapshot | None, list[ManifestEntry]]:
+    """The latest snapshot and the entries that `rewrite_file_index` would change, found without reading data.
 
     Arguments and errors as there.
     """
@@ -135,7 +135,7 @@ def files_to_index(
     snapshot, entries = _entries(table, _Scope(over_partitions(table, where), rebuild))
     tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
     stale = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
-    return None if snapshot is None else snapshot.id, stale
+    return snapshot, stale
 
 
 def _check_whole_files(table: Table) -> None:

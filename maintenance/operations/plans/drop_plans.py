@@ -4,11 +4,13 @@ A table is dropped with all that lies in its folder, so a plan of that names eve
 of a writer that has not committed yet, and the plan is outdated.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 
+from maintenance.format.metadata.schema import serialize_schema
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_files import external_files
 from maintenance.operations.plans.dry_run_plans import changed_groups, partition_groups
@@ -57,7 +59,7 @@ def _plan(
     operation: str, table: Table, groups: tuple[PlannedGroup, ...], arguments: Mapping[str, object]
 ) -> StoredPlan:
     now = datetime.now(UTC).timestamp()
-    return StoredPlan(operation, table.identifier, table.snapshots.latest_id(), now, groups, arguments)
+    return StoredPlan(operation, table.identifier, table.snapshots.latest_identity(), now, groups, arguments)
 
 
 def _named(table: Table) -> PlannedGroup:
@@ -68,7 +70,9 @@ def _named(table: Table) -> PlannedGroup:
     )
     tags, branches = sorted(table.tags.names()), [*Branches(table.file_io, table.paths).changed()]
     held = [f"{kind} {', '.join(names)}" for kind, names in (("tags", tags), ("branches", branches)) if names]
-    return PlannedGroup(f"table {table.identifier}", (), 0, 0, "; ".join((f"{state}, schema {table.schema.id}", *held)))
+    reason = "; ".join((f"{state}, schema {table.schema.id}", *held))
+    schema = hashlib.sha256(serialize_schema(table.schema)).hexdigest()[:16]
+    return PlannedGroup(f"table {table.identifier}", (), 0, 0, reason, schema)
 
 
 def _files(table: Table) -> Iterator[PlannedGroup]:

@@ -4,7 +4,7 @@ Applying one runs the dry run again and compares: another victim, another size, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +19,7 @@ from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, c
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rollback_to import RollbackReport, rollback_to
 from maintenance.operations.refs.rollback_to_as_latest import RollbackToAsLatestReport, rollback_to_as_latest
+from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.operations.repairs.compact_manifest import CompactManifestReport, compact_manifest
 from maintenance.operations.repairs.purge_files import PurgeFilesReport, purge_files
 from maintenance.operations.repairs.remove_unexisting_files import RemoveUnexistingFilesReport, remove_unexisting_files
@@ -74,10 +75,11 @@ class DryRunPlan(Generic[Report]):
         return self.run(table, **self._timed(given, moment), **others)
 
     def _planned(self, table: Table, moment: datetime, arguments: Mapping[str, Any]) -> StoredPlan:
+        # Looked up first: if there is a later one by then, the plan is outdated, not wrong.
+        base = table.snapshots.latest_identity()
         report = self.run(table, **self._timed(arguments, moment), dry_run=True)
         groups = tuple(self.groups(table, report))
         kept = {key: _kept(value) for key, value in arguments.items() if key != _SPARK}
-        base = table.snapshots.latest_id()
         return StoredPlan(self.operation, table.identifier, base, moment.timestamp(), groups, kept)
 
     def _timed(self, arguments: Mapping[str, Any], moment: datetime) -> dict[str, Any]:
@@ -92,7 +94,8 @@ def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
         new = by_name.get(old.name)
         if new is not None and new.files == old.files and new != old:
             sizes = ("", "") if old.bytes == new.bytes else (f"{old.bytes} bytes, ", f"{new.bytes} bytes, ")
-            moved.append(f"{old.name}: was {sizes[0]}{old.reason}; is {sizes[1]}{new.reason}")
+            states = ("", "") if old.state == new.state else (f", {old.state}", f", {new.state}")
+            moved.append(f"{old.name}: was {sizes[0]}{old.reason}{states[0]}; is {sizes[1]}{new.reason}{states[1]}")
     return moved
 
 
@@ -127,29 +130,40 @@ def committed(snapshot: Snapshot | None) -> str:
 
 def _rolled_back(table: Table, report: RollbackReport) -> Iterator[PlannedGroup]:
     for number in report.snapshots:
-        reason = f"is after snapshot {report.current}; {committed(table.snapshots.find(number))}"
-        yield PlannedGroup(f"snapshot {number}", (), 0, 0, reason)
+        snapshot = table.snapshots.find(number)
+        reason = f"is after snapshot {report.current}; {committed(snapshot)}"
+        yield PlannedGroup.of_snapshot(f"snapshot {number}", snapshot, 0, reason)
     for name in report.tags:
-        held = table.tags.find(name)
-        reason = f"is of a later snapshot; {committed(None if held is None else held.snapshot)}"
-        yield PlannedGroup(f"tag {name}", (), 0, 0, reason)
+        held = tagged(table, name)
+        yield PlannedGroup.of_snapshot(f"tag {name}", held, 0, f"is of a later snapshot; {committed(held)}")
 
 
-def _made_latest(_: Table, report: RollbackToAsLatestReport) -> Iterator[PlannedGroup]:
+def _made_latest(table: Table, report: RollbackToAsLatestReport) -> Iterator[PlannedGroup]:
     if report.previous == report.target:
         return
     state = f"{report.leaving_files} files with {report.leaving_rows} rows are taken out"
     yield PlannedGroup(f"state of snapshot {report.previous}", (), 0, 0, state)
     state = f"{report.returning_files} files with {report.returning_rows} rows come back"
-    yield PlannedGroup(f"state of snapshot {report.target}", (), 0, 0, state)
+    target = counted_or_tagged(table, report.target)
+    yield PlannedGroup.of_snapshot(f"state of snapshot {report.target}", target, 0, state)
+
+
+def tagged(table: Table, name: str) -> Snapshot | None:
+    """The snapshot that a tag holds; None: the tag is gone."""
+    tag = table.tags.find(name)
+    return None if tag is None else tag.snapshot
+
+
+def tag_group(table: Table, name: str, then: str = "", expected_files: int = 0) -> PlannedGroup:
+    """A tag by what it holds. `then`: what becomes of it, unless it just goes."""
+    held = tagged(table, name)
+    reason = f"of snapshot {'?' if held is None else held.id}, {committed(held)}{then}"
+    return PlannedGroup.of_snapshot(f"tag {name}", held, expected_files, reason)
 
 
 def _deleted_tags(table: Table, report: ExpireTagsReport) -> Iterator[PlannedGroup]:
     for name in report.expired:
-        held = table.tags.find(name)
-        state = None if held is None else held.snapshot
-        number = "?" if state is None else state.id
-        yield PlannedGroup(f"tag {name}", (), 0, 0, f"of snapshot {number}, {committed(state)}")
+        yield tag_group(table, name)
     if report.deleted_files:
         yield PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, 0, "only they use")
 
@@ -208,8 +222,11 @@ def _expired_changelogs(_: Table, report: ExpireChangelogsReport) -> Iterator[Pl
 def _restored(table: Table, report: RestorePartitionsReport) -> Iterator[PlannedGroup]:
     reason = f"is replaced by its state in snapshot {report.source}"
     yield from partition_groups(table, report.restored, reason, 1)
+    source = counted_or_tagged(table, report.source)
     back = f"{report.rows} rows in {report.files} files come back"
-    yield PlannedGroup(f"state of snapshot {report.source}", (), report.bytes, report.files, back)
+    yield replace(
+        PlannedGroup.of_snapshot(f"state of snapshot {report.source}", source, report.files, back), bytes=report.bytes
+    )
 
 
 def _index_dropped(_: Table, report: GlobalIndexReport) -> Iterator[PlannedGroup]:

@@ -32,9 +32,9 @@ def plan_ingest(
     Args: `table`: None if it does not exist yet; `identifier`: its name; `limit`, `committed`: as of `ingest_landed`.
     Raises: DataError: a file is not a Parquet file, or its name is not one of a batch; NotFoundError.
     """
+    base = table.snapshots.latest_identity() if table is not None else None
     _, batches = waiting_batches(file_io, table, landing, limit=limit, committed=committed)
     groups = tuple(_planned(file_io, batch) for batch in batches)
-    base = table.snapshots.latest_id() if table is not None else None
     chosen = {"limit": limit, "committed": committed}
     return StoredPlan(INGEST, identifier, base, datetime.now(UTC).timestamp(), groups, chosen)
 

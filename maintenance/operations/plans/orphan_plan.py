@@ -45,6 +45,7 @@ def preview_orphans(
     """
     made_at = datetime.now(UTC)
     moment = cutoff(older_than, minimum_age, made_at)
+    base = table.snapshots.latest_identity()
     report = remove_orphan_files(
         spark,
         table,
@@ -58,7 +59,6 @@ def preview_orphans(
     )
     groups = tuple(PlannedGroup(o.path, (o.path,), o.bytes, 0, o.reason) for o in report.orphans)
     chosen = {"older_than": moment.isoformat(), "never_committed": bool(others.get("never_committed"))}
-    base = table.snapshots.latest_id()
     more = (
         (f"{report.remaining - len(groups)} more orphans are not part of it",) if report.remaining > len(groups) else ()
     )

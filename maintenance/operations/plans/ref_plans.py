@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.operations.plans.dry_run_plans import DryRunPlan
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
@@ -62,7 +63,7 @@ def _plan(operation: str, table: Table, branch: str, groups: tuple[PlannedGroup,
     states = {MAIN_BRANCH: _states(table.on_branch(MAIN_BRANCH)), branch: _states(table.on_branch(branch))}
     # What main commits does not matter to a branch that is deleted.
     kept = states if operation == FAST_FORWARD else {branch: states[branch]}
-    base = table.snapshots.latest_id()
+    base = table.snapshots.latest_identity()
     now = datetime.now(UTC).timestamp()
     return StoredPlan(operation, table.identifier, base, now, groups, {"branch": branch, "states": kept})
 
@@ -72,7 +73,7 @@ def _states(branch: Table) -> str:
     snapshots = branch.snapshots.find_many(branch.snapshots.list_ids()).values()
     tagged = sorted(branch.tags.all().items())
     parts = [*(("", snapshot) for snapshot in snapshots), *((name, tag.snapshot) for name, tag in tagged)]
-    text = "\n".join(f"{name} {of.id} {of.base_manifest_list} {of.delta_manifest_list}" for name, of in parts)
+    text = "\n".join(f"{name} {SnapshotIdentity.of(snapshot)}" for name, snapshot in parts)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

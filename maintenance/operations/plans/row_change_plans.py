@@ -53,10 +53,10 @@ def _matching(
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     table = own_rows(spark, table, where, predicate, moved)
     if table.is_primary_key_table or is_evolved(table):
-        latest = table.snapshots.latest_id()
+        latest = table.snapshots.latest()
         count = 0 if latest is None else count_rows(spark, table, where or _ALL)
-        if count:
-            yield PlannedGroup(f"rows of snapshot {latest}", (), 0, 0, f"{count} rows match")
+        if latest is not None and count:
+            yield PlannedGroup.of_snapshot(f"rows of snapshot {latest.id}", latest, 0, f"{count} rows match")
         return
     state, found = _found(spark, table, where, predicate)
     for name, rows in sorted(found.items()):
@@ -150,7 +150,7 @@ def plan_merge_into(
     spark: "SparkSession | None", table: Table, source: "DataFrame | pa.Table", on: str, clauses: Sequence[Clause]
 ) -> StoredPlan:
     """Which rows `merge_into` would change now. Arguments and errors as there. The source's rows are not stored."""
-    preview, base = ChangePreview(table), table.snapshots.latest_id()
+    preview, base = ChangePreview(table), table.snapshots.latest_identity()
     merged_by(preview, spark, table, source, on, clauses)
     chosen = {"on": on, "clauses": [asdict(clause) for clause in clauses]}
     now = datetime.now(UTC).timestamp()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import NotFoundError, OutdatedPlanError
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.produce_changelog import changelog_request
@@ -19,6 +20,7 @@ from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport, expire_partitions
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport, expire_tags
 from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport, files_to_index, rewrite_file_index
+from maintenance.operations.plans.dry_run_plans import changed_groups, tagged
 from maintenance.operations.plans.stored_plan import (
     PlannedGroup,
     StoredPlan,
@@ -65,14 +67,15 @@ def plan_file_index(
     spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
 ) -> StoredPlan:
     """Which data files `rewrite_file_index` would give other indexes now. Arguments and errors as there."""
-    snapshot_id, entries = files_to_index(spark, table, where=where, rebuild=rebuild)
+    snapshot, entries = files_to_index(spark, table, where=where, rebuild=rebuild)
     groups: dict[str, list[ManifestEntry]] = {}
     for entry in entries:
         place = f"{partition_text_of(table.paths.spec_of(entry.partition))} bucket {entry.bucket}"
         groups.setdefault(place, []).append(entry)
     planned = tuple(_to_index(name, members, rebuild) for name, members in sorted(groups.items()))
     chosen = {"where": where, "rebuild": rebuild, "options": _index_options(table)}
-    return StoredPlan(FILE_INDEX, table.identifier, snapshot_id, _now(), planned, chosen)
+    base = None if snapshot is None else SnapshotIdentity.of(snapshot)
+    return StoredPlan(FILE_INDEX, table.identifier, base, _now(), planned, chosen)
 
 
 def apply_file_index(
@@ -118,7 +121,7 @@ def plan_tag(
     groups = () if table.tags.find(name) else (PlannedGroup(f"tag {name}", (), 0, 0, f"keeps snapshot {snapshot.id}"),)
     seconds = None if time_retained is None else time_retained.total_seconds()
     chosen = {"name": name, "snapshot_id": snapshot.id, "seconds_retained": seconds}
-    return StoredPlan(TAG, table.identifier, snapshot.id, _now(), groups, chosen)
+    return StoredPlan(TAG, table.identifier, SnapshotIdentity.of(snapshot), _now(), groups, chosen)
 
 
 def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
@@ -133,7 +136,8 @@ def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
     existing = table.tags.find(name)
     moved = [] if existing is None else [f"tag '{name}' exists and holds snapshot {existing.snapshot.id}"]
     try:
-        snapshot_to_tag(table, snapshot_id)
+        other = SnapshotIdentity.of(snapshot_to_tag(table, snapshot_id)) != plan.base
+        moved += [f"snapshot {snapshot_id} is another one"] if other else []
     except NotFoundError:
         moved.append(f"snapshot {snapshot_id} is gone")
     refuse(plan, moved)
@@ -144,10 +148,10 @@ def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
 def plan_expire_tags(table: Table, *, older_than: datetime | None = None) -> StoredPlan:
     """What `expire_tags` would delete now."""
     now = datetime.now(UTC)
+    base = table.snapshots.latest_identity()
     report = expire_tags(table, older_than=older_than, dry_run=True, now=now)
     chosen = {"older_than": None if older_than is None else older_than.isoformat()}
-    latest = table.snapshots.latest_id()
-    return StoredPlan(EXPIRE_TAGS, table.identifier, latest, now.timestamp(), _victims(report), chosen)
+    return StoredPlan(EXPIRE_TAGS, table.identifier, base, now.timestamp(), _victims(table, report), chosen)
 
 
 def apply_expire_tags(
@@ -163,7 +167,7 @@ def apply_expire_tags(
         "older_than": None if text is None else datetime.fromisoformat(text),
         "now": datetime.fromtimestamp(plan.made_at, UTC),
     }
-    refuse(plan, moved_victims(plan, _victims(expire_tags(table, **arguments, dry_run=True))))
+    refuse(plan, changed_groups(plan, _victims(table, expire_tags(table, **arguments, dry_run=True))))
     return expire_tags(table, **arguments, progress=progress, into=into)
 
 
@@ -204,7 +208,7 @@ def _planned_partitions(table: Table, now: datetime, chosen: Mapping[str, Any]) 
         )
         for text, entries in files.items()
     )
-    base = None if snapshot is None else snapshot.id
+    base = None if snapshot is None else SnapshotIdentity.of(snapshot)
     return StoredPlan(EXPIRE_PARTITIONS, table.identifier, base, now.timestamp(), groups, chosen)
 
 
@@ -215,8 +219,9 @@ def _life(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {"expiration_time": life, **{name: value for name, value in chosen.items() if name != "seconds"}}
 
 
-def _victims(report: ExpireTagsReport) -> tuple[PlannedGroup, ...]:
-    tags = [PlannedGroup(f"tag {name}", (), 0, reason="past its retention") for name in report.expired]
+def _victims(table: Table, report: ExpireTagsReport) -> tuple[PlannedGroup, ...]:
+    past = "past its retention"
+    tags = [PlannedGroup.of_snapshot(f"tag {name}", tagged(table, name), 0, past) for name in report.expired]
     files = PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, reason="only they use")
     return (*tags, *((files,) if files.files else ()))
 

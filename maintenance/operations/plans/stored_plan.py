@@ -3,7 +3,8 @@
 A plan names everything that would be rewritten or deleted. It is stored under its id, a digest of its content, in the
 folder `_maintenance/plans` of the warehouse, where every process finds it. Applying it means planning again and
 comparing: if files of the plan have changed, nothing is done, and the error says which. Other changes of the table
-(other partitions, later snapshots) do not matter.
+(other partitions, later snapshots) do not matter. A plan belongs to the snapshot that it was made of: once that one was
+rolled back, or the table is another one of the same name, nothing is done, whatever the numbers of its snapshots are.
 """
 
 import hashlib
@@ -16,6 +17,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.bin.run import BinRun
@@ -51,6 +54,7 @@ class PlannedGroup:
         name: ``month=7 bucket 0``, ``snapshot 12``.
         files: names of the files to be rewritten, paths of those to be deleted; sorted. bytes: of these, in all.
         expected_files: about how many there will be instead; 0 where they are deleted.
+        state: tells it from another one of that name, as a snapshot's number or a tag's name may be given again.
     """
 
     name: str
@@ -58,6 +62,13 @@ class PlannedGroup:
     bytes: int
     expected_files: int = 0
     reason: str = ""
+    state: str = ""
+
+    @classmethod
+    def of_snapshot(cls, name: str, snapshot: Snapshot | None, expected_files: int, reason: str) -> "PlannedGroup":
+        """What is done about one snapshot; `expected_files`: 0 where it goes."""
+        state = "" if snapshot is None else str(SnapshotIdentity.of(snapshot))
+        return cls(name, (), 0, expected_files, reason, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,7 @@ class StoredPlan:
     """What an operation would do to a table.
 
     Attributes:
+        base: the snapshot that it was made of; None: there was none, or it is not about one.
         made_at: seconds since 1970.
         arguments: of the operation.
         warnings: what to know before the plan is carried out.
@@ -73,7 +85,7 @@ class StoredPlan:
 
     operation: str
     table: str
-    base_snapshot_id: int | None
+    base: SnapshotIdentity | None
     made_at: float
     groups: tuple[PlannedGroup, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +98,10 @@ class StoredPlan:
         return hashlib.sha256(self._text().encode()).hexdigest()[:16]
 
     @property
+    def base_snapshot_id(self) -> int | None:
+        return None if self.base is None else self.base.id
+
+    @property
     def bytes(self) -> int:
         return sum(group.bytes for group in self.groups)
 
@@ -93,11 +109,21 @@ class StoredPlan:
     def files(self) -> int:
         return sum(len(group.files) for group in self.groups)
 
-    def _text(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        """The plan in fields that JSON can hold; `of_dict` reads them."""
         content = asdict(self)
+        content["base_snapshot_id"], content["base"] = self.base_snapshot_id, str(self.base)
+        if self.base is None or not self.base.is_known:  # as in plans that were stored before it was noted
+            del content["base"]
         if not self.table_options:  # as in plans that were stored before there were any
             del content["table_options"]
-        return json.dumps(content, sort_keys=True)
+        for group in content["groups"]:
+            if not group["state"]:
+                del group["state"]
+        return content
+
+    def _text(self) -> str:
+        return json.dumps(self.to_dict(), sort_keys=True)
 
     def store(self, file_io: FileIO, warehouse: str) -> str:
         """Keep the plan; returns its id."""
@@ -109,8 +135,12 @@ class StoredPlan:
     @classmethod
     def of_dict(cls, stored: Mapping[str, Any]) -> "StoredPlan":
         """A plan out of the fields that it was written as. Raises: ValueError, TypeError, KeyError: they are others."""
-        groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in stored["groups"])
-        return cls(**{**stored, "groups": groups, "warnings": tuple(stored.get("warnings", ()))})
+        kept = dict(stored)
+        number, base = kept.pop("base_snapshot_id"), SnapshotIdentity.parse(kept.pop("base", None))
+        if base is None and number is not None:
+            base = SnapshotIdentity.numbered(int(number))
+        groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in kept["groups"])
+        return cls(**{**kept, "base": base, "groups": groups, "warnings": tuple(kept.get("warnings", ()))})
 
     @classmethod
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
@@ -146,7 +176,7 @@ def _stored(table: Table, request: CompactRequest, plan: CompactionPlan) -> Stor
     return StoredPlan(
         COMPACT,
         table.identifier,
-        plan.snapshot_id,
+        None if plan.snapshot is None else SnapshotIdentity.of(plan.snapshot),
         datetime.now(UTC).timestamp(),
         _groups(table, plan),
         request.arguments,
@@ -187,9 +217,10 @@ def carry_out_stored(
 def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
     """What `expire_snapshots` would delete now. Args: `arguments`: its own, `older_than` among them."""
     now = datetime.now(UTC)
+    base = table.snapshots.latest_identity()
     report = expire_snapshots(table, **arguments, dry_run=True, now=now)
     kept = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
-    return StoredPlan("expire_snapshots", table.identifier, report.latest, now.timestamp(), _victims(report), kept)
+    return StoredPlan("expire_snapshots", table.identifier, base, now.timestamp(), _victims(report), kept)
 
 
 def apply_expire_snapshots(
@@ -240,7 +271,9 @@ def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:
 
 
 def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | None) -> None:
-    """Raises: OptionError: it is not a plan of this operation and table; `table`: None = of many."""
+    """Raises: OptionError: it is not a plan of this operation and table; OutdatedPlanError: its snapshot is not of the
+    table's past. `table`: None = of many.
+    """
     name = MANY if table is None else table.identifier
     if (plan.operation, plan.table) != (operation, name):
         raise OptionError(
@@ -248,6 +281,17 @@ def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | No
             f"plan {plan.id}, {operation} of {name}",
             "Name a plan of this table and operation.",
         )
+    if isinstance(table, Table) and plan.base is not None:
+        refuse(plan, _lost(table, plan.base))
+
+
+def _lost(table: Table, base: SnapshotIdentity) -> list[str]:
+    """What became of the snapshot that a plan was made of, if it is not part of the table's past."""
+    if not base.is_known:
+        return [f"the plan says of its snapshot only the number {base.id}, which another one may have by now"]
+    if not table.snapshots.has_left(base):
+        return []
+    return [f"snapshot {base.id} that the plan was made of was rolled back, or was one of another table of this name"]
 
 
 def moved_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:

@@ -1,17 +1,20 @@
 """Stored plans of what moves tags and consumers: another snapshot, another name, or none any more."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from maintenance.errors import CorruptFileError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
-from maintenance.operations.plans.dry_run_plans import DryRunPlan, committed
+from maintenance.operations.plans.dry_run_plans import DryRunPlan, tag_group
 from maintenance.operations.plans.stored_plan import PlannedGroup
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_tag import TagReport
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.reset_consumer import reset_consumer
+from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.operations.refs.trigger_tag_automatic_creation import (
     AutomaticTagsReport,
     trigger_tag_automatic_creation,
@@ -22,11 +25,6 @@ from maintenance.table.table import Table
 _Moved = tuple[str, str]
 
 
-def _held(table: Table, name: str) -> str:
-    snapshot = table.tags.get(name).snapshot
-    return f"of snapshot {snapshot.id}, {committed(snapshot)}"
-
-
 def _files_of(table: Table, names: Iterable[str]) -> Iterator[PlannedGroup]:
     """What only these tags need."""
     deletions = plan_tag_removal(table, {name: table.tags.get(name) for name in names}).deletions
@@ -35,10 +33,10 @@ def _files_of(table: Table, names: Iterable[str]) -> Iterator[PlannedGroup]:
 
 
 def _replaced(table: Table, report: TagReport) -> Iterator[PlannedGroup]:
-    before = table.tags.get(report.name)
+    before, after = table.tags.get(report.name), counted_or_tagged(table, report.snapshot_id)
     life = "" if before.time_retained is None else f", kept for {before.time_retained}"
-    reason = f"{_held(table, report.name)}{life}; holds snapshot {report.snapshot_id} then"
-    yield PlannedGroup(f"tag {report.name}", (), 0, 1, reason)
+    group = tag_group(table, report.name, f"{life}; holds snapshot {report.snapshot_id} then", 1)
+    yield group if after is None else replace(group, state=f"{group.state} {SnapshotIdentity.of(after)}")
     if before.snapshot.id != report.snapshot_id:
         yield from _files_of(table, [report.name])
 
@@ -51,7 +49,7 @@ def _rename(table: Table, *, tag: str, target_tag: str, dry_run: bool = False) -
 def _renamed(table: Table, names: _Moved) -> Iterator[PlannedGroup]:
     old, new = names
     if old != new:
-        yield PlannedGroup(f"tag {old}", (), 0, 1, f"{_held(table, old)}; is named {new} then")
+        yield tag_group(table, old, f"; is named {new} then", 1)
 
 
 def _automatic(table: Table, report: AutomaticTagsReport) -> Iterator[PlannedGroup]:
@@ -61,7 +59,7 @@ def _automatic(table: Table, report: AutomaticTagsReport) -> Iterator[PlannedGro
     gone |= dict.fromkeys(report.expired, "is past its retention")
     for name, why in gone.items():
         if name in there:
-            yield PlannedGroup(f"tag {name}", (), 0, 0, f"{_held(table, name)}; {why}")
+            yield tag_group(table, name, f"; {why}")
     yield from _files_of(table, [name for name in gone if name in there])
 
 

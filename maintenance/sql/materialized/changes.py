@@ -9,10 +9,11 @@ from maintenance.errors import ExpiredError, PaimonError
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.monitor.visibility import hides
 from maintenance.options import table as table_options
 from maintenance.scan.target import FullState
-from maintenance.sql.materialized.record import SourceState, mark_of
+from maintenance.sql.materialized.record import SourceState
 from maintenance.table.table import Table
 
 
@@ -60,10 +61,10 @@ def change_of(table: Table, before: SourceState | None, now: Snapshot | None) ->
         return SourceChange(None, why=f"the schema of {name} has changed")
     if before == SourceState.of(table, now):
         return SourceChange(frozenset())
-    if before.snapshot_id is None:
+    if before.snapshot is None:
         return SourceChange(None, why=f"{name} was empty")
-    old = table.snapshots.find(before.snapshot_id)
-    if now is None or old is None or mark_of(old) != before.mark or old.id > now.id:
+    old = table.snapshots.find(before.snapshot.id)
+    if now is None or old is None or SnapshotIdentity.of(old) != before.snapshot or old.id > now.id:
         return SourceChange(None, why=f"the state of {name} that was read last has expired or was rolled back")
     try:
         return _between(table, old, now)

@@ -102,6 +102,11 @@ class RefreshPlan:
         """The snapshot that is read of each source; None = it is empty."""
         return {name: source.snapshot.id if source.snapshot else None for name, source in self.sources.items()}
 
+    @property
+    def states(self) -> dict[str, SourceState]:
+        """What is read of each source."""
+        return {name: source.state for name, source in self.sources.items()}
+
 
 def plan_refresh(
     query: DefiningQuery, table: Table, request: RefreshRequest = RefreshRequest(), *, now_millis: int | None = None
@@ -127,9 +132,8 @@ class _Planning:
         sources, doubt = self._sources(resolved, last)
         number = last.record.number + 1 if last.record else max(last.number + 1, self.now_millis)
         digest = hashlib.sha256(resolved.tree.sql("spark").encode()).hexdigest()[:16]
-        states = {name: source.state for name, source in sources.items()}
-        record = RefreshRecord(digest, number, self.now_millis, states)
-        made = RefreshPlan(self.query, self.table, RefreshKind.WHOLE, "", (), record, number, sources)
+        made = RefreshPlan(self.query, self.table, RefreshKind.WHOLE, "", (), None, number, sources)
+        made = replace(made, record=RefreshRecord(digest, number, self.now_millis, made.states))
         if self.request.partition is not None:
             return self._one_partition(made, last, resolved)
         if self.request.full:

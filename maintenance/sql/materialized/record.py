@@ -6,13 +6,14 @@ everything else does, a rollback among it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Self
+from typing import Any, Self
 
 from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.table.table import Table
 
 REFRESH_PROPERTY = "paimon-maintenance.refresh"
@@ -26,23 +27,32 @@ class SourceState:
     """The state of a source that rows were made from.
 
     Attributes:
-        snapshot_id: None = it was empty.
-        mark: tells the snapshot from another one of the same id, after a rollback or in a new table of the name.
+        snapshot: None = it was empty.
         schema_id: of the schema that the query was understood with.
     """
 
-    snapshot_id: int | None
-    mark: str
+    snapshot: SnapshotIdentity | None
     schema_id: int
 
     @classmethod
     def of(cls, table: Table, snapshot: Snapshot | None) -> Self:
-        return cls(snapshot.id if snapshot else None, mark_of(snapshot) if snapshot else "", table.schema.id)
+        return cls(SnapshotIdentity.of(snapshot) if snapshot else None, table.schema.id)
 
+    @classmethod
+    def parse(cls, stored: Sequence[Any]) -> Self:
+        """What a record has of it: the snapshot's number, what it is, the schema.
 
-def mark_of(snapshot: Snapshot) -> str:
-    """What tells a snapshot from others of its id."""
-    return f"{snapshot.commit_user}/{snapshot.delta_manifest_list}"
+        Earlier records say otherwise what the snapshot is: it counts as another one then.
+        """
+        number, text, schema_id = stored
+        identity = SnapshotIdentity.parse(text)
+        if identity is None and number is not None:
+            identity = SnapshotIdentity.numbered(int(number))
+        return cls(identity, int(schema_id))
+
+    def stored(self) -> list[Any]:
+        """The same as JSON has it."""
+        return [self.snapshot.id, str(self.snapshot), self.schema_id] if self.snapshot else [None, "", self.schema_id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +74,14 @@ class RefreshRecord:
         """The record of a property; None if it is not one of this version."""
         try:
             stored = json.loads(text)
-            sources = {
-                str(name): SourceState(None if state[0] is None else int(state[0]), str(state[1]), int(state[2]))
-                for name, state in stored["sources"].items()
-            }
+            sources = {str(name): SourceState.parse(state) for name, state in stored["sources"].items()}
             return cls(str(stored["query"]), int(stored["number"]), int(stored["at"]), sources)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             return None
 
     def properties(self) -> dict[str, str]:
         """The properties of the snapshot of this refresh."""
-        sources = {name: [state.snapshot_id, state.mark, state.schema_id] for name, state in self.sources.items()}
+        sources = {name: state.stored() for name, state in self.sources.items()}
         content = {"query": self.query, "number": self.number, "at": self.at_millis, "sources": sources}
         return {OPERATION_PROPERTY: REFRESH, REFRESH_PROPERTY: json.dumps(content, sort_keys=True)}
 

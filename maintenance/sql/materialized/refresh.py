@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import ConflictError, PaimonError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.options import table as table_options
 from maintenance.sql.materialized.definition import DefiningQuery
@@ -177,6 +178,12 @@ def _at(relation: Relation, source: Source, plan: RefreshPlan) -> Relation:
             f"table {plan.table.identifier}",
             "Refresh it again.",
         )
+    if source.snapshot is not None and table.snapshots.has_left(SnapshotIdentity.of(source.snapshot)):
+        raise ConflictError(
+            f"{table.identifier} was rolled back behind snapshot {source.snapshot.id} while the refresh began",
+            f"table {plan.table.identifier}",
+            "Refresh it again.",
+        )
     options = _options(source, plan)
     where = [*relation.where]
     condition = reading_condition(plan.choices, source.projections)
@@ -188,7 +195,7 @@ def _at(relation: Relation, source: Source, plan: RefreshPlan) -> Relation:
 def _options(source: Source, plan: RefreshPlan) -> dict[str, str]:
     now = source.snapshot
     if plan.kind == RefreshKind.ROWS:
-        since = source.since.snapshot_id if source.since else None
+        since = source.since.snapshot.id if source.since and source.since.snapshot else None
         if now is None or since is None:
             return {}
         return {"incremental-between": f"{since},{now.id}", "incremental-between-scan-mode": "delta"}

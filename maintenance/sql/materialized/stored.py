@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, plan_refresh
@@ -22,9 +23,9 @@ def stored(plan: RefreshPlan, request: RefreshRequest) -> StoredPlan:
         "full": request.full,
         "zone": request.zone,
         "kind": str(plan.kind),
-        "sources": plan.snapshots,
+        "sources": {name: state.stored() for name, state in plan.states.items()},
     }
-    base = plan.table.snapshots.latest_id()
+    base = plan.table.snapshots.latest_identity()
     return StoredPlan(REFRESH, plan.table.identifier, base, datetime.now(UTC).timestamp(), _groups(plan), arguments)
 
 
@@ -44,9 +45,9 @@ def apply_refresh(
     wanted = plan.arguments
     request = RefreshRequest(wanted["partition"], wanted["full"], wanted["zone"])
     now = plan_refresh(query, table, request)
-    before, after = wanted["sources"], now.snapshots
+    before, after = wanted["sources"], {name: state.stored() for name, state in now.states.items()}
     moved = [
-        f"{name} is at snapshot {after.get(name)}, was {before.get(name)}"
+        f"{name} is at snapshot {_shown(after.get(name))}, was {_shown(before.get(name))}"
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
     ]
@@ -55,6 +56,13 @@ def apply_refresh(
     moved += [f"{name} is not to be refreshed any more" for name in sorted(planned - found)]
     refuse(plan, moved)
     return carry_out(now, spark, progress)
+
+
+def _shown(state: Any) -> str:
+    """A state of a source as its plan has it; one of an earlier form is its number."""
+    number, text, _ = state if isinstance(state, list) else (state, "", 0)
+    identity = SnapshotIdentity.parse(text)
+    return str(number) if identity is None else f"{number} ({identity.digest})"
 
 
 def _groups(plan: RefreshPlan) -> tuple[PlannedGroup, ...]:

@@ -14,6 +14,7 @@ from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
 from maintenance.types.row_kind import RowKind
@@ -290,3 +291,45 @@ def test_limits(tmp_path: Path) -> None:
         ends.append((at, admission.rows))
     # Rows that a batch begins with may be more than the limit; it ends with the split that reaches it.
     assert ends == [(StreamPosition(3), 4), (StreamPosition(6), 3)]
+
+
+@pytest.mark.parametrize("later", [1, 2, 3])
+def test_a_stream_stops_where_what_it_has_read_was_rolled_back(later: int, tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"bucket": "1"})
+    for number in range(3):
+        put(table, {number: "x"})
+    limits = Limits(max_files=1)
+    _, whole = follow(table, StreamPosition(1))
+    partly, _ = TableStream(table).advance(StreamPosition(1), TableStream(table).end(), limits)
+    assert (whole.snapshot_id, partly.snapshot_id) == (4, 2)
+    rollback_to(table, snapshot_id=1)
+    for number in range(later):
+        put(table, {number + 10: "y"})
+    for restored in (whole, StreamPosition.of_json(whole.to_json())):
+        with pytest.raises(NotFoundError, match=r"snapshot (3|4)"):
+            follow(table, restored)
+        with pytest.raises(NotFoundError, match="snapshot 3, which the stream has read, was rolled back"):
+            TableStream(table).between(StreamPosition(1), restored)
+    changes, _ = follow(table, StreamPosition.of_json(partly.to_json()))
+    assert changes == [("+I", number + 10, "y") for number in range(later)], "snapshot 1 is still what it was"
+
+
+def test_a_stream_keeps_no_plan_of_a_snapshot_that_was_rolled_back(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"bucket": "1"})
+    put(table, {1: "x"})
+    stream = TableStream(table)
+    at, _ = stream.advance(StreamPosition(1), stream.end(), Limits())
+    put(table, {2: "x"})
+    stream.advance(at, stream.end(), Limits())
+    rollback_to(table, snapshot_id=1)
+    put(table, {3: "y"})
+    following, _ = stream.advance(at, stream.end(), Limits())
+    assert taken(stream, at, following) == [("+I", 3, "y")]
+
+
+def test_a_position_without_what_was_seen_is_read_as_before(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"bucket": "1"})
+    put(table, {1: "x"})
+    put(table, {2: "y"})
+    earlier = StreamPosition.of_json({"snapshot": 2, "splits": 0, "full": False})
+    assert follow(table, earlier)[0] == [("+I", 2, "y")]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import OptionError, OutdatedPlanError
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.plans.orphan_plan import apply_orphans, preview_orphans
 from maintenance.operations.plans.stored_plan import StoredPlan
 from tests.models.reachable import files_on_disk
@@ -69,4 +70,4 @@ def test_has_the_oldest_files_and_says_how_many_more_there_are(tmp_path: Path) -
 def test_a_plan_of_another_operation_is_refused(tmp_path: Path) -> None:
     table = filled(tmp_path)
     with pytest.raises(OptionError, match="this plan is about x"):
-        apply_orphans(None, table, StoredPlan("x", table.identifier, 6, 0.0, ()))
+        apply_orphans(None, table, StoredPlan("x", table.identifier, SnapshotIdentity.numbered(6), 0.0, ()))

@@ -1,5 +1,6 @@
 """A refresh makes again what has changed, and the rows are those of the query, whatever happened to the sources."""
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from maintenance.errors import ConflictError, OptionError, OutdatedPlanError, Pa
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.sql import Session
+from maintenance.sql.materialized.changes import change_of
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.plan import RefreshKind, RefreshRequest, plan_refresh
-from maintenance.sql.materialized.record import REFRESH_PROPERTY, last_refresh
+from maintenance.sql.materialized.record import REFRESH_PROPERTY, RefreshRecord, last_refresh
 from maintenance.sql.materialized.refresh import RefreshReport, carry_out, refresh_materialized_table
 from maintenance.sql.materialized.stored import apply_refresh, stored
 from maintenance.sql.session_state import DEFAULT_CATALOG
@@ -205,6 +207,34 @@ def test_a_plan_is_done_as_it_is_or_not_at_all(session: Session) -> None:
     with pytest.raises(OutdatedPlanError, match="ds=d3 would be refreshed, too"):
         apply_refresh(defined(session), table(session), plan, lambda: None)
     assert rows(session, "SELECT * FROM m WHERE ds = 'd2'") == [("d2", 2, 25)], "nothing was done"
+
+
+def test_a_plan_is_of_the_states_of_its_sources_not_of_their_numbers(session: Session) -> None:
+    define(session, TOTALS)
+    session.sql("INSERT INTO a VALUES (4, 'd2', 5)")
+    request = RefreshRequest()
+    plan = stored(plan_refresh(defined(session), table(session), request), request)
+    rollback_to(session.table(("a",)), snapshot_id=1)
+    session.sql("INSERT INTO a VALUES (4, 'd2', 7)")
+    with pytest.raises(OutdatedPlanError, match=r"a is at snapshot 2 \(\w{16}\), was 2 \(\w{16}\)"):
+        apply_refresh(defined(session), table(session), plan, lambda: None)
+    assert rows(session, "SELECT * FROM m WHERE ds = 'd2'") == [("d2", 1, 20)]
+
+
+def test_a_record_of_an_earlier_form_makes_the_whole_table_again(session: Session) -> None:
+    define(session, TOTALS)
+    record = last_refresh(table(session)).record
+    assert record is not None
+    content = json.loads(record.properties()[REFRESH_PROPERTY])
+    content["sources"] = {
+        name: [1, "user/manifest-list-1", schema] for name, (*_, schema) in content["sources"].items()
+    }
+    earlier = RefreshRecord.parse(json.dumps(content))
+    assert earlier is not None
+    source = session.table(("a",))
+    change = change_of(source, earlier.sources["paimon.default.a"], source.latest_snapshot())
+    assert (change.partitions, "rolled back" in change.why) == (None, True)
+    assert RefreshRecord.parse(record.properties()[REFRESH_PROPERTY]) == record
 
 
 def test_the_record_is_a_property_of_the_snapshot(session: Session) -> None:
