@@ -34,7 +34,9 @@ from assets.project.policies import (
     ZoneName,
 )
 from assets.project.yaml_file import parse_yaml
+from maintenance.errors import SchemaError
 from maintenance.fs.location import is_absolute
+from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.options.materialized import Definition
@@ -143,6 +145,22 @@ class TableConfig(TableSettings):
     found: InstanceOf[FoundTable] | None = Field(
         default=None, exclude=True, description="Not for the file: what the catalog holds."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def keys_among_options(cls, given: Any) -> Any:
+        """Keys that are written as options are keys."""
+        options = given.get("options") if isinstance(given, Mapping) else None
+        if not isinstance(options, Mapping) or not {PRIMARY_KEY, PARTITION} & set(options):
+            return given
+        rest, keys = dict(options), {}
+        for option, name in ((PRIMARY_KEY, "primary_keys"), (PARTITION, "partition_keys")):
+            if isinstance(rest.get(option), str):
+                try:
+                    keys[name] = keys_of(rest, option, given.get(name) or ())
+                except SchemaError as error:
+                    raise ValueError(error.found) from error
+        return {**given, **keys, "options": rest}
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":

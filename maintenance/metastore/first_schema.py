@@ -23,7 +23,8 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
     Raises: SchemaError, OptionError, UnsupportedError: the definition is not allowed.
     """
     check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
-    options = {**table_defaults(catalog_options), **schema.options}
+    schema = replace(schema, options={**table_defaults(catalog_options), **schema.options})
+    options = schema.options
     kind = table_options.check_type(options, str(name))
     branch = table_options.BRANCH.of(options)
     if branch != MAIN_BRANCH:
@@ -38,4 +39,4 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
         # A primary key means nothing to files that nobody merges, and is accepted as in Paimon.
         plain = replace(schema, primary_keys=(), options={}).table_schema(where, now)
         return replace(plain, options={**options, table_options.FILE_FORMAT.key: chosen})
-    return replace(schema, options=options).table_schema(where, now)
+    return schema.table_schema(where, now)

@@ -13,6 +13,7 @@ from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import all_ids, with_new_ids
 from maintenance.types.type_text import parse_data_type
 
+PRIMARY_KEY, PARTITION = "primary-key", "partition"
 FieldSpec = tuple[str, ...] | tuple[str, DataType] | tuple[str, DataType, str] | DataField
 
 
@@ -23,8 +24,9 @@ class Schema:
     Attributes:
         fields: (name, type) or (name, type, comment), types as Paimon's text (`ROW<a INT, b ARRAY<DATE>>`); all ids
             are given here: a column's, then those inside it.
-        primary_keys, partition_keys: names of columns.
+        primary_keys, partition_keys: names of columns; may also be given as options, which do not stay ones.
         options: Paimon's table options, texts.
+    Raises: SchemaError: keys are given in both forms.
     """
 
     fields: Sequence[FieldSpec]
@@ -33,25 +35,30 @@ class Schema:
     options: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
 
+    def __post_init__(self) -> None:
+        options = {key: str(value) for key, value in self.options.items()}
+        object.__setattr__(self, "primary_keys", keys_of(options, PRIMARY_KEY, self.primary_keys))
+        object.__setattr__(self, "partition_keys", keys_of(options, PARTITION, self.partition_keys))
+        object.__setattr__(self, "options", options)
+
     def table_schema(self, table: str, time_millis: int) -> TableSchema:
         """Schema 0 of the table. Raises: SchemaError, OptionError, UnsupportedError."""
-        options = {key: str(value) for key, value in self.options.items()}
-        primary = _keys(options, "primary-key", self.primary_keys, table)
-        partition = _keys(options, "partition", self.partition_keys, table)
+        options = dict(self.options)
         declared = []
         for spec in self.fields:
             column, options = directed(field_of(spec), options, f"table {table}")
             declared.append(column)
         nullable = table_options.PRIMARY_KEY_NULLABLE.of(options)
         fields = tuple(
-            replace(f, type=f.type.as_nullable(nullable)) if f.name in primary else f for f in _with_ids(declared)
+            replace(f, type=f.type.as_nullable(nullable)) if f.name in self.primary_keys else f
+            for f in _with_ids(declared)
         )
         schema = TableSchema(
             id=0,
             fields=fields,
             highest_field_id=max(all_ids(fields), default=-1),
-            partition_keys=partition,
-            primary_keys=primary,
+            partition_keys=tuple(self.partition_keys),
+            primary_keys=tuple(self.primary_keys),
             options=options,
             comment=self.comment,
             time_millis=time_millis,
@@ -60,11 +67,14 @@ class Schema:
         return schema
 
 
-def _keys(options: dict[str, str], option: str, given: Sequence[str], table: str) -> tuple[str, ...]:
-    """Names of keys as they are given or as an option says, which does not stay one."""
+def keys_of(options: dict[str, str], option: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Names of keys as they are given or as an option says, which does not stay one.
+
+    Source: Java `Schema.normalizePrimaryKeys`. Raises: SchemaError: both are given.
+    """
     text = options.pop(option, None)
     if text and given:
-        raise SchemaError(f"option '{option}' and the keys of the definition are given", f"table {table}", "Give one.")
+        raise SchemaError(f"option '{option}' and the keys of the definition are given", "schema", "Give one.")
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else tuple(given)
 
 

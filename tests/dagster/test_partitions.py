@@ -35,11 +35,24 @@ tables:
 COMPACTION, STATES = keys.compaction("shop.sales"), keys.partition_states("shop.sales")
 
 
+AS_OPTIONS = TEXT.replace("    primary_keys: [day, id]\n    partition_keys: [day]\n", "").replace(
+    "{bucket: 1,", "{primary-key: 'day,id', partition: day, bucket: 1,"
+)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     path = tmp_path / "tables.yaml"
     path.write_text(TEXT)
     return load_project(path, tmp_path)
+
+
+def test_keys_that_are_written_as_options_make_the_same_assets(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "tables.yaml").write_text(AS_OPTIONS)
+    same = load_project(tmp_path / "tables.yaml", tmp_path)
+    made, expected = (set(build_definitions(each).resolve_all_asset_keys()) for each in (same, project))
+    assert COMPACTION in made
+    assert made == expected
 
 
 @pytest.fixture

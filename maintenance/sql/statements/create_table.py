@@ -129,14 +129,15 @@ class CreateTable:
         keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
         if made.like is None and not fields and "path" in options and "type" not in options:
             return self._of_place(session, options["path"])
+        given = Schema(fields, keys, made.partition_keys, options, made.comment)
         if made.like is None:
-            return Schema(fields, keys, made.partition_keys, options, made.comment)
+            return given
         like, without = session.stored(made.like).schema, made.not_like
         return Schema(
             [*like.fields, *fields],
-            keys or (() if "CONSTRAINTS" in without else like.primary_keys),
-            made.partition_keys or (() if "PARTITIONS" in without else like.partition_keys),
-            options if "OPTIONS" in without else {**_without_place(like.options), **options},
+            given.primary_keys or (() if "CONSTRAINTS" in without else like.primary_keys),
+            given.partition_keys or (() if "PARTITIONS" in without else like.partition_keys),
+            given.options if "OPTIONS" in without else {**_without_place(like.options), **given.options},
             made.comment or like.comment,
         )
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from maintenance.catalog import AddColumn, Schema, SchemaChange, SetOption
 from maintenance.errors import NotFoundError, SqlError
+from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.options.materialized import (
     DEFAULT_FRESHNESS,
     FRESHNESS,
@@ -253,6 +254,7 @@ def _create(cursor: Cursor) -> CreateMaterializedTable:
     comment = cursor.comment()
     keys = cursor.names() if cursor.take("PARTITIONED", "BY") else ()
     options = cursor.options() if cursor.take("WITH") else {}
+    primary_keys, keys = keys_of(options, PRIMARY_KEY, primary_keys), keys_of(options, PARTITION, keys)
     freshness = _freshness(cursor) if cursor.take("FRESHNESS") else None
     mode = None
     if cursor.take("REFRESH_MODE"):

@@ -201,3 +201,18 @@ def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
         load_project(path, tmp_path)
     assert caught.value.where == f"{path}, line 7"
     assert f"1 more: {path}, line 14: tables.0.landing.commit_usr: unknown key" in caught.value.fix
+
+
+def test_keys_may_be_written_as_options(tmp_path: Path) -> None:
+    as_options = GOOD.replace("    primary_keys: [id]\n", "").replace(
+        "      bucket: 4\n", "      bucket: 4\n      primary-key: 'id, day'\n      partition: day\n"
+    )
+    (table,) = load_project(written(as_options, tmp_path), tmp_path).tables
+    assert (table.primary_keys, table.partition_keys) == (("id", "day"), ("day",))
+    assert table.options == {"write-only": "true", "bucket": "4"}
+    both = GOOD.replace("      bucket: 4\n", "      bucket: 4\n      primary-key: id\n")
+    with pytest.raises(OptionError, match="'primary-key' and the keys of the definition are given"):
+        load_project(written(both, tmp_path), tmp_path)
+    unknown = GOOD.replace("      bucket: 4\n", "      bucket: 4\n      partition: hour\n")
+    with pytest.raises(OptionError, match="the key 'hour' is not among the columns"):
+        load_project(written(unknown, tmp_path), tmp_path)
