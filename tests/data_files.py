@@ -31,9 +31,11 @@ def written(rows: pa.Table, fields: Sequence[DataField], settings: FileSettings,
     return content
 
 
-def opened(content: bytes, extension: str, options: Mapping[str, str] | None = None) -> DataReader:
-    """A reader of a file named `memory`."""
-    return open_data_file(pa.BufferReader(content), f"memory.{extension}", options or {})
+def opened(
+    content: bytes, extension: str, columns: Sequence[DataField] = (), options: Mapping[str, str] | None = None
+) -> DataReader:
+    """A reader of a file named `memory`. `columns`: all of the file."""
+    return open_data_file(pa.BufferReader(content), f"memory.{extension}", options or {}, columns)
 
 
 def table_of(fields: Sequence[DataField], rows: Sequence[Sequence[Any]]) -> pa.Table:

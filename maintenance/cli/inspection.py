@@ -19,6 +19,7 @@ from maintenance.format.metadata.hash_index import parse_hash_index
 from maintenance.format.metadata.index_manifest import parse_index_manifest
 from maintenance.format.metadata.manifest import decode_manifest
 from maintenance.format.metadata.manifest_list import parse_manifest_list
+from maintenance.format.row_file.data_format import open_row_file
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.schemas import Schemas
@@ -218,7 +219,24 @@ def _avro(file_io: FileIO, path: str, limit: int) -> Inspection:
     return Inspection("avro data file", {"rows": len(records), "columns": columns}, records[:limit])
 
 
-_DATA: Mapping[str, Callable[[FileIO, str, int], Inspection]] = {"parquet": _parquet, "orc": _orc, "avro": _avro}
+def _row(file_io: FileIO, path: str, limit: int) -> Inspection:
+    with file_io.open_input(path) as source:
+        index = open_row_file(source, path).index
+    facts: Row = {
+        "rows": int(index.row_starts[-1]),
+        "blocks": len(index.plain_sizes),
+        "decompressed bytes": int(index.plain_sizes.sum()),
+        "columns": "those of its table's schema: the file does not say them",
+    }
+    return Inspection("row data file", facts, [])
+
+
+_DATA: Mapping[str, Callable[[FileIO, str, int], Inspection]] = {
+    "parquet": _parquet,
+    "orc": _orc,
+    "avro": _avro,
+    "row": _row,
+}
 
 
 def rows_table(rows: Sequence[Row]) -> pa.Table:

@@ -185,7 +185,9 @@ def bounded(ends: np.ndarray, batch_rows: int) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def open_blobs(source: pa.NativeFile, path: str, _: Mapping[str, str] | None = None) -> BlobReader:
+def open_blobs(
+    source: pa.NativeFile, path: str, options: Mapping[str, str] | None = None, columns: Sequence[DataField] = ()
+) -> BlobReader:
     """The reader of a file. Raises: CorruptFileError."""
     return BlobReader(source, path)
 

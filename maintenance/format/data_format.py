@@ -98,19 +98,30 @@ class FileSettings:
 OpenWriter = Callable[[pa.NativeFile], DataWriter]
 
 
+class OpenReader(Protocol):
+    """Opens a file. Raises: CorruptFileError."""
+
+    def __call__(
+        self, source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
+    ) -> DataReader:
+        """A reader.
+
+        Args: `path`: for messages; `options`: of the table that the file belongs to; `columns`: all of the file, in its
+            order, for formats whose files do not say it.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class DataFormat:
     """A format.
 
     Attributes:
-        open_reader: takes the file, its path for messages, and the options of the table it belongs to. Raises
-            CorruptFileError.
         prepare_writer: checks that a file with these columns and settings can be written, and returns what opens one.
             Raises OptionError, UnsupportedError.
     """
 
     name: str
-    open_reader: Callable[[pa.NativeFile, str, Mapping[str, str]], DataReader]
+    open_reader: OpenReader
     prepare_writer: Callable[[Sequence[DataField], FileSettings], OpenWriter]
 
 

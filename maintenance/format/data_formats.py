@@ -1,6 +1,6 @@
 """The formats of data files. A new one is a module with a `DataFormat` and a line here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -10,8 +10,10 @@ from maintenance.format.blob import BLOB
 from maintenance.format.data_format import DataFormat, DataReader
 from maintenance.format.orc.reader import ORC
 from maintenance.format.parquet.reader import PARQUET
+from maintenance.format.row_file.data_format import ROW
+from maintenance.types.data_type import DataField
 
-DATA_FORMATS: Mapping[str, DataFormat] = {form.name: form for form in (PARQUET, ORC, AVRO)}
+DATA_FORMATS: Mapping[str, DataFormat] = {form.name: form for form in (PARQUET, ORC, AVRO, ROW)}
 
 
 def data_format(name: str, where: str) -> DataFormat:
@@ -23,8 +25,14 @@ def data_format(name: str, where: str) -> DataFormat:
     return DATA_FORMATS[name]
 
 
-def open_data_file(source: pa.NativeFile, path: str, options: Mapping[str, str]) -> DataReader:
-    """The reader for a file, by its extension. `options`: of its table. Raises: UnsupportedError, CorruptFileError."""
+def open_data_file(
+    source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
+) -> DataReader:
+    """The reader for a file, by its extension.
+
+    Args: `options`: of its table; `columns`: all of the file, in its order, which files of format `row` do not say.
+    Raises: UnsupportedError, CorruptFileError.
+    """
     name = path.rsplit(".", 1)[-1]
     form = BLOB if name == BLOB.name else data_format(name, path)
-    return form.open_reader(source, path, options)
+    return form.open_reader(source, path, options, columns)

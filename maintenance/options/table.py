@@ -339,7 +339,7 @@ def _levels_are(*accepted: str) -> _Accepts:
 
 
 _OFF = _is("false")
-_DATA_FORMATS = ("parquet", "orc", "avro")
+_DATA_FORMATS = ("parquet", "orc", "avro", "row")
 REFUSED: Mapping[str, _Accepts] = {
     "query-auth.enabled": _OFF,
     "type": _is("table", "materialized-table"),

@@ -24,11 +24,19 @@ from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, is_of_blobs, written_fields
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
+from maintenance.format.rows.system_fields import (
+    POSITION,
+    ROW_ID,
+    SEQUENCE_NUMBER,
+    SYSTEM_FIELDS,
+    VALUE_KIND,
+    key_value_fields,
+)
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.zone import local_zone
+from maintenance.options.table import DATA_FILE_THIN_MODE
 from maintenance.predicate.arrow import expression
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.tree import Predicate
@@ -158,7 +166,7 @@ class DataFileReader:
     def _reader(self, source: pa.NativeFile) -> DataReader:
         if self.context.describes_blobs and is_of_blobs(self.file):
             return DescriptorReader(source, self.path)
-        return open_data_file(source, self.path, self._options)
+        return open_data_file(source, self.path, self._options, self._stored_fields())
 
     def blob_sizes(self) -> np.ndarray:
         """Of a file of blobs, the bytes of each value, see `BlobReader.sizes`."""
@@ -301,6 +309,13 @@ class DataFileReader:
     def _own(self) -> dict[int, DataField]:
         """The columns of the file by id."""
         return {f.id: f for f in written_fields(self.file, self.context.schemas[self.file.schema_id])}
+
+    def _stored_fields(self) -> Sequence[DataField]:
+        """All columns of the file, those of the system among them, in its order."""
+        schema = self.context.schemas[self.file.schema_id]
+        if not schema.primary_keys:
+            return written_fields(self.file, schema)
+        return key_value_fields(() if DATA_FILE_THIN_MODE.of(schema.options) else schema.key_fields, schema.fields)
 
     def _sources(self) -> list[DataField | None]:
         """For each wanted column the file's own column of that id, None if it has none."""

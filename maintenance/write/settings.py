@@ -50,10 +50,21 @@ def check_formats(schema: TableSchema, options: Mapping[str, str], where: str) -
     for level in (-1, *sorted(levels)):  # no level is -1: it has what the table says
         for changelog in (False, True):
             settings = file_settings(schema, options, level, changelog=changelog)
+            _check_thin(schema, settings, where)
             try:
                 data_format(settings.format, where).prepare_writer(schema.fields, settings)
             except (OptionError, UnsupportedError) as error:
                 raise error.at(f"{where}, {error.where}") from error
+
+
+def _check_thin(schema: TableSchema, settings: FileSettings, where: str) -> None:
+    """A row file does not say which columns it has, and Java takes every one for a whole one."""
+    if settings.format == "row" and schema.primary_keys and table_options.DATA_FILE_THIN_MODE.of(settings.options):
+        raise UnsupportedError(
+            f"'{table_options.DATA_FILE_THIN_MODE.key}' = 'true' together with files of format row",
+            where,
+            "Unset it, or use another format: Apache Paimon cannot read such files.",
+        )
 
 
 def stats_mode(schema: TableSchema, options: Mapping[str, str], level: int, *, changelog: bool = False) -> str:

@@ -79,8 +79,11 @@ TABLES: dict[str, tuple[Sample, Values]] = {
     "keyed orc": (with_format("keyed", **{"file.format": "orc", "file.compression": "zlib"}), _IN_AVRO),
     "avro": (with_format("append", **{"file.format": "avro"}), _IN_AVRO),
     "keyed avro": (with_format("keyed", **{"file.format": "avro", "file.compression": "deflate"}), _IN_AVRO),
+    "row": (with_format("append", **{"file.format": "row"}), _NEAR),
+    "keyed row": (with_format("keyed", **{"file.format": "row", "file.block-size": "1 kb"}), _NEAR),
     "thin": (with_format("keyed", **{"data-file.thin-mode": "true"}), _NEAR),
     "levels": (with_format("keyed", **{"file.format.per.level": "0:avro,5:orc"}), _IN_AVRO),
+    "levels of rows": (with_format("keyed", **{"file.format.per.level": "0:row,5:orc"}), _IN_AVRO),
 }
 
 

@@ -75,7 +75,7 @@ def test_the_class_of_foreign_exceptions(error: Exception, expected: ErrorClass)
     assert class_of(error) == expected
 
 
-@pytest.fixture(params=["parquet", "orc", "avro"])
+@pytest.fixture(params=["parquet", "orc", "avro", "row"])
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogTable:
     options = {"file.format": request.param, "num-sorted-run.compaction-trigger": "2"}
     table = create_table(f"{SCHEME}{tmp_path}", options=options)

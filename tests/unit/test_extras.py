@@ -71,7 +71,7 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro", "row"])
 def test_tables_are_written_and_read_without_spark_and_dagster(tmp_path: Path, file_format: str) -> None:
     run(REFUSED + WORK, str(tmp_path), file_format)
 

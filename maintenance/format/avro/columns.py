@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from maintenance.format.bytes.decimals import digits_of_decimals
 from maintenance.types.data_type import DataField, DataType
 
 _MAX_VARINT = 10
@@ -89,7 +90,7 @@ def _encode_values(array: pa.Array, data_type: DataType) -> Pieces:
         case "CHAR" | "VARCHAR" | "BINARY" | "VARBINARY":
             return _sized(_bytes_of(array))
         case "DECIMAL":
-            return _sized(_decimal_bytes(array))
+            return _sized(Pieces(*digits_of_decimals(array)))
         case "ROW":
             return encode_rows(array.flatten(), data_type.fields)
         case "ARRAY" | "VECTOR":
@@ -117,19 +118,6 @@ def _bytes_of(array: pa.Array) -> Pieces:
     bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return Pieces(content[bounds[0] : bounds[-1]], np.diff(bounds))
-
-
-def _decimal_bytes(array: pa.Array) -> Pieces:
-    """Unscaled values as the shortest two's complement, most significant byte first."""
-    words = np.frombuffer(array.buffers()[1], np.uint8).reshape(-1, 16)[array.offset : array.offset + len(array), ::-1]
-    negative = words[:, 0] >= 0x80
-    padding = np.where(negative, 0xFF, 0).astype(np.uint8)
-    # A leading byte is superfluous while all before it are padding and the next one has the sign.
-    same = words[:, :-1] == padding[:, None]
-    same &= (words[:, 1:] >= 0x80) == negative[:, None]
-    superfluous = np.logical_and.accumulate(same, axis=1).sum(axis=1)
-    kept = np.arange(16)[None, :] >= superfluous[:, None]
-    return Pieces(words[kept], 16 - superfluous)
 
 
 def _entries(array: pa.Array, data_type: DataType) -> Pieces:

@@ -19,6 +19,7 @@ from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
 from maintenance.format.avro.columns import block_ends, encode_rows
 from maintenance.format.avro.container import NAMESPACE, AvroFile, container_block, container_header
+from maintenance.format.bytes.decimals import decimals_of_digits
 from maintenance.format.data_format import (
     EVERY_ROW,
     DataFormat,
@@ -258,7 +259,7 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
         case "DATE" | "TIME":
             return array.cast(target)
         case "DECIMAL":
-            return _decimals(array).view(target)
+            return decimals_of_digits(array, target)
         case "ARRAY" | "VECTOR":
             assert data_type.element is not None
             return rebuilt(array, target, [_natural(array.values, data_type.element)])
@@ -276,23 +277,9 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
     return array
 
 
-def _decimals(array: pa.Array) -> pa.Array:
-    """Two's complement of any length, most significant byte first, as 16 bytes, least significant first."""
-    offsets = np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1].astype(np.int64)
-    content = np.frombuffer(array.buffers()[2] or b"", np.uint8)
-    lengths, starts = np.diff(offsets), offsets[:-1]
-    if len(lengths) and int(lengths.max()) > 16:
-        raise ValueError("a decimal has more than 16 bytes")
-    words = np.zeros((len(lengths), 16), np.uint8)
-    filled = np.flatnonzero(lengths)
-    words[filled[content[starts[filled]] >= 0x80]] = 0xFF
-    for place in range(16):
-        there = np.flatnonzero(lengths > place)
-        words[there, place] = content[starts[there] + lengths[there] - 1 - place]
-    return pa.Array.from_buffers(pa.binary(16), len(array), [array.buffers()[0], pa.py_buffer(words)])
-
-
-def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _AvroReader:
+def _open_reader(
+    source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
+) -> _AvroReader:
     return _AvroReader(source, path)
 
 

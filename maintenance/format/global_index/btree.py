@@ -21,7 +21,7 @@ from maintenance.format.global_index.blocks import Handle, Source, damaged, read
 from maintenance.format.global_index.keys import in_key_order, keys_of, values_of_keys
 from maintenance.format.global_index.runs import run_starts
 from maintenance.format.global_index.sorted_meta import SortedMeta
-from maintenance.format.global_index.varints import all_varints, read_varints, varints
+from maintenance.format.bytes.varints import all_varints, read_varints, varints
 from maintenance.types.data_type import DataType
 
 NAME = "btree"

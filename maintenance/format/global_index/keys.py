@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.bytes.ragged import Ragged, fixed, interleaved
-from maintenance.format.global_index.varints import read_varints, varints
+from maintenance.format.bytes.varints import read_varints, varints
 from maintenance.format.global_index.wide_decimals import wide_keys, wide_values
 from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type, has_nanos

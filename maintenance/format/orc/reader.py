@@ -159,4 +159,10 @@ def _trimming(padded: set[Path]) -> Rebuild:
     return Rebuild(lambda array, _, path: pc.utf8_rtrim(array, " ") if path in padded else array)
 
 
-ORC = DataFormat("orc", _OrcReader, prepare_writer)
+def _open_reader(
+    source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
+) -> _OrcReader:
+    return _OrcReader(source, path, options)
+
+
+ORC = DataFormat("orc", _open_reader, prepare_writer)

@@ -162,7 +162,9 @@ def _starts(metadata: pq.FileMetaData) -> np.ndarray:
     return np.cumsum([0, *(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))])
 
 
-def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _ParquetReader:
+def _open_reader(
+    source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
+) -> _ParquetReader:
     return _ParquetReader(source, path)
 
 

@@ -20,6 +20,8 @@ CREATE TABLE k (id INT, n INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '
 INSERT INTO k VALUES (1, 1), (2, 2);
 CREATE TABLE a (id INT) TBLPROPERTIES ('file.format' = 'avro');
 INSERT INTO a VALUES (1), (2);
+CREATE TABLE r (id INT) TBLPROPERTIES ('file.format' = 'row');
+INSERT INTO r VALUES (1), (2);
 CALL sys.create_tag('t', 'kept');
 """
 
@@ -84,6 +86,8 @@ def test_data_files(inspect: Any) -> None:
     assert (orc["rows"], [row["n"] for row in orc["entries"]]) == (2, [1, 2])
     avro = inspect("a/bucket-*/*.avro")
     assert (avro["rows"], avro["entries"]) == (2, [{"id": 1}, {"id": 2}])
+    row = inspect("r/bucket-*/*.row")
+    assert (row["rows"], row["blocks"], row["kind"]) == (2, 1, "row data file")
 
 
 def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,7 @@ LAYOUTS: dict[str, dict[str, str]] = {
     "compacts inline": {"write-only": "false", "num-sorted-run.compaction-trigger": "2"},
     "orc": {"file.format": "orc"},
     "avro": {"file.format": "avro"},
+    "row": {"file.format": "row"},
     "thin": {"data-file.thin-mode": "true"},
     "small files": {"target-file-size": "1 b", "write-buffer-size": "1 b"},
     "indexed": {"file-index.bloom-filter.columns": "a", "file-index.in-manifest-threshold": "1 b"},

@@ -57,7 +57,7 @@ MARKS: dict[str, dict[str, str]] = {
 }
 FILES = st.fixed_dictionaries(
     {
-        "file.format": st.sampled_from(["parquet", "orc", "avro"]),
+        "file.format": st.sampled_from(["parquet", "orc", "avro", "row"]),
         "num-sorted-run.compaction-trigger": st.sampled_from(["2", "3", "5"]),
         "target-file-size": st.sampled_from(["1 b", "1 mb"]),
         "write-buffer-size": st.sampled_from(["60 b", "1 mb"]),

@@ -36,6 +36,8 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "key, vectors, dynamic": (("id",), {"bucket": "-1", "dynamic-bucket.target-row-num": "100", **VECTORS}),
     "key, vectors, orc": (("id",), {"bucket": "2", **VECTORS, "file.format": "orc"}),
     "append, vectors, avro": ((), {"bucket": "-1", **VECTORS, "file.format": "avro"}),
+    "append, vectors, row": ((), {"bucket": "-1", **VECTORS, "file.format": "row"}),
+    "key, vectors, row": (("id",), {"bucket": "2", **VECTORS, "file.format": "row"}),
     "key, vectors, sequence": (("id",), {"bucket": "2", **VECTORS, "sequence.field": "n"}),
     "key, vectors, changelog": (("id",), {"bucket": "2", **VECTORS, "changelog-producer": "lookup"}),
     "key, vectors, partial": (

@@ -22,7 +22,7 @@ from tests.tables import create_table, get_table, live_files, open_warehouse
 from tests.unit.predicate.strategies import BY_NAME, TYPES, predicates, rows
 
 WITHOUT = {"file-index.read.enabled": "false"}
-FORMATS: tuple[str, ...] = ("parquet", "orc", "avro")
+FORMATS: tuple[str, ...] = ("parquet", "orc", "avro", "row")
 
 
 def declared(names: list[str], data: st.DataObject) -> dict[str, str]:

@@ -55,6 +55,8 @@ _LAYOUTS: tuple[tuple[tuple[str, ...], Mapping[str, str]], ...] = (
     ((), {"bucket": "-1", "file.format": "parquet", _INDEX: "a", "file-index.in-manifest-threshold": "1 mb"}),
     ((), {"bucket": "-1", "file.format": "orc"}),
     ((), {"bucket": "-1", "file.format": "avro", "metadata.stats-mode": "full"}),
+    ((), {"bucket": "-1", "file.format": "row"}),
+    (("id",), {"bucket": "1", "file.format": "row", _INDEX: "a"}),
     (("id",), {"bucket": "1", "metadata.stats-mode": "full"}),
     (("id",), {"bucket": "2", _INDEX: "a", "metadata.stats-dense-store": "false"}),
     (("id",), {"bucket": "1", "file.format": "orc", "metadata.stats-mode": "counts"}),

@@ -40,6 +40,7 @@ KINDS = [
     {"bucket": "1", "changelog-producer": "lookup"},
     {"bucket": "1", "file.format": "orc"},
     {"bucket": "1", "file.format": "avro"},
+    {"bucket": "1", "file.format": "row"},
 ]
 
 

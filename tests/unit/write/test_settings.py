@@ -78,7 +78,7 @@ def test_compaction_goes_from_format_to_format(tmp_path: Path) -> None:
     assert state(get_table(tmp_path)) == {1: "a", 2: "c", 3: None}
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro", "row"])
 def test_every_operation_on_append_tables_of_a_format(tmp_path: Path, file_format: str) -> None:
     options = {"file.format": file_format, "compaction.min.file-num": "2"}
     table = create_table(tmp_path, APPEND, (), options)

@@ -214,7 +214,7 @@ def read_back(
     return ReadBack(HASHING, {file.file_name: reader(table, file)}, rows, whole).check(witness)
 
 
-@pytest.mark.parametrize("format_name", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("format_name", ["parquet", "orc", "avro", "row"])
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_a_file_holds(tmp_path: Path, format_name: str, whole: bool) -> None:
     table, witness, file = written(tmp_path, SOME, format_name)

@@ -26,9 +26,10 @@ def read_varints(data: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.n
 
     Raises: IndexError: one is cut off; ValueError: one has too many bytes.
     """
-    numbers = np.zeros(len(starts), np.int64)
-    places, going = np.array(starts, np.int64), np.arange(len(starts))
-    for turn in range(_MOST_BYTES):
+    read = data[starts].astype(np.int64)
+    # Most numbers are small: one byte each.
+    numbers, places, going = read & 0x7F, starts + 1, np.flatnonzero(read > 0x7F)
+    for turn in range(1, _MOST_BYTES):
         if not len(going):
             return numbers, places
         read = data[places[going]].astype(np.int64)

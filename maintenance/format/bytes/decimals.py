@@ -1,0 +1,36 @@
+"""Decimals as the shortest two's complement of their digits, most significant byte first: Java's `BigInteger`."""
+
+import numpy as np
+import pyarrow as pa
+
+_WIDTH = 16
+
+
+def digits_of_decimals(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of decimals without nulls, one after the other (uint8), and how many each has (int64)."""
+    words = np.frombuffer(array.buffers()[1], np.uint8).reshape(-1, _WIDTH)
+    words = words[array.offset : array.offset + len(array), ::-1]
+    negative = words[:, 0] >= 0x80
+    padding = np.where(negative, 0xFF, 0).astype(np.uint8)
+    # A leading byte is superfluous while all before it are padding and the next one has the sign.
+    same = words[:, :-1] == padding[:, None]
+    same &= (words[:, 1:] >= 0x80) == negative[:, None]
+    superfluous = np.logical_and.accumulate(same, axis=1).sum(axis=1)
+    kept = np.arange(_WIDTH)[None, :] >= superfluous[:, None]
+    return words[kept], _WIDTH - superfluous
+
+
+def decimals_of_digits(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Decimals of their digits. `array`: binary, not sliced. Raises: ValueError: one has more than 16 bytes."""
+    offsets = np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1].astype(np.int64)
+    content = np.frombuffer(array.buffers()[2] or b"", np.uint8)
+    lengths, starts = np.diff(offsets), offsets[:-1]
+    if len(lengths) and int(lengths.max()) > _WIDTH:
+        raise ValueError(f"a decimal has more than {_WIDTH} bytes")
+    words = np.zeros((len(lengths), _WIDTH), np.uint8)
+    filled = np.flatnonzero(lengths)
+    words[filled[content[starts[filled]] >= 0x80]] = 0xFF
+    for place in range(_WIDTH):
+        there = np.flatnonzero(lengths > place)
+        words[there, place] = content[starts[there] + lengths[there] - 1 - place]
+    return pa.Array.from_buffers(target, len(array), [array.buffers()[0], pa.py_buffer(words)])
