@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 from pypaimon import CatalogFactory
+from pypaimon.schema.data_types import PyarrowFieldParser
 
 
 def main(warehouses: list[str]) -> None:
@@ -31,7 +32,8 @@ def rows_of(path: Path) -> pa.Table:
 def append(table: Any, rows: pa.Table) -> None:
     builder = table.new_batch_write_builder()
     writer, commit = builder.new_write(), builder.new_commit()
-    writer.write_arrow(rows)
+    own = PyarrowFieldParser.from_paimon_schema(table.fields)
+    writer.write_arrow(rows.cast(pa.schema([own.field(name) for name in rows.column_names])))
     commit.commit(writer.prepare_commit())
     writer.close()
     commit.close()

@@ -17,11 +17,11 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from maintenance.format.bytes.ragged import Ragged, ends, grouped, interleaved, spread
+from maintenance.format.bytes.varints import all_varints, read_varints, varints
 from maintenance.format.global_index.blocks import Handle, Source, damaged, read_block, with_trailer
 from maintenance.format.global_index.keys import in_key_order, keys_of, values_of_keys
 from maintenance.format.global_index.runs import run_starts
 from maintenance.format.global_index.sorted_meta import SortedMeta
-from maintenance.format.bytes.varints import all_varints, read_varints, varints
 from maintenance.types.data_type import DataType
 
 NAME = "btree"

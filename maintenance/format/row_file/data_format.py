@@ -1,6 +1,6 @@
 """Data files of format `row`: blocks of rows in zstd, found by the numbers of their rows.
 
-A file does not say which columns it has: whoever opens one does. Filters leave nothing out, for there are no statistics;
+A file does not say which columns it has: whoever opens one does. Without statistics filters leave nothing out;
 wanted row numbers leave out every other row, and blocks without any are not read.
 Source: Paimon's specification of the row format, Java `RowFileFormat`, `RowFormatReader`, `RowFormatWriter`.
 """
@@ -116,11 +116,11 @@ class RowReader:
             blocks.append(plain)
             base += len(plain)
         chosen = slice(None) if rows is None else self._chosen(rows, first, last)
-        places = [np.concatenate(part)[chosen] for part in (starts, stops)]
+        begin, end = (np.concatenate(part)[chosen] for part in (starts, stops))
         names = {field.name for field in fields}
-        columns = decode_rows(b"".join((*blocks, PADDING)), *places, self._columns, names)
+        columns = decode_rows(b"".join((*blocks, PADDING)), begin, end, self._columns, names)
         if not fields:
-            return pa.table({"": pa.nulls(len(places[0]))}).select([])
+            return pa.table({"": pa.nulls(len(begin))}).select([])
         return pa.Table.from_arrays([columns[field.name] for field in fields], schema=_schema(fields))
 
     def _chosen(self, rows: np.ndarray, first: int, last: int) -> np.ndarray:

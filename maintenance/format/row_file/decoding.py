@@ -77,7 +77,7 @@ class _Bits:
             self._byte = self._data.bytes[np.minimum(self._at + number // 8, len(self._data.bytes) - 1)]
         there = (self._byte & (1 << number % 8)) == 0
         if among is not None:
-            return there & among
+            return np.asarray(there & among)
         return None if there.all() else there
 
 
@@ -151,7 +151,7 @@ class _Content:
 
     def _behind_texts(self, at: np.ndarray, valid: _Valid) -> np.ndarray:
         sizes, at = self._sizes(at, valid)
-        return at + sizes
+        return np.asarray(at + sizes)
 
     def _texts(self, at: np.ndarray, valid: _Valid, arrow: pa.DataType) -> tuple[pa.Array, np.ndarray]:
         """Texts or bytes. Seen by Arrow, values and what is between them take turns, and it leaves out the latter."""
@@ -292,7 +292,7 @@ class _Content:
             size += np.where(going, (byte & 0x7F).astype(np.int64) << (7 * turn), 0)
             stops += going
             going &= byte > 0x7F
-        return np.minimum(stops + size, self._size)
+        return np.asarray(np.minimum(stops + size, self._size))
 
 
 def _width(data_type: DataType) -> int | None:
@@ -304,7 +304,7 @@ def _width(data_type: DataType) -> int | None:
 
 
 def _behind(at: np.ndarray, width: int, valid: _Valid) -> np.ndarray:
-    return at + width if valid is None else at + width * valid
+    return np.asarray(at + width if valid is None else at + width * valid)
 
 
 def _array(

@@ -117,7 +117,8 @@ def _timestamps(array: pa.Array, data_type: DataType) -> pa.LargeBinaryArray:
     if has_nanos(data_type):
         micros, rest = parts_of(array)
     else:
-        micros, rest = array.cast(pa.int64()).to_numpy(), 0
+        micros = array.cast(pa.int64()).to_numpy()
+        rest = np.zeros(len(micros), np.int64)
     millis, behind = np.divmod(micros, 1000)
     return _joined(_fixed(millis), _numbers(behind * 1000 + rest))
 

@@ -112,7 +112,12 @@ def test_filters_on_nested_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("file_format", "columns", "nulls"),
-    [("parquet", ("id", "t"), (1, 0)), ("orc", None, (1, 2, 0, 1)), ("avro", None, (1, 2, 0, 1)), ("row", None, (1, 2, 0, 1))],
+    [
+        ("parquet", ("id", "t"), (1, 0)),
+        ("orc", None, (1, 2, 0, 1)),
+        ("avro", None, (1, 2, 0, 1)),
+        ("row", None, (1, 2, 0, 1)),
+    ],
 )
 def test_nulls_of_nested_columns_are_counted_where_java_does(
     tmp_path: Path, file_format: str, columns: tuple[str, ...] | None, nulls: tuple[int, ...]

@@ -162,6 +162,7 @@ def test_formats_of_format_tables_are_refused(tmp_path: Path, key: str, name: st
         ({"file.format.per.level": "5:avro"}, "TIME(6)", r"TIME\(6\).*db\.t, column v"),
         ({"changelog-file.format": "avro", "changelog-file.compression": "lz4"}, "INT", "compression 'lz4'"),
         ({"file.compression": "lzo"}, "INT", "lzo"),
+        ({"file.format.per.level": "0:row", "data-file.thin-mode": "true"}, "INT", "thin-mode.*format row.*db"),
         ({"file.format": "orc", "orc.encrypt": "x"}, "INT", r"option 'orc\.encrypt'.*db\.t"),
         ({"file.format": "orc", "file.compression.zstd-level": "9"}, "INT", "zstd-level"),
     ],

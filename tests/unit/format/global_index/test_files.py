@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.bytes.varints import all_varints, read_varints, varints
 from maintenance.format.global_index.bitmap import BitmapIndex, bitmap_file
 from maintenance.format.global_index.blocks import Handle, read_block, with_trailer
 from maintenance.format.global_index.btree import BTreeIndex, btree_file
 from maintenance.format.global_index.keys import check_keys, has_keys, in_key_order, keys_of, values_of_keys
-from maintenance.format.bytes.varints import all_varints, read_varints, varints
 from maintenance.types.data_type import DataType, parse_type
 from maintenance.types.values import arrow_of_values, values_of_arrow
 from tests.examples import examples
