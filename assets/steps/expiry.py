@@ -88,13 +88,14 @@ def _show_tag(work: Work, account: Account, step: str, report: tuple[object, flo
 
 def _create_tag(work: Work, chosen: Arguments) -> tuple[object, float]:
     started = time.monotonic()
-    made = create_tag(work.table, **chosen, ignore_if_exists=True)
+    made = create_tag(work.table, **chosen, ignore_if_exists=True, spark=work.spark_source)
+    work.say("A tag is one small file: this process wrote it." if made.created else "The tag was there before.")
     return made, time.monotonic() - started
 
 
 def _apply_tag(work: Work, plan: StoredPlan) -> tuple[object, float] | None:
     started = time.monotonic()
-    made = apply_tag(work.table, plan)
+    made = apply_tag(work.table, plan, work.spark_source)
     return None if made is None else (made, time.monotonic() - started)
 
 
@@ -107,6 +108,7 @@ TAG = Step(
     apply=_apply_tag,
     run=_create_tag,
     show=_show_tag,
+    uses_spark=True,
 )
 
 
@@ -135,14 +137,17 @@ EXPIRE_SNAPSHOTS = Step(
     ExpireSnapshotsConfig,
     arguments=_expire_snapshots_arguments,
     preview=lambda work, chosen: Preview(
-        plan_expire_snapshots(work.table, **chosen),
-        expire_snapshots(work.table, **chosen, dry_run=True, progress=work.say),
+        plan_expire_snapshots(work.table, spark=work.spark_source, **chosen),
+        expire_snapshots(work.table, **chosen, dry_run=True, progress=work.say, spark=work.spark_source),
     ),
-    apply=lambda work, plan: apply_expire_snapshots(work.table, plan, work.say, into_bin(work, "expire_snapshots")),
+    apply=lambda work, plan: apply_expire_snapshots(
+        work.table, plan, work.say, into_bin(work, "expire_snapshots"), work.spark_source
+    ),
     run=lambda work, chosen: expire_snapshots(
-        work.table, **chosen, progress=work.say, into=into_bin(work, "expire_snapshots")
+        work.table, **chosen, progress=work.say, into=into_bin(work, "expire_snapshots"), spark=work.spark_source
     ),
     show=_show_expiry,
+    uses_spark=True,
 )
 
 
@@ -160,11 +165,12 @@ EXPIRE_PARTITIONS = Step(
     ExpirePartitionsConfig,
     arguments=_expire_partitions_arguments,
     preview=lambda work, chosen: Preview(
-        plan_expire_partitions(work.table, **chosen),
-        expire_partitions(work.table, **chosen, dry_run=True, progress=work.say),
+        plan_expire_partitions(work.table, spark=work.spark_source, **chosen),
+        expire_partitions(work.table, **chosen, dry_run=True, progress=work.say, spark=work.spark_source),
     ),
-    apply=lambda work, plan: apply_expire_partitions(work.table, plan, work.say),
-    run=lambda work, chosen: expire_partitions(work.table, **chosen, progress=work.say),
+    apply=lambda work, plan: apply_expire_partitions(work.table, plan, work.say, work.spark_source),
+    run=lambda work, chosen: expire_partitions(work.table, **chosen, progress=work.say, spark=work.spark_source),
+    uses_spark=True,
 )
 
 EXPIRE_TAGS = Step(
@@ -173,10 +179,16 @@ EXPIRE_TAGS = Step(
     ExpireTagsConfig,
     arguments=lambda work: {"older_than": instant(work.config.older_than)},
     preview=lambda work, chosen: Preview(
-        plan_expire_tags(work.table, **chosen), expire_tags(work.table, **chosen, dry_run=True, progress=work.say)
+        plan_expire_tags(work.table, spark=work.spark_source, **chosen),
+        expire_tags(work.table, **chosen, dry_run=True, progress=work.say, spark=work.spark_source),
     ),
-    apply=lambda work, plan: apply_expire_tags(work.table, plan, work.say, into_bin(work, "expire_tags")),
-    run=lambda work, chosen: expire_tags(work.table, **chosen, progress=work.say, into=into_bin(work, "expire_tags")),
+    apply=lambda work, plan: apply_expire_tags(
+        work.table, plan, work.say, into_bin(work, "expire_tags"), work.spark_source
+    ),
+    run=lambda work, chosen: expire_tags(
+        work.table, **chosen, progress=work.say, into=into_bin(work, "expire_tags"), spark=work.spark_source
+    ),
+    uses_spark=True,
 )
 
 

@@ -22,17 +22,17 @@ def _arguments(work: Work) -> Arguments:
 
 
 def _preview(work: Work, chosen: Arguments) -> Preview:
-    report, plan = preview_orphans(None, work.table, **chosen, progress=work.say)
+    report, plan = preview_orphans(work.spark_source, work.table, **chosen, progress=work.say)
     return Preview(plan, report)
 
 
 def _apply(work: Work, plan: StoredPlan) -> RemoveOrphanFilesReport:
-    return apply_orphans(None, work.table, plan, into=into_bin(work, REMOVE_ORPHAN_FILES), **_limits(work))
+    return apply_orphans(work.spark_source, work.table, plan, into=into_bin(work, REMOVE_ORPHAN_FILES), **_limits(work))
 
 
 def _run(work: Work, chosen: Arguments) -> RemoveOrphanFilesReport:
     into = into_bin(work, REMOVE_ORPHAN_FILES)
-    return remove_orphan_files(None, work.table, **chosen, into=into, **_limits(work))
+    return remove_orphan_files(work.spark_source, work.table, **chosen, into=into, **_limits(work))
 
 
 def _limits(work: Work) -> dict[str, Any]:
@@ -49,4 +49,5 @@ ORPHANS = Step(
     preview=_preview,
     apply=_apply,
     run=_run,
+    uses_spark=True,
 )

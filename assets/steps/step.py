@@ -60,6 +60,11 @@ class Work:
         _ = self.table
         return None if self.spark is None else self.spark.session()
 
+    @property
+    def spark_source(self) -> Any:
+        """What gives the Spark session to operations that ask for it only once there is enough to share."""
+        return None if self.spark is None else self.session
+
     def say(self, line: str) -> None:
         """A line in the run's log."""
         self.context.log.info(line)
@@ -122,7 +127,7 @@ class Step:
         run: does it now; returns the report.
         show: the report, on the step's output and in the account.
         opened: how the table is opened.
-        uses_spark: whether the step needs a Spark session.
+        uses_spark: whether the step may ask for a Spark session.
         ins: more inputs of the op.
     """
 
@@ -162,4 +167,9 @@ def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Meta
     if report is None:
         return account
     spark = {} if work.spark is None else work.spark.metadata()
+    tasks: int | None = getattr(report, "spark_tasks", None)
+    if tasks is not None:
+        work.say(
+            f"{tasks} Spark tasks shared the work." if tasks else "This process did it in one batch: see spark_tasks."
+        )
     return step.show(work, account, step.name, report, {**metadata, **spark})

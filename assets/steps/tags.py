@@ -19,6 +19,7 @@ from assets.pages.metadata import report_numbers
 from assets.project.config import TableConfig
 from assets.project.policies import TagPolicy
 from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
 from assets.runs.history import keep_account, keep_failure
 from maintenance.operations.refs.period_tags import Period, tag_period
@@ -70,11 +71,11 @@ def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.Asse
         pool=keys.pool(table.identifier),
         op_tags={"paimon/table": table.identifier, "paimon/action": "tag"},
     )
-    def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
+    def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog, spark: Spark) -> dg.MaterializeResult:
         try:
             with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
                 period = _period(policy, zone, context.partition_time_window)
-                return _tagged(context, catalog, table, period, policy.lifetime)
+                return _tagged(context, catalog, spark, table, period, policy.lifetime)
         except dg.Failure as failure:
             keep_failure(context.op_execution_context, catalog, table.identifier, "tag", failure)
             raise
@@ -85,12 +86,13 @@ def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.Asse
 def _tagged(
     context: dg.AssetExecutionContext,
     catalog: PaimonCatalog,
+    spark: Spark,
     table: TableConfig,
     period: Period,
     lifetime: timedelta,
 ) -> dg.MaterializeResult:
     opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
-    report = tag_period(opened, period, time_retained=lifetime)
+    report = tag_period(opened, period, time_retained=lifetime, spark=spark.session)
     if report is None:
         return dg.MaterializeResult(metadata={"tag": f"none: at {period.end.isoformat()} there was no snapshot yet"})
     if report.created:

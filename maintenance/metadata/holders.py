@@ -12,10 +12,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from maintenance.errors import CorruptFileError
+from maintenance.format.bytes.text_hash import text_hashes
 from maintenance.format.metadata.index_manifest import DeletionVectorRange, IndexManifestEntry
-from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
@@ -24,6 +31,7 @@ from maintenance.metadata.completeness import check_vectors, is_untouched
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.identity import RESTORE, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_batch
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
 
@@ -91,7 +99,9 @@ class Needed:
         """Whether a holder is this very state: then it needs all that the snapshot needs."""
         return {snapshot.base_manifest_list, snapshot.delta_manifest_list} <= self.metadata
 
-    def data_files(self, manifests: Manifests, candidates: Collection[str]) -> set[str]:
+    def data_files(
+        self, manifests: Manifests, candidates: Collection[str], sharing: Sharing = in_one_batch
+    ) -> set[str]:
         """Names among the candidates, and of the files beside them, that belong to a file that a holder needs.
 
         Raises: CorruptFileError: a manifest cannot be read, or is not what its list says; a deletion vector is of a
@@ -100,7 +110,7 @@ class Needed:
         if not candidates:
             return set()
         names = {*candidates, *(part.data_file_name for state in self.states for part in _vectors(state))}
-        entries = self._entries(manifests, names)
+        entries = self._entries(manifests, names, sharing)
         used: set[str] = set()
         for state in self.states:
             live = merge_scan(e for meta in state.manifests for e in entries.get(meta.file_name, ()))
@@ -113,18 +123,33 @@ class Needed:
                     used.update((entry.file.file_name, *entry.file.extra_files))
         return used & set(candidates)
 
-    def _entries(self, manifests: Manifests, names: Collection[str]) -> dict[str, list[ManifestEntry]]:
+    def _entries(
+        self, manifests: Manifests, names: Collection[str], sharing: Sharing
+    ) -> dict[str, list[ManifestEntry]]:
         """Of each manifest the entries of those files, where it has any."""
-
-        def found(item: tuple[ManifestFileMeta, Holder]) -> list[ManifestEntry]:
-            meta, holder = item
-            with naming_holder(holder, manifests):
-                return [entry for entry in manifests.read_manifest(meta) if entry.file.file_name in names]
-
         metas = {m.file_name: (m, state.holder) for state in (*self.states, *self.deltas) for m in state.manifests}
-        with ThreadPoolExecutor(READERS) as pool:
-            read = pool.map(found, metas.values())
-            return {name: kept for name, kept in zip(metas, read, strict=True) if kept}
+        # Hashes of the names are what a task is given: a share of the names themselves would be far larger.
+        wanted = np.unique(text_hashes(pa.array(list(names), pa.string())))
+        sizes = [meta.file_size for meta, _ in metas.values()]
+        done = sharing(partial(_entries_of, manifests, wanted), list(metas.values()), MANIFEST_BYTES, sizes)
+        read = zip(metas, chain.from_iterable(done), strict=True)
+        found = ((name, [entry for entry in kept if entry.file.file_name in names]) for name, kept in read)
+        return {name: kept for name, kept in found if kept}
+
+
+def _entries_of(
+    manifests: Manifests, wanted: npt.NDArray[np.uint64], metas: Sequence[tuple[ManifestFileMeta, Holder]]
+) -> list[list[ManifestEntry]]:
+    """Of each manifest the entries whose names have one of these hashes. Runs in this process or in a task."""
+    selection = EntrySelection(names=lambda names: np.isin(text_hashes(names), wanted))
+
+    def found(item: tuple[ManifestFileMeta, Holder]) -> list[ManifestEntry]:
+        meta, holder = item
+        with naming_holder(holder, manifests):
+            return manifests.read_manifest(meta, selection)
+
+    with ThreadPoolExecutor(READERS) as pool:
+        return list(pool.map(found, metas))
 
 
 def counting_ids(snapshots: Snapshots, manifests: Manifests) -> list[int]:
@@ -220,16 +245,16 @@ def holders_of(
     return holders
 
 
-def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
+def needed_by(holders: Sequence[Holder], manifests: Manifests, sharing: Sharing = in_one_batch) -> Needed:
     """What these holders need.
 
     Raises: CorruptFileError: a file that one of them needs is missing or damaged; the message names the holder.
         ExpiredError: the holder is gone by now.
     """
     distinct = list({_state_key(h.snapshot): h for h in holders if not h.is_changelog}.values())
-    with ThreadPoolExecutor(READERS) as pool:
-        metas: dict[str, ManifestFileMeta] = {}
-        states = [_shared(state, metas) for state in pool.map(lambda holder: _state_of(holder, manifests), distinct)]
+    metas: dict[str, ManifestFileMeta] = {}
+    read = chain.from_iterable(sharing(partial(_states_of, manifests), distinct, STATES))
+    states = [_shared(state, metas) for state in read]
     folder = manifests.paths.manifest_folder()
     stored = {status.name: status.size for status in manifests.file_io.list_files(folder)}
     for state in states:
@@ -292,6 +317,12 @@ def _delta_of(holder: Holder, manifests: Manifests, stored: Collection[str]) -> 
 
 def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:
     return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
+
+
+def _states_of(manifests: Manifests, holders: Sequence[Holder]) -> list[HeldState]:
+    """The state of each. Runs in this process or in a task."""
+    with ThreadPoolExecutor(READERS) as pool:
+        return list(pool.map(lambda holder: _state_of(holder, manifests), holders))
 
 
 def _state_of(holder: Holder, manifests: Manifests) -> HeldState:

@@ -7,12 +7,13 @@ The library for the columns starts threads when it is imported, so it is importe
 that forks others can import this module.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
@@ -86,19 +87,23 @@ _KINDS = {0: FileKind.ADD, 1: FileKind.DELETE}
 
 @dataclass(frozen=True, slots=True)
 class EntrySelection:
-    """Which entries are wanted, judged by what an ADD and its DELETE share: then both are, or none.
+    """Which entries are wanted. Unless `kind` is asked for, an ADD and its DELETE are both wanted, or neither is.
 
     Attributes:
         partition: whether a serialized partition row is wanted; asked once for each.
         buckets: the buckets wanted under a number of total buckets, None = all; asked once for each number.
         level: whether a level is wanted; asked once for each.
         test: asked for each entry that the others leave.
+        names: which of some names of data files are wanted; asked once for all.
+        kind: only additions, or only deletions.
     """
 
     partition: Callable[[bytes], bool] | None = None
     buckets: Callable[[int], Collection[int] | None] | None = None
     level: Callable[[int], bool] | None = None
     test: Callable[[ManifestEntry], bool] | None = None
+    names: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
+    kind: FileKind | None = None
 
     @property
     def names_heads(self) -> bool:
@@ -107,6 +112,10 @@ class EntrySelection:
 
     def keeps(self, entry: ManifestEntry) -> bool:
         """Whether one entry is wanted."""
+        if self.kind is not None and entry.kind != self.kind:
+            return False
+        if self.names is not None and not self.names(pa.array([entry.file.file_name]))[0]:
+            return False
         if self.partition is not None and not self.partition(entry.partition):
             return False
         if self.buckets is not None:
@@ -200,6 +209,8 @@ _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
 def _selected(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame":
     import polars as pl
 
+    if selection.kind is not None:
+        frame = frame.filter(pl.col("_KIND") == int(selection.kind))
     if selection.partition is not None:
         distinct = frame.get_column("_PARTITION").unique()
         kept = distinct.filter(pl.Series([selection.partition(value) for value in distinct], dtype=pl.Boolean))
@@ -214,6 +225,8 @@ def _selected(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame
     if selection.level is not None:
         levels = list(filter(selection.level, frame.get_column("_LEVEL").unique().to_list()))
         frame = frame.filter(pl.col("_LEVEL").is_in(levels))
+    if selection.names is not None:
+        frame = frame.filter(pl.Series(selection.names(_texts(frame.get_column("_FILE_NAME").to_arrow()))))
     return frame
 
 
@@ -246,7 +259,7 @@ def select_entries(
         return _checked(decode_manifest(data, where), counts, where).select(selection)
     if counts is not None:
         counts.check(_counts(heads), where)
-    by_head = replace(selection, level=None, test=None)
+    by_head = replace(selection, level=None, test=None, names=None)
     rows = _selected(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
     blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
     frame = columns.read(blocks=blocks.tolist())
@@ -266,9 +279,9 @@ def _flat(frame: "pl.DataFrame") -> "pl.DataFrame | None":
 
     if not _usual(frame) or "_FILE" not in frame.columns:
         return None
-    columns = []
+    columns, fields = [], _fields(frame.schema["_FILE"], pl.col("_FILE"), ())
     for path, required in FLAT_FILE_FIELDS:
-        column = _nested(frame, path)
+        column = fields.get(tuple(path))
         if column is None and required:
             return None
         columns.append((pl.lit(None) if column is None else column).alias(".".join(path)))
@@ -283,17 +296,15 @@ def _usual(frame: "pl.DataFrame") -> bool:
     return versions in ([], [MANIFEST_VERSION]) and set(kinds) <= set(_KINDS)
 
 
-def _nested(frame: "pl.DataFrame", path: Sequence[str]) -> "pl.Expr | None":
-    """A field below `_FILE`, None where the manifest has none."""
+def _fields(data_type: Any, expression: "pl.Expr", path: tuple[str, ...]) -> "dict[tuple[str, ...], pl.Expr]":
+    """What is below a field, and the field itself, by path."""
     import polars as pl
 
-    expression = pl.col("_FILE")
-    data_type: Any = frame.schema["_FILE"]
-    for name in path:
-        if not isinstance(data_type, pl.Struct) or name not in data_type.to_schema():
-            return None
-        expression, data_type = expression.struct.field(name), data_type.to_schema()[name]
-    return expression
+    found = {path: expression}
+    if isinstance(data_type, pl.Struct):
+        for field in data_type.fields:
+            found |= _fields(field.dtype, expression.struct.field(field.name), (*path, field.name))
+    return found
 
 
 def _entry_of_values(kind: int, partition: bytes, bucket: int, total_buckets: int, *file: Any) -> ManifestEntry:

@@ -17,9 +17,11 @@ from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import holders_of, needed_by
+from maintenance.metadata.shares import Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.expiry.removal import Leaving, RemovalPlan, plan_removals, remove
+from maintenance.operations.expiry.removal import RemovalPlan, plan_removals, remove
 from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
+from maintenance.operations.expiry.survey import Leaving
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -56,6 +58,7 @@ def expire_changelogs(
     dry_run: bool = False,
     now: datetime | None = None,
     into: BinRun | None = None,
+    sharing: Sharing = in_one_batch,
 ) -> ExpireChangelogsReport:
     """Expire the long-lived changelogs of a table or branch.
 
@@ -67,6 +70,7 @@ def expire_changelogs(
         dry_run: report what would go, change nothing.
         now: None = the current time.
         into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+        sharing: who reads, looks for and deletes files.
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
     """
@@ -86,10 +90,10 @@ def expire_changelogs(
     if not delete_all:
         due = plan_changelogs(list(by_id), latest, lambda number: by_id[number].time_millis, retention)
         due = due if max_deletes is None else due[: max(0, max_deletes)]
-    plan = again_if_expired(lambda: _plan(table, by_id, due))
+    plan = again_if_expired(lambda: _plan(table, by_id, due, sharing))
     kept = [number for number in by_id if number not in due]
     if due and not dry_run:
-        _carry_out(table, changelogs, plan, kept, into)
+        _carry_out(table, changelogs, plan, kept, into, sharing)
     deletions = [deletion for removal in plan.removals for deletion in removal.deletions]
     return ExpireChangelogsReport(
         table=table.identifier,
@@ -103,20 +107,27 @@ def expire_changelogs(
     )
 
 
-def _plan(table: Table, by_id: Mapping[int, Snapshot], due: tuple[int, ...]) -> RemovalPlan:
+def _plan(table: Table, by_id: Mapping[int, Snapshot], due: tuple[int, ...], sharing: Sharing) -> RemovalPlan:
     if not due:
         return RemovalPlan(())
     path = table.paths.changelog
     leaving = [Leaving(f"changelog {number}", by_id[number], path(number), is_changelog=True) for number in due]
     branches, manifests = Branches(table.file_io, table.paths), table.manifests
     holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
-    return plan_removals(leaving, needed_by(holders, manifests), manifests)
+    return plan_removals(leaving, needed_by(holders, manifests, sharing), manifests, sharing)
 
 
-def _carry_out(table: Table, changelogs: Changelogs, plan: RemovalPlan, kept: list[int], into: BinRun | None) -> None:
+def _carry_out(
+    table: Table,
+    changelogs: Changelogs,
+    plan: RemovalPlan,
+    kept: list[int],
+    into: BinRun | None,
+    sharing: Sharing,
+) -> None:
     if kept:
         changelogs.write_hint(EARLIEST, kept[0])
-    remove(table.file_io, plan.removals, into)
+    remove(table.file_io, plan.removals, into, sharing)
     if not kept:
         changelogs.delete_hints()
     if into is not None:

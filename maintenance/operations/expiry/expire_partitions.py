@@ -10,15 +10,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import chain
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
 from maintenance.errors import OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.shares import MANIFEST_BYTES
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
 from maintenance.options import table as table_options
+from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
 from maintenance.table.table import Table, new_commit_user
 
@@ -33,6 +40,7 @@ class ExpirePartitionsReport:
         remaining: partitions that are due as well, beyond `partition.expiration-max-num`.
         without_time: partitions that never expire, since their values are not a time.
         files, rows, bytes: of the partitions that went, as their last states count them.
+        spark_tasks: how many tasks of Spark read the manifests; 0: this process did.
     """
 
     table: str
@@ -45,6 +53,7 @@ class ExpirePartitionsReport:
     bytes: int = 0
     dry_run: bool = False
     seconds: float = 0.0
+    spark_tasks: int = 0
 
 
 def expire_partitions(
@@ -59,6 +68,7 @@ def expire_partitions(
     dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
+    spark: SparkSource = None,
 ) -> ExpirePartitionsReport:
     """Expire the partitions of a table or branch.
 
@@ -70,6 +80,8 @@ def expire_partitions(
         dry_run: report what would go, change nothing.
         progress: called with a line for each thing that happens.
         now: None = the current time; one without a zone is local.
+        spark: a session whose tasks read the manifests where these are large (64 MB); or what gives one, and is asked
+            only then; None = this process does. The files are deleted when the snapshots expire.
     Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
         CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
     """
@@ -87,7 +99,8 @@ def expire_partitions(
     chain = branches_of_chain(table)
     if chain is not None:
         return _expire_chain(table, chain, millis - rules.life // timedelta(milliseconds=1), dry_run=dry_run)
-    expiry = _Expiry(table, rules, millis, progress or (lambda _: None))
+    progress = progress or (lambda _: None)
+    expiry = _Expiry(table, rules, millis, progress, SparkSharing(spark, table.location, progress))
     return expiry.run(dry_run=dry_run)
 
 
@@ -129,6 +142,7 @@ class _Expiry:
     rules: PartitionRules
     now_millis: int
     progress: Callable[[str], None]
+    sharing: SparkSharing
     expired: list[bytes] = field(default_factory=list)
     snapshot_ids: list[int] = field(default_factory=list)
     gone: list[ManifestEntry] = field(default_factory=list)
@@ -136,7 +150,7 @@ class _Expiry:
 
     def run(self, *, dry_run: bool) -> ExpirePartitionsReport:
         snapshot = self.table.latest_snapshot()
-        entries = [] if snapshot is None else self.table.manifests.live_entries(snapshot)
+        entries = [] if snapshot is None else self._live(snapshot)
         due = sorted(self.rules.due(entries, self.now_millis), key=self._text)
         most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(self.table.options))
         if dry_run:
@@ -147,6 +161,15 @@ class _Expiry:
             for batch in self._batches(due[:most]):
                 self._drop(batch)
         return self._report(entries, max(0, len(due) - most), dry_run=dry_run)
+
+    def _live(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        manifests = self.table.manifests
+        with manifests.reading(snapshot):
+            metas = manifests.data_manifests(snapshot)
+            sizes = [meta.file_size for meta in metas]
+            return merge_scan(
+                chain.from_iterable(self.sharing(partial(_read, manifests), metas, MANIFEST_BYTES, sizes))
+            )
 
     def _batches(self, due: Sequence[bytes]) -> list[Sequence[bytes]]:
         size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(self.table.options) or 0
@@ -193,4 +216,10 @@ class _Expiry:
             bytes=sum(entry.file.file_size for entry in self.gone),
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,
+            spark_tasks=self.sharing.tasks,
         )
+
+
+def _read(manifests: Manifests, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
+    """The entries of some manifests. Runs in this process or in a task."""
+    return list(manifests.entries_of(metas))

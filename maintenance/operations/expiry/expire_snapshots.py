@@ -34,6 +34,7 @@ from maintenance.operations.expiry.removal import Removal, batch_text, plan_remo
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
 from maintenance.options import table as table_options
+from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
 
 _MAX_PLANS = 10
@@ -53,6 +54,7 @@ class ExpireSnapshotsReport:
         changelogs: ids of the long-lived changelogs that expired.
         notes: what was finished that an earlier run left; gaps in the ids; damaged files of expired snapshots, whose
             data could not be looked for.
+        spark_tasks: how many tasks of Spark shared the work; 0: this process did it in one batch.
     """
 
     table: str
@@ -68,6 +70,7 @@ class ExpireSnapshotsReport:
     notes: tuple[str, ...] = ()
     dry_run: bool = False
     seconds: float = 0.0
+    spark_tasks: int = 0
 
 
 def expire_snapshots(
@@ -82,6 +85,7 @@ def expire_snapshots(
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
     into: BinRun | None = None,
+    spark: SparkSource = None,
 ) -> ExpireSnapshotsReport:
     """Expire the snapshots of a table or branch.
 
@@ -96,6 +100,8 @@ def expire_snapshots(
         progress: called with a line for each thing that happens.
         now: None = the current time.
         into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+        spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is
+            asked only then; None = this process does all.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
         deleted then. OptionError; UnsupportedError.
     """
@@ -109,12 +115,14 @@ def expire_snapshots(
         moment,
         RetentionChoice(retain_max, retain_min, older_than),
     )
-    work = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle, into, time_limit)
+    progress = progress or (lambda _: None)
+    sharing = SparkSharing(spark, table.location, progress)
+    work = _Expiry(table, retention, max_deletes, progress, sharing, idle, into, time_limit)
     report = work.run(dry_run=dry_run)
     if work.late:
         changelogs = ExpireChangelogsReport(table.identifier)
     else:
-        changelogs = expire_changelogs(table, dry_run=dry_run, now=moment, into=into)
+        changelogs = expire_changelogs(table, dry_run=dry_run, now=moment, into=into, sharing=sharing)
     if into is not None:
         into.close()
     if not dry_run:
@@ -122,6 +130,7 @@ def expire_snapshots(
         clean_empty_folders(table, (*report.deleted_files, *changelogs.deleted_files))
     return replace(
         report,
+        spark_tasks=sharing.tasks,
         deleted_files=(*report.deleted_files, *changelogs.deleted_files),
         deleted_bytes=report.deleted_bytes + changelogs.deleted_bytes,
         changelogs=changelogs.expired,
@@ -159,6 +168,7 @@ class _Expiry:
     retention: Retention
     max_deletes: int | None
     progress: Callable[[str], None]
+    sharing: SparkSharing
     idle: Sequence[str] = ()
     into: BinRun | None = None
     time_limit: timedelta | None = None
@@ -209,7 +219,7 @@ class _Expiry:
         keeps = table_options.keeps_changelogs(self.table.options)
         becoming = [s for s in these_and_next if keeps and s.id in chosen.expired]
         holders = holders_of(branches, manifests, self.table.branch, first_snapshot=first, to_changelogs=becoming)
-        plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
+        plan = plan_removals(leaving, needed_by(holders, manifests, self.sharing), manifests, self.sharing)
         at = len(pending)
         gaps = _gaps([s.id for s in these_and_next])
         notes = (*unfinished_notes(pending), *gaps, *self._below(chosen.kept), *plan.notes)
@@ -278,7 +288,7 @@ class _Expiry:
         if self._census() != plan.census:
             return False
         self.progress(batch_text(batch))
-        remove(self.table.file_io, batch, self.into)
+        remove(self.table.file_io, batch, self.into, self.sharing)
         self.done += batch
         return True
 

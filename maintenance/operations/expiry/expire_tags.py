@@ -17,6 +17,7 @@ from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
 from maintenance.operations.expiry.tag_reports import report_deleted
 from maintenance.options import table as table_options
+from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
 
 
@@ -28,6 +29,7 @@ class ExpireTagsReport:
         expired: names.
         deleted_files: paths, each of which existed; `deleted_bytes`: their size.
         notes: what was finished that an earlier run left; damaged files of expired tags, what they name stays.
+        spark_tasks: how many tasks of Spark shared the work; 0: this process did it in one batch.
     """
 
     table: str
@@ -37,6 +39,7 @@ class ExpireTagsReport:
     notes: tuple[str, ...] = ()
     dry_run: bool = False
     seconds: float = 0.0
+    spark_tasks: int = 0
 
 
 def expire_tags(
@@ -47,6 +50,7 @@ def expire_tags(
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
     into: BinRun | None = None,
+    spark: SparkSource = None,
 ) -> ExpireTagsReport:
     """Expire the tags of a table or branch.
 
@@ -56,13 +60,15 @@ def expire_tags(
         progress: called with a line for each thing that happens.
         now: None = the current time.
         into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+        spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is
+            asked only then; None = this process does all.
     With `tag.time-expire-enabled` = `false` a tag's own time to live does not count, only `older_than` does.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; no file of
         the table's data is deleted then. UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
     due = due_tags(table, local_time(now), None if older_than is None else local_time(older_than))
-    return removed(table, due, dry_run=dry_run, progress=progress, into=into)
+    return removed(table, due, dry_run=dry_run, progress=progress, into=into, spark=spark)
 
 
 def removed(
@@ -72,13 +78,16 @@ def removed(
     dry_run: bool,
     progress: Callable[[str], None] | None,
     into: BinRun | None = None,
+    spark: SparkSource = None,
 ) -> ExpireTagsReport:
-    """Remove tags, whatever made them due, and what only they used. `into`: as of `expire_tags`."""
+    """Remove tags, whatever made them due, and what only they used. `into`, `spark`: as of `expire_tags`."""
     started = time.monotonic()
-    plan = plan_tag_removal(table, due)
+    progress = progress or (lambda _: None)
+    sharing = SparkSharing(spark, table.location, progress)
+    plan = plan_tag_removal(table, due, sharing)
     deletions = plan.deletions
     if not dry_run:
-        deletions |= remove_tags(table, due, plan, progress or (lambda _: None), into).deletions
+        deletions |= remove_tags(table, due, plan, progress, into, sharing).deletions
         if into is not None:
             into.close()
         for name in due:
@@ -92,6 +101,7 @@ def removed(
         notes=plan.notes,
         dry_run=dry_run,
         seconds=time.monotonic() - started,
+        spark_tasks=sharing.tasks,
     )
 
 

@@ -17,8 +17,10 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.holders import HolderCensus, holders_of, needed_by
+from maintenance.metadata.shares import Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun, Going
-from maintenance.operations.expiry.removal import Leaving, Removal, Stage, batch_text, plan_removals, remove
+from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
+from maintenance.operations.expiry.survey import Leaving, Stage
 from maintenance.operations.expiry.unfinished import unfinished, unfinished_notes
 from maintenance.table.table import Table
 
@@ -39,15 +41,15 @@ class TagRemovalPlan:
         return {deletion.path: deletion.size for removal in self.removals for deletion in removal.deletions}
 
 
-def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
+def plan_tag_removal(table: Table, due: Mapping[str, Tag], sharing: Sharing = in_one_batch) -> TagRemovalPlan:
     """What goes with these tags and with what an earlier run left.
 
     Raises: CorruptFileError, UnsupportedError; ExpiredError: others keep expiring what the plan looks at.
     """
-    return again_if_expired(lambda: _plan(table, due), _MAX_PLANS)
+    return again_if_expired(lambda: _plan(table, due, sharing), _MAX_PLANS)
 
 
-def _plan(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
+def _plan(table: Table, due: Mapping[str, Tag], sharing: Sharing) -> TagRemovalPlan:
     branches = Branches(table.file_io, table.paths)
     census = HolderCensus.of(branches)
     leaving = unfinished(branches, table.manifests)
@@ -56,18 +58,18 @@ def _plan(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
     if not leaving:
         return TagRemovalPlan((), census, ())
     holders = holders_of(branches, table.manifests, table.branch, without_tags=due)
-    plan = plan_removals(leaving, needed_by(holders, table.manifests), table.manifests)
+    plan = plan_removals(leaving, needed_by(holders, table.manifests, sharing), table.manifests, sharing)
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
 
 
-def take_back(table: Table, name: str, tag: Tag) -> None:
+def take_back(table: Table, name: str, tag: Tag, sharing: Sharing = in_one_batch) -> None:
     """Release what a deleted tag held: an expiry that saw it may have kept files for it alone.
 
     If that fails now, the record is worked off by the next removal of tags or snapshots.
     """
     table.tags.record(name, tag)
     with suppress(PaimonError, OSError):
-        remove_tags(table, {}, plan_tag_removal(table, {}), lambda _: None)
+        remove_tags(table, {}, plan_tag_removal(table, {}, sharing), lambda _: None, sharing=sharing)
 
 
 def remove_tags(
@@ -76,10 +78,11 @@ def remove_tags(
     plan: TagRemovalPlan,
     progress: Callable[[str], None],
     into: BinRun | None = None,
+    sharing: Sharing = in_one_batch,
 ) -> TagRemovalPlan:
     """Retire the tags and delete what goes. Returns what was deleted: a new plan if the census has changed.
 
-    `into`: as of `remove`.
+    `into`, `sharing`: as of `remove`.
     """
     branches = Branches(table.file_io, table.paths)
     records = {record: name for record, name in ((_retired(table, name), name) for name in due) if record is not None}
@@ -88,14 +91,14 @@ def remove_tags(
         if HolderCensus.of(branches) == census:
             if plan.removals:
                 progress(batch_text(plan.removals))
-            remove(table.file_io, plan.removals, into)
+            remove(table.file_io, plan.removals, into, sharing)
             if into is None:
                 table.file_io.delete_quietly(records)
             else:
                 tags = ((record, table.paths.tag(name)) for record, name in records.items())
                 into.take([Going(record, None, int(Stage.RECORD), path) for record, path in tags])
             return plan
-        plan = plan_tag_removal(table, {})
+        plan = plan_tag_removal(table, {}, sharing)
         census = plan.census
     raise ConflictError(
         f"tags changed or snapshots expired in each of {_MAX_PLANS} attempts", table.identifier, "Run again."

@@ -15,7 +15,8 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import counting_ids
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.snapshots import Snapshots
-from maintenance.operations.expiry.removal import Leaving, Removal, Stage
+from maintenance.operations.expiry.removal import Removal
+from maintenance.operations.expiry.survey import Leaving, Stage
 
 
 def unfinished(branches: Branches, manifests: Manifests) -> list[Leaving]:

@@ -10,7 +10,6 @@ Source: metadata section 10.4, Java `OrphanFilesClean`.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +23,8 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_paths import is_entropy
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import RETIRED, TablePaths
+from maintenance.spark.sharing import SparkSharing
 from maintenance.spark.tasks import all_done, run_tasks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 DATA, METADATA, INDEX, STATISTICS, UNFINISHED, HALF_BRANCH = (
     "data file",
@@ -137,13 +134,13 @@ def list_candidates(
     *,
     branch_folders: Mapping[str, int] | None = None,
     external: Sequence[str] = (),
-    spark: "SparkSession | None" = None,
+    sharing: SparkSharing | None = None,
     parallelism: int | None = None,
 ) -> Listing:
     """All files that were last changed before a moment, and how many files there are in all.
 
     Args: `older_than`: milliseconds since 1970 UTC; `branch_folders`: of `Branches.folders`; `external`: roots outside
-        the table to look below; `spark`: lists many folders, and few ones if `parallelism` is given: the most tasks
+        the table to look below; `sharing`: of many folders, and of few ones if `parallelism` is given: the most tasks
         that share them.
     """
     parts = [
@@ -152,7 +149,10 @@ def list_candidates(
         *(_Part(file_io, root, INDEX, older_than, indexes=True) for root in external),
     ]
     shares = shared_out(parts, parallelism)
-    where = spark if parallelism is not None or len(parts) > _MANY_FOLDERS else None
+    enough = parallelism is not None or len(parts) > _MANY_FOLDERS
+    where = None
+    if sharing is not None:
+        where = sharing.session_for(len(shares), f"{len(parts)} folders", enough=enough)
     listed = all_done(run_tasks(where, _list_parts, shares), paths.root)
     return Listing(
         pa.concat_tables([_frame([], None), *(part.old for part in listed)]),

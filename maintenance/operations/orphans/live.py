@@ -8,7 +8,7 @@ names are looked up among the candidates and dropped.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,10 +20,8 @@ from maintenance.metadata.holders import Holder, naming_holder
 from maintenance.metadata.manifests import Manifests
 from maintenance.operations.orphans.candidates import Candidates
 from maintenance.operations.orphans.sources import Key, Source, lists_of, sources_of
+from maintenance.spark.sharing import SparkSharing
 from maintenance.spark.tasks import all_done, run_tasks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 
@@ -42,7 +40,7 @@ class LiveFiles:
 
     Attributes:
         manifests: of any branch of the table.
-        spark: reads large manifests, and small ones if `parallelism` is given: the most tasks that share them.
+        sharing: of large manifests, and of small ones if `parallelism` is given: the most tasks that share them.
         never_committed: a table without any snapshot is allowed; all its files are orphans then.
         started_over: how often, because snapshots or tags vanished.
         sources: what named files at the last look.
@@ -50,7 +48,7 @@ class LiveFiles:
 
     manifests: Manifests
     candidates: Candidates
-    spark: "SparkSession | None" = None
+    sharing: SparkSharing
     parallelism: int | None = None
     never_committed: bool = False
     started_over: int = 0
@@ -101,8 +99,9 @@ class LiveFiles:
                 if named.meta.file_name not in self._read and (named.holder or named.meta.file_name not in metas):
                     metas[named.meta.file_name] = named
         size = sum(named.meta.file_size for named in metas.values())
-        where = self.spark if self.parallelism is not None or size > _LARGE else None
+        enough = self.parallelism is not None or size > _LARGE
         for payloads in self._payloads(list(metas.values())):
+            where = self.sharing.session_for(len(payloads), f"{size} bytes of manifests", enough=enough)
             for names in all_done(run_tasks(where, _names_of, payloads), self.manifests.paths.root):
                 self.candidates.mark(names)
         self._read |= metas.keys()

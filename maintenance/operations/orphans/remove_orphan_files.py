@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,11 +28,9 @@ from maintenance.operations.orphans.live import LiveFiles
 from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
 from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
+from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.table.table import Table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 MINIMUM_AGE = timedelta(days=1)
 _BATCH = 10_000
@@ -70,6 +67,7 @@ class RemoveOrphanFilesReport:
         bin_run: the run of the bin that has the files; None = they were destroyed, or there were none.
         kept: files that a commit took into use between the listing and the deletion.
         notes: gaps in the snapshot ids; places that were not looked at; how often it was started over.
+        spark_tasks: how many tasks of Spark shared the work; 0: this process did it.
     """
 
     table: str
@@ -84,6 +82,7 @@ class RemoveOrphanFilesReport:
     notes: tuple[str, ...] = ()
     dry_run: bool = False
     seconds: float = 0.0
+    spark_tasks: int = 0
 
     @property
     def orphan_bytes(self) -> int:
@@ -92,7 +91,7 @@ class RemoveOrphanFilesReport:
 
 
 def remove_orphan_files(
-    spark: "SparkSession | None",
+    spark: SparkSource,
     table: Table,
     *,
     older_than: datetime | None = None,
@@ -109,8 +108,9 @@ def remove_orphan_files(
     """Remove the orphan files of a table, of all its branches.
 
     Args:
-        spark: lists, reads and deletes in tasks where there is much of it, or where `parallelism` is given; None = this
-            process does.
+        spark: a session whose tasks list, read and delete where there is much of it (more than 256 folders, 256 MB of
+            manifests, 4,000 files), or where `parallelism` is given; or what gives one, and is asked only then; None =
+            this process does.
         older_than: only files last changed before; None = `minimum_age` ago; a time without a zone is local.
         minimum_age: `older_than` must lie at least this far back. Files of writers that are still running look like
             orphans, so set less than a day only if no writer runs for longer than that before it commits.
@@ -154,7 +154,7 @@ def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -
 class OrphanRemoval:
     """One removal, from the listing to the report. Arguments: as of `remove_orphan_files`."""
 
-    spark: "SparkSession | None"
+    spark: SparkSource
     table: Table
     older_than: datetime
     parallelism: int | None
@@ -168,8 +168,12 @@ class OrphanRemoval:
     kept: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     _live: LiveFiles | None = None
+    _sharing: SparkSharing = field(init=False)
     _notes_of_folders: tuple[str, ...] = ()
     _may_have_half_branches: bool = True
+
+    def __post_init__(self) -> None:
+        self._sharing = SparkSharing(self.spark, self.table.location, self.progress)
 
     def find(self) -> pa.Table:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
@@ -187,7 +191,7 @@ class OrphanRemoval:
             self._millis,
             branch_folders=folders,
             external=outside.roots,
-            spark=self.spark,
+            sharing=self._sharing,
             parallelism=self.parallelism,
         )
         self.scanned, self.scanned_bytes = listing.files, listing.bytes
@@ -202,7 +206,7 @@ class OrphanRemoval:
         """Those of some files that nothing names, as of `find`."""
         candidates = Candidates.of(frame)
         manifests = self.table.on_branch(MAIN_BRANCH).manifests
-        self._live = LiveFiles(manifests, candidates, self.spark, self.parallelism, self.never_committed)
+        self._live = LiveFiles(manifests, candidates, self._sharing, self.parallelism, self.never_committed)
         self._live.look()
         orphans = _with_paths(candidates.orphans)
         self.progress(f"{len(orphans)} orphans, {_sum(orphans)} bytes")
@@ -235,7 +239,8 @@ class OrphanRemoval:
             return
         file_io = self.table.file_io
         chunks = [_Chunk(file_io, tuple(paths[at : at + _CHUNK])) for at in range(0, len(paths), _CHUNK)]
-        where = self.spark if self.parallelism is not None or len(chunks) > _MANY_CHUNKS else None
+        enough = self.parallelism is not None or len(chunks) > _MANY_CHUNKS
+        where = self._sharing.session_for(len(chunks), f"{len(paths)} orphans", enough=enough)
         all_done(run_tasks(where, _delete_chunk, chunks), self.table.location)
 
     def report(self, found: pa.Table, chosen: pa.Table, *, dry_run: bool) -> RemoveOrphanFilesReport:
@@ -255,6 +260,7 @@ class OrphanRemoval:
             notes=tuple(self._notes()),
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,
+            spark_tasks=self._sharing.tasks,
         )
 
     def _notes(self) -> Iterator[str]:

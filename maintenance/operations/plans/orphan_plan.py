@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,10 +18,8 @@ from maintenance.operations.orphans.remove_orphan_files import (
 )
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.operations.progress import Progress
+from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 REMOVE_ORPHAN_FILES = "remove_orphan_files"
 MOST_FILES = 100_000
@@ -30,7 +28,7 @@ _SHOWN = 5
 
 
 def preview_orphans(
-    spark: "SparkSession | None",
+    spark: SparkSource,
     table: Table,
     *,
     older_than: datetime | None = None,
@@ -67,7 +65,7 @@ def preview_orphans(
 
 
 def apply_orphans(
-    spark: "SparkSession | None",
+    spark: SparkSource,
     table: Table,
     plan: StoredPlan,
     *,

@@ -33,6 +33,7 @@ from maintenance.operations.plans.stored_plan import (
 )
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.create_tag import TagReport, check_tag_name, create_tag, snapshot_to_tag
+from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ def plan_tag(
     return StoredPlan(TAG, table.identifier, SnapshotIdentity.of(snapshot), _now(), groups, chosen)
 
 
-def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
-    """Create the plan's tag, of its snapshot; None where the plan has none to create.
+def apply_tag(table: Table, plan: StoredPlan, spark: SparkSource = None) -> TagReport | None:
+    """Create the plan's tag, of its snapshot; None where the plan has none to create. `spark`: as of `create_tag`.
 
     Raises: OutdatedPlanError: a tag of that name has been created, or the snapshot has expired.
     """
@@ -142,22 +143,26 @@ def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
         moved.append(f"snapshot {snapshot_id} is gone")
     refuse(plan, moved)
     retained = None if seconds is None else timedelta(seconds=seconds)
-    return create_tag(table, name, snapshot_id=snapshot_id, time_retained=retained)
+    return create_tag(table, name, snapshot_id=snapshot_id, time_retained=retained, spark=spark)
 
 
-def plan_expire_tags(table: Table, *, older_than: datetime | None = None) -> StoredPlan:
-    """What `expire_tags` would delete now."""
+def plan_expire_tags(table: Table, *, older_than: datetime | None = None, spark: SparkSource = None) -> StoredPlan:
+    """What `expire_tags` would delete now. Arguments as there."""
     now = datetime.now(UTC)
     base = table.snapshots.latest_identity()
-    report = expire_tags(table, older_than=older_than, dry_run=True, now=now)
+    report = expire_tags(table, older_than=older_than, dry_run=True, now=now, spark=spark)
     chosen = {"older_than": None if older_than is None else older_than.isoformat()}
     return StoredPlan(EXPIRE_TAGS, table.identifier, base, now.timestamp(), _victims(table, report), chosen)
 
 
 def apply_expire_tags(
-    table: Table, plan: StoredPlan, progress: Progress | None = None, into: BinRun | None = None
+    table: Table,
+    plan: StoredPlan,
+    progress: Progress | None = None,
+    into: BinRun | None = None,
+    spark: SparkSource = None,
 ) -> ExpireTagsReport:
-    """Delete the plan's tags and files and nothing else. `into`: as of `expire_tags`.
+    """Delete the plan's tags and files and nothing else. `into`, `spark`: as of `expire_tags`.
 
     Raises: OutdatedPlanError: something else would go now.
     """
@@ -166,13 +171,19 @@ def apply_expire_tags(
     arguments: dict[str, Any] = {
         "older_than": None if text is None else datetime.fromisoformat(text),
         "now": datetime.fromtimestamp(plan.made_at, UTC),
+        "spark": spark,
     }
     refuse(plan, changed_groups(plan, _victims(table, expire_tags(table, **arguments, dry_run=True))))
     return expire_tags(table, **arguments, progress=progress, into=into)
 
 
 def plan_expire_partitions(
-    table: Table, *, expiration_time: timedelta | None = None, max_expires: int | None = None, **others: str
+    table: Table,
+    *,
+    expiration_time: timedelta | None = None,
+    max_expires: int | None = None,
+    spark: SparkSource = None,
+    **others: str,
 ) -> StoredPlan:
     """Which partitions `expire_partitions` would drop now, with their data files. Arguments and errors as there.
 
@@ -180,19 +191,24 @@ def plan_expire_partitions(
     """
     seconds = None if expiration_time is None else expiration_time.total_seconds()
     chosen = {"seconds": seconds, "max_expires": max_expires, **others}
-    return _planned_partitions(table, datetime.now(UTC), chosen)
+    return _planned_partitions(table, datetime.now(UTC), chosen, spark)
 
 
-def apply_expire_partitions(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpirePartitionsReport:
-    """Drop the plan's partitions. Raises: OutdatedPlanError: they have other files, or others would go now."""
+def apply_expire_partitions(
+    table: Table, plan: StoredPlan, progress: Progress | None = None, spark: SparkSource = None
+) -> ExpirePartitionsReport:
+    """Drop the plan's partitions. `spark`: as of `expire_partitions`.
+
+    Raises: OutdatedPlanError: they have other files, or others would go now.
+    """
     check_plan(plan, EXPIRE_PARTITIONS, table)
     moment = datetime.fromtimestamp(plan.made_at, UTC)
-    refuse(plan, moved_victims(plan, _planned_partitions(table, moment, plan.arguments).groups))
-    return expire_partitions(table, **_life(plan.arguments), progress=progress, now=moment)
+    refuse(plan, moved_victims(plan, _planned_partitions(table, moment, plan.arguments, spark).groups))
+    return expire_partitions(table, **_life(plan.arguments), progress=progress, now=moment, spark=spark)
 
 
-def _planned_partitions(table: Table, now: datetime, chosen: Mapping[str, Any]) -> StoredPlan:
-    report = expire_partitions(table, **_life(chosen), dry_run=True, now=now)
+def _planned_partitions(table: Table, now: datetime, chosen: Mapping[str, Any], spark: SparkSource) -> StoredPlan:
+    report = expire_partitions(table, **_life(chosen), dry_run=True, now=now, spark=spark)
     snapshot = table.latest_snapshot()
     files: dict[str, list[ManifestEntry]] = {partition_text_of(dict(spec)): [] for spec in report.expired}
     for entry in [] if snapshot is None else table.manifests.live_entries(snapshot):

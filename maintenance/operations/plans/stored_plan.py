@@ -29,6 +29,7 @@ from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
+from maintenance.spark.sharing import SparkSource
 from maintenance.table.compactors import warnings_of
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
@@ -214,19 +215,23 @@ def carry_out_stored(
     return carry_out(spark, table, replace(request, max_retries=0), planned=now, only=named, progress=progress)
 
 
-def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
-    """What `expire_snapshots` would delete now. Args: `arguments`: its own, `older_than` among them."""
+def plan_expire_snapshots(table: Table, *, spark: SparkSource = None, **arguments: Any) -> StoredPlan:
+    """What `expire_snapshots` would delete now. Args: `spark`, `arguments`: its own, `older_than` among them."""
     now = datetime.now(UTC)
     base = table.snapshots.latest_identity()
-    report = expire_snapshots(table, **arguments, dry_run=True, now=now)
+    report = expire_snapshots(table, **arguments, dry_run=True, now=now, spark=spark)
     kept = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
     return StoredPlan("expire_snapshots", table.identifier, base, now.timestamp(), _victims(report), kept)
 
 
 def apply_expire_snapshots(
-    table: Table, plan: StoredPlan, progress: Progress | None = None, into: BinRun | None = None
+    table: Table,
+    plan: StoredPlan,
+    progress: Progress | None = None,
+    into: BinRun | None = None,
+    spark: SparkSource = None,
 ) -> ExpireSnapshotsReport:
-    """Expire the plan's snapshots and delete its files and nothing else. `into`: as of `expire_snapshots`.
+    """Expire the plan's snapshots and delete its files and nothing else. `into`, `spark`: as of `expire_snapshots`.
 
     Raises: OutdatedPlanError: another set of files would go now, for example because a tag has been created since.
     """
@@ -238,8 +243,9 @@ def apply_expire_snapshots(
     # Snapshots expire oldest first, so as many as the plan has are the same ones, whatever was committed since.
     arguments["max_deletes"] = len(snapshots)
     moment = datetime.fromtimestamp(plan.made_at, UTC)
-    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **arguments, dry_run=True, now=moment))))
-    return expire_snapshots(table, **arguments, now=moment, progress=progress, into=into)
+    arguments |= {"now": moment, "spark": spark}
+    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **arguments, dry_run=True))))
+    return expire_snapshots(table, **arguments, progress=progress, into=into)
 
 
 def _victims(report: ExpireSnapshotsReport) -> tuple[PlannedGroup, ...]:

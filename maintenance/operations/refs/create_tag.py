@@ -17,6 +17,7 @@ from maintenance.operations.refs.snapshot_choice import (
     first_at_watermark,
 )
 from maintenance.options import table as table_options
+from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
 
 
@@ -40,6 +41,7 @@ def create_tag(
     time_retained: timedelta | None = None,
     ignore_if_exists: bool = False,
     now: datetime | None = None,
+    spark: SparkSource = None,
 ) -> TagReport:
     """Create a tag.
 
@@ -50,6 +52,8 @@ def create_tag(
         time_retained: how long the tag lives, None = option `tag.default-time-retained`, and for ever without that.
         ignore_if_exists: leave a tag of that name as it is, whatever it holds, instead of raising.
         now: creation time, None = the current; stored in local time.
+        spark: as of `expire_tags`, for a tag whose snapshot expires meanwhile: what only it holds is deleted then.
+            Otherwise a tag is one small file, which this process writes.
     Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used, or more than
         one snapshot is asked for; UnsupportedError.
     """
@@ -71,7 +75,7 @@ def create_tag(
         created = None if retained is None else local_time(now)
         tag = Tag(snapshot, created, retained)
         if table.tags.publish(name, tag):
-            return kept(table, name, tag)
+            return kept(table, name, tag, spark)
         existing = table.tags.get(name)
     if not ignore_if_exists:
         raise AlreadyExistsError(
@@ -113,11 +117,12 @@ def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:
     return NotFoundError(f"snapshot {snapshot.id} expired meanwhile", table.identifier, "Tag a newer snapshot.")
 
 
-def kept(table: Table, name: str, tag: Tag) -> TagReport:
+def kept(table: Table, name: str, tag: Tag, spark: SparkSource = None) -> TagReport:
     """The report of a tag just published. Raises: NotFoundError: its snapshot is lost, and the tag is taken back."""
     if is_lost(table, name, tag.snapshot):
+        sharing = SparkSharing(spark, table.location, lambda _: None)
         table.tags.remove(name)
-        take_back(table, name, tag)
+        take_back(table, name, tag, sharing)
         raise expired_meanwhile(table, tag.snapshot)
     report_created(table, name)
     return TagReport(table.identifier, name, tag.snapshot.id, created=True)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.refs.create_tag import TagReport, create_tag
+from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
 
@@ -21,8 +22,10 @@ class Period:
     end: datetime
 
 
-def tag_period(table: Table, period: Period, *, time_retained: timedelta | None = None) -> TagReport | None:
-    """Tag the table's state at the end of a period; a tag of that name stays as it is.
+def tag_period(
+    table: Table, period: Period, *, time_retained: timedelta | None = None, spark: SparkSource = None
+) -> TagReport | None:
+    """Tag the table's state at the end of a period; a tag of that name stays as it is. Arguments: as of `create_tag`.
 
     Returns: None if the table had no snapshot yet. Raises: NotFoundError: that state has expired; as `create_tag`.
     """
@@ -32,7 +35,14 @@ def tag_period(table: Table, period: Period, *, time_retained: timedelta | None 
     snapshot = state_at(table, period.end)
     if snapshot is None:
         return None
-    return create_tag(table, period.name, snapshot_id=snapshot.id, time_retained=time_retained, ignore_if_exists=True)
+    return create_tag(
+        table,
+        period.name,
+        snapshot_id=snapshot.id,
+        time_retained=time_retained,
+        ignore_if_exists=True,
+        spark=spark,
+    )
 
 
 def state_at(table: Table, moment: datetime) -> Snapshot | None:

@@ -18,6 +18,7 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.tag_schedule import TagSchedule, batch_tag
 from maintenance.options import table as table_options
+from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -35,17 +36,17 @@ class AutomaticTagsReport:
 
 
 def trigger_tag_automatic_creation(
-    table: Table, *, dry_run: bool = False, now: datetime | None = None
+    table: Table, *, dry_run: bool = False, now: datetime | None = None, spark: SparkSource = None
 ) -> AutomaticTagsReport:
     """Create the tags that are due by `tag.automatic-creation`, then expire those whose time is over.
 
     Tags of batch jobs come with their commits alone: with `batch` nothing is created here.
-    Args: `now`: when tags have expired; None = the current time.
+    Args: `now`: when tags have expired; None = the current time; `spark`: as of `expire_tags`.
     Raises: OptionError: the delay is not shorter than the period; as `create_tag` and `expire_tags`.
     """
     table_options.check_writable(table.options, table.identifier)
     created, deleted = _by_schedule(table, dry_run=dry_run)
-    expired = expire_tags(table, dry_run=dry_run, now=now).expired
+    expired = expire_tags(table, dry_run=dry_run, now=now, spark=spark).expired
     return AutomaticTagsReport(table.identifier, created, deleted, expired, dry_run)
 
 

@@ -13,7 +13,7 @@ from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.operations.expiry.removal import sizes_of
+from maintenance.metadata.file_sizes import sizes_of
 from maintenance.operations.repairs.forget import forget
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -67,7 +67,7 @@ def remove_unexisting_files(
 
 def _gone(table: Table, latest: Snapshot | None, threads: int) -> Sequence[ManifestEntry]:
     live = [] if latest is None else list(table.manifests.live_entries(latest))
-    sizes = sizes_of(table.file_io, [_path(table, entry) for entry in live], threads)
+    sizes = sizes_of(table.file_io, [_path(table, entry) for entry in live], threads=threads)
     gone = [entry for entry, size in zip(live, sizes, strict=True) if size is None]
     # A listing may be behind: each file is asked for once more.
     gone = [entry for entry in gone if table.file_io.size(_path(table, entry)) is None]

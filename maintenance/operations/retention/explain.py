@@ -15,7 +15,8 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.holders import Holder, holders_of, needed_by
-from maintenance.operations.expiry.removal import Leaving, plan_removals
+from maintenance.operations.expiry.removal import plan_removals
+from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains
 from maintenance.operations.retention.keepers import Keeper, Reasons

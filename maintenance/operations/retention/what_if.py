@@ -18,8 +18,9 @@ from maintenance.metadata.holders import counting_ids, holders_of, needed_by
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_tags import due_tags
-from maintenance.operations.expiry.removal import Leaving, plan_removals
+from maintenance.operations.expiry.removal import plan_removals
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, moment_before, plan_range
+from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished
 from maintenance.options import table as table_options
 from maintenance.table.table import Table

@@ -220,17 +220,19 @@ def _counted(name: str, count: int) -> Result:
 def _expire_snapshots(call: Call) -> Result:
     arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "time_limit", "dry_run")
     into = call.into("expire_snapshots")
-    report = expire_snapshots(call.table(), into=into, progress=call.progress, **arguments)
+    report = expire_snapshots(call.table(), into=into, progress=call.progress, spark=call.session.spark, **arguments)
     return _counted("deleted_snapshots_count", len(report.expired))
 
 
 def _plan_expire_snapshots(call: Call) -> StoredPlan:
     arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes")
-    return plan_expire_snapshots(call.table(), **arguments)
+    return plan_expire_snapshots(call.table(), spark=call.session.spark, **arguments)
 
 
 def _apply_expire_snapshots(call: Call, plan: StoredPlan) -> Result:
-    report = apply_expire_snapshots(call.table(), plan, call.progress, call.into("expire_snapshots"))
+    report = apply_expire_snapshots(
+        call.table(), plan, call.progress, call.into("expire_snapshots"), call.session.spark
+    )
     return _counted("deleted_snapshots_count", len(report.expired))
 
 
@@ -250,6 +252,7 @@ def _expire_partitions(call: Call) -> Result:
     report = expire_partitions(
         call.table(),
         progress=call.progress,
+        spark=call.session.spark,
         **call.passed(*_PARTITION_EXPIRY, "dry_run"),
     )
     return _expired(report)
@@ -261,11 +264,11 @@ def _expired(report: ExpirePartitionsReport) -> Result:
 
 
 def _plan_expire_partitions(call: Call) -> StoredPlan:
-    return plan_expire_partitions(call.table(), **call.passed(*_PARTITION_EXPIRY))
+    return plan_expire_partitions(call.table(), spark=call.session.spark, **call.passed(*_PARTITION_EXPIRY))
 
 
 def _apply_expire_partitions(call: Call, plan: StoredPlan) -> Result:
-    return _expired(apply_expire_partitions(call.table(), plan, call.progress))
+    return _expired(apply_expire_partitions(call.table(), plan, call.progress, call.session.spark))
 
 
 def _rewrite_file_index(call: Call) -> Result:

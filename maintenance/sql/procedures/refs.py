@@ -80,7 +80,7 @@ _BRANCH = Parameter("branch", text, required=True, others=("branch_name",))
 
 
 def _create_tag(call: Call) -> Result:
-    create_tag(call.table(), call.get("tag"), **call.passed("snapshot_id", "time_retained"))
+    create_tag(call.table(), call.get("tag"), spark=call.session.spark, **call.passed("snapshot_id", "time_retained"))
     return call.done()
 
 
@@ -89,7 +89,7 @@ def _plan_tag(call: Call) -> StoredPlan:
 
 
 def _apply_tag(call: Call, plan: StoredPlan) -> Result:
-    return call.done(nothing_to_do=apply_tag(call.table(), plan) is None)
+    return call.done(nothing_to_do=apply_tag(call.table(), plan, call.session.spark) is None)
 
 
 def _create_tag_from(call: Call) -> Result:
@@ -97,7 +97,7 @@ def _create_tag_from(call: Call) -> Result:
     if "timestamp" in call.values:
         goal = {"timestamp_millis": call.get("timestamp")}
     table = call.table()
-    report = create_tag(table, call.get("tag"), **goal, **call.passed("time_retained"))
+    report = create_tag(table, call.get("tag"), spark=call.session.spark, **goal, **call.passed("time_retained"))
     snapshot = table.tags.get(report.name).snapshot
     return Result(
         pa.table(
@@ -134,7 +134,9 @@ _RENAME_TAG = dry_run_planning(RENAME_TAG, lambda call: call.passed("tag", "targ
 
 
 def _delete_tag(call: Call) -> Result:
-    delete_tag(call.table(), *call.get("tag"), into=call.into("delete_tag"), **call.passed("dry_run"))
+    delete_tag(
+        call.table(), *call.get("tag"), into=call.into("delete_tag"), spark=call.session.spark, **call.passed("dry_run")
+    )
     return call.done()
 
 
@@ -147,7 +149,7 @@ _DELETE_TAG = dry_run_planning(
 
 
 def _expire_tags(call: Call) -> Result:
-    arguments = call.passed("older_than", "dry_run")
+    arguments = {**call.passed("older_than", "dry_run"), "spark": call.session.spark}
     return _expired(expire_tags(call.table(), into=call.into("expire_tags"), progress=call.progress, **arguments))
 
 
@@ -157,15 +159,17 @@ def _expired(report: ExpireTagsReport) -> Result:
 
 
 def _plan_expire_tags(call: Call) -> StoredPlan:
-    return plan_expire_tags(call.table(), **call.passed("older_than"))
+    return plan_expire_tags(call.table(), spark=call.session.spark, **call.passed("older_than"))
 
 
 def _apply_expire_tags(call: Call, plan: StoredPlan) -> Result:
-    return _expired(apply_expire_tags(call.table(), plan, call.progress, call.into("expire_tags")))
+    into = call.into("expire_tags")
+    return _expired(apply_expire_tags(call.table(), plan, call.progress, into, call.session.spark))
 
 
 def _trigger_tags(call: Call) -> Result:
-    return _tags_triggered(call, trigger_tag_automatic_creation(call.table(), **call.passed("dry_run")))
+    report = trigger_tag_automatic_creation(call.table(), spark=call.session.spark, **call.passed("dry_run"))
+    return _tags_triggered(call, report)
 
 
 def _tags_triggered(call: Call, report: AutomaticTagsReport) -> Result:

@@ -1,0 +1,277 @@
+"""What expired snapshots and tags name: the files that may go with each of them.
+
+Each is looked at by itself, so many are shared out. The one thing that concerns all of them comes first: which
+index manifests may belong to another state (`doubtful`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.metadata.manifest import EVERY_ENTRY, EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.completeness import check_vectors
+from maintenance.metadata.holders import Needed
+from maintenance.metadata.identity import BEGINNINGS
+from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.shares import STATES, Sharing
+from maintenance.operations.expiry.doubtful_vectors import doubtful_index_manifests
+
+T = TypeVar("T")
+
+_THREADS = 8
+_DELETIONS = EntrySelection(kind=FileKind.DELETE)
+
+
+class Stage(IntEnum):
+    """When a file goes."""
+
+    FILES = 0
+    MANIFESTS = 1
+    LISTS = 2
+    RECORD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A snapshot, tag or long-lived changelog that goes.
+
+    Attributes:
+        record: path of the file deleted last; `back_to`: as of `Deletion`.
+        following: the snapshot after it; what its delta deletes goes now. None for a tag: all its own files may go.
+        is_changelog: only its changes go; its state went with its snapshot.
+    """
+
+    name: str
+    snapshot: Snapshot
+    record: str
+    following: Snapshot | None = None
+    is_changelog: bool = False
+    back_to: str | None = None
+
+    @property
+    def goes_whole(self) -> bool:
+        """A tag; or a gap in the ids, where no delta says what the missing snapshots deleted."""
+        return not self.is_changelog and (self.following is None or self.following.id != self.snapshot.id + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that goes if it is there. `size`: its bytes, where what names it says them."""
+
+    path: str
+    stage: Stage
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`files`: what each that leaves names, in their order; `notes`: what could not be looked into, and why."""
+
+    files: tuple[tuple[NamedFile, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def survey(leaving: Sequence[Leaving], needed: Needed, manifests: Manifests, sharing: Sharing) -> Survey:
+    """What those that leave name and nothing needs; whether the files are there is not looked at.
+
+    Raises: CorruptFileError: a file of one that leaves is intact and not what names it says.
+    """
+    stored = frozenset(status.name for status in manifests.file_io.list_files(manifests.paths.manifest_folder()))
+    # Who needs what is enough here; what each state consists of need not travel.
+    surveyor = _Surveyor(manifests, replace(needed, states=(), deltas=()), stored)
+    doubtful = doubtful_index_manifests(_neighbours(leaving), manifests)
+    whole = [one for one in leaving if one.goes_whole and one.snapshot.index_manifest is not None]
+    doubtful.update(*sharing(surveyor.doubtful_among, whole, STATES))
+    done = sharing(replace(surveyor, doubtful=frozenset(doubtful)).of, leaving, STATES)
+    files = tuple(chain.from_iterable(share.files for share in done))
+    return Survey(files, tuple(dict.fromkeys(chain.from_iterable(share.notes for share in done))))
+
+
+def _neighbours(leaving: Sequence[Leaving]) -> list[tuple[Snapshot, Snapshot]]:
+    return [(one.snapshot, one.following) for one in leaving if not one.is_changelog and one.following is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Surveyor:
+    """Finds what some of those that leave name; in this process or in a task.
+
+    Attributes:
+        stored: names in the manifest folder.
+        doubtful: index manifests that may be those of other states.
+        notes: what could not be looked into; grows.
+    """
+
+    manifests: Manifests
+    needed: Needed
+    stored: frozenset[str]
+    doubtful: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, leaving: Sequence[Leaving]) -> Survey:
+        """What a share of them names. Errors as of `survey`."""
+        here = replace(self, notes=[])
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return Survey(tuple(pool.map(here._named_by, leaving)), tuple(here.notes))
+
+    def doubtful_among(self, leaving: Sequence[Leaving]) -> set[str]:
+        """Index manifests of a share of those that go whole which are not for the files of their states."""
+        here = replace(self, notes=[])  # what they say is said again by `of`
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return {name for name in pool.map(here._doubtful, leaving) if name is not None}
+
+    def _named_by(self, leaving: Leaving) -> tuple[NamedFile, ...]:
+        try:
+            return (*self._files(leaving), NamedFile(leaving.record, Stage.RECORD))
+        except CorruptFileError as error:
+            raise of_another(leaving, error) from error
+
+    def _files(self, leaving: Leaving) -> Iterator[NamedFile]:
+        if leaving.is_changelog:
+            yield from self._changes(leaving.snapshot)
+        elif leaving.following is not None or not self.needed.holds(leaving.snapshot):
+            yield from self._data_files(leaving)
+            yield from self._metadata(leaving.snapshot)
+            if leaving.following is not None:
+                yield from self._changelog(leaving.snapshot)
+
+    def _data_files(self, leaving: Leaving) -> Iterator[NamedFile]:
+        snapshot, following = leaving.snapshot, leaving.following
+        if leaving.goes_whole:
+            yield from self._going(merge_scan(self._entries([*self._base(snapshot), *self._delta(snapshot)])))
+        if following is not None:
+            yield from self._going(self._entries(self._delta(following), _DELETIONS))
+
+    def _doubtful(self, leaving: Leaving) -> str | None:
+        """The index manifest of a state if it is not for its files."""
+        snapshot = leaving.snapshot
+        name, lists = snapshot.index_manifest, (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+        if name is None or (leaving.following is None and self.needed.holds(snapshot)):
+            return None
+        try:
+            metas = [*self._base(snapshot), *self._delta(snapshot)]
+            if not self.stored.issuperset((name, *lists, *(meta.file_name for meta in metas))):
+                return None
+            path = self.manifests.paths.manifest(name)
+            index = self._readable(path, partial(self.manifests.read_index_manifest, name))
+            live = merge_scan(self._entries(metas))
+        except CorruptFileError as error:
+            raise of_another(leaving, error) from error
+        try:
+            check_vectors(index, live, path)
+        except CorruptFileError:
+            return name
+        return None
+
+    def _changes(self, snapshot: Snapshot) -> Iterator[NamedFile]:
+        if snapshot.changelog_manifest_list is not None:
+            yield from self._changelog(snapshot)
+            return
+        # What the delta added was kept as changes; what it deleted may have been, by an expiry of Java's.
+        yield from self._going(self._entries(self._delta(snapshot)))
+        yield from self._lists(snapshot)
+
+    def _changelog(self, snapshot: Snapshot) -> Iterator[NamedFile]:
+        name, size = snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
+        if name is None or name in self.needed.changelogs:
+            return
+        metas = self._read_list(name, size)
+        yield from self._going(self._entries(metas))
+        yield from self._list_and_manifests(name, size, metas)
+
+    def _metadata(self, snapshot: Snapshot) -> Iterator[NamedFile]:
+        paths, needed = self.manifests.paths, self.needed.metadata
+        yield from self._lists(snapshot)
+        if snapshot.statistics is not None and snapshot.statistics not in needed:
+            yield NamedFile(paths.statistics_file(snapshot.statistics), Stage.FILES)
+        if snapshot.index_manifest is None or snapshot.index_manifest in needed:
+            return
+        path = paths.manifest(snapshot.index_manifest)
+        if snapshot.index_manifest in self.doubtful:
+            self.notes.append(f"{path} and the index files that it names stay: another snapshot may need it")
+            return
+        yield NamedFile(path, Stage.MANIFESTS)
+        if snapshot.index_manifest in self.stored:
+            for entry in self._readable(path, partial(self.manifests.read_index_manifest, snapshot.index_manifest)):
+                if entry.file_name not in needed:
+                    yield NamedFile(paths.index_file(entry), Stage.FILES, entry.file_size)
+
+    def _lists(self, snapshot: Snapshot) -> Iterator[NamedFile]:
+        base, delta = snapshot.base_manifest_list, snapshot.delta_manifest_list
+        yield from self._list_and_manifests(base, snapshot.base_manifest_list_size, self._base(snapshot))
+        yield from self._list_and_manifests(delta, snapshot.delta_manifest_list_size, self._delta(snapshot))
+
+    def _list_and_manifests(
+        self, name: str, size: int | None, metas: Iterable[ManifestFileMeta]
+    ) -> Iterator[NamedFile]:
+        needed, path = self.needed.metadata, self.manifests.paths.manifest
+        for meta in metas:
+            if meta.file_name not in needed:
+                self._check(meta)
+                yield NamedFile(path(meta.file_name), Stage.MANIFESTS, meta.file_size)
+        if name not in needed:
+            yield NamedFile(path(name), Stage.LISTS, size)
+
+    def _base(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        return self._read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+
+    def _delta(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        return self._read_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
+
+    def _entries(
+        self, metas: Iterable[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
+    ) -> list[ManifestEntry]:
+        path, read = self.manifests.paths.manifest, self.manifests.read_manifest
+        stored = (meta for meta in metas if meta.file_name in self.stored)
+        return [e for m in stored for e in self._readable(path(m.file_name), partial(read, m, selection))]
+
+    def _check(self, meta: ManifestFileMeta) -> None:
+        """A manifest that goes must be the one that its list names; nothing else of it is asked."""
+        if meta.file_name in self.stored:
+            path = self.manifests.paths.manifest(meta.file_name)
+            self._readable(path, lambda: [self.manifests.file_names(meta)])
+
+    def _read_list(self, name: str, size: int | None) -> list[ManifestFileMeta]:
+        if name not in self.stored:
+            return []
+        return self._readable(self.manifests.paths.manifest(name), partial(self.manifests.read_list, name, size))
+
+    def _readable(self, path: str, read: Callable[[], list[T]]) -> list[T]:
+        """What a file holds, nothing where that is nothing known. Raises: CorruptFileError: it may be another's."""
+        try:
+            return read()
+        except (CorruptFileError, UnsupportedError) as error:
+            if isinstance(error, CorruptFileError) and is_some_file(self.manifests.file_io, path):
+                raise
+            self.notes.append(f"the files that it names stay: {error}")
+            return []
+
+    def _going(self, entries: Iterable[ManifestEntry]) -> Iterator[NamedFile]:
+        for entry in entries:
+            first, *beside = self.manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+            yield NamedFile(first, Stage.FILES, entry.file.file_size)
+            for path in beside:
+                yield NamedFile(path, Stage.FILES)
+
+
+def is_some_file(file_io: FileIO, path: str) -> bool:
+    """Whether a file that cannot be read as what it should be may be an intact one: another's, or of another kind."""
+    try:
+        return file_io.read_range(path, 0, 4).startswith(BEGINNINGS)
+    except FileNotFoundError:
+        return False
+
+
+def of_another(leaving: Leaving, error: CorruptFileError) -> CorruptFileError:
+    return CorruptFileError(
+        f"{leaving.name} cannot be deleted, so nothing is: {error.found}; the file may be needed by another one",
+        error.where,
+        "Restore the file from a copy. If there is none, and nothing needs what it holds, delete it and run again.",
+    )
