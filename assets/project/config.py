@@ -58,6 +58,9 @@ SPARK_ACTIONS = (
     "clone",
     "audit",
     "fsck",
+    "expire",
+    "tag",
+    "create_tag",
 )
 
 

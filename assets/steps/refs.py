@@ -15,6 +15,7 @@ from assets.pages.metadata import report_metadata, report_numbers
 from assets.project.config import TableConfig
 from assets.project.step_config import TagConfig
 from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
 from assets.steps.expiry import TAG, instant
 from assets.steps.ops import failing, known_table, on_known_table, record_state
@@ -80,11 +81,11 @@ def create_tag_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
     """Tag a state of a table. `zone`: of the date in its name."""
 
     @dg.op(name="new_tag", description="Keeps a snapshot under a name.", out=dg.Out(dg.Nothing))
-    def create(context: dg.OpExecutionContext, config: CreateTagConfig, catalog: PaimonCatalog) -> None:
+    def create(context: dg.OpExecutionContext, config: CreateTagConfig, catalog: PaimonCatalog, spark: Spark) -> None:
         with as_dagster_failure(context):
             table = known_table(tables, config.table, CREATE_TAG)
         chosen = TagConfig(**config.model_dump(exclude={"table"}))
-        work = Work(context, table, chosen, catalog, zone, None, TAG.opened)
+        work = Work(context, table, chosen, catalog, zone, spark, TAG.opened)
         with failing(context, catalog, table, TAG.name):
             arguments = TAG.arguments(work)
             if arguments is not None and work.table.tags.find(arguments["name"]) is not None:

@@ -69,7 +69,8 @@ def test_the_jobs_that_can_be_set_are_those_that_use_spark(tmp_path: Path) -> No
     path = tmp_path / "tables.yaml"
     path.write_text(TABLES.replace("columns: {id: INT, day: DATE}",
                                    "options: {changelog-producer: lookup}, columns: {id: INT, day: DATE}, "
-                                   "landing: {path: landing, commit_user: feed}"))  # fmt: skip
+                                   "landing: {path: landing, commit_user: feed}, "
+                                   "tag: {name: 'day-{date}', cron: 0 0 * * *, since: 2026-01-01}"))  # fmt: skip
     definitions = build_definitions(load_project(path, tmp_path))
     using = set()
     for job in definitions.resolve_all_job_defs():
@@ -93,8 +94,8 @@ def test_an_unknown_job_is_a_mistake(tmp_path: Path) -> None:
         OptionError, match=r"no job 'compaction' uses Spark; name one of maintain, ingest, refresh, compact,"
     ):
         load_project(path, tmp_path)
-    with pytest.raises(OptionError, match="no job 'expire' uses Spark"):
-        Spark(jobs={"expire": {}}).settings()
+    with pytest.raises(OptionError, match="no job 'rollback' uses Spark"):
+        Spark(jobs={"rollback": {}}).settings()
 
 
 def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
