@@ -5,6 +5,7 @@ whose text the table's node keeps. Flink has no dialect in sqlglot: its function
 Spark's; strings, casts, division and timestamps are its own.
 """
 
+import re
 from functools import cache, partial
 from typing import Any, ClassVar
 
@@ -20,6 +21,10 @@ from maintenance.sql.windows import parse_window
 _BEFORE_HINT = {*BaseTokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
 OPTIONS = "paimon_options"
 """Under this key a table's node has the text of its hint, in `meta`."""
+
+
+DIGITS = "paimon_digits_written"
+"""Under this key the type of a literal ``TIMESTAMP '…'`` has the number of digits behind its second, in `meta`."""
 
 
 def check_parser() -> None:
@@ -41,8 +46,20 @@ def _str_to_map(arguments: list[exp.Expr]) -> exp.Expr:
     return exp.StrToMap(this=arguments[0], pair_delim=signs[0], key_value_delim=signs[1])
 
 
+def _moment(_: Any, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
+    """A literal that begins with the name of its type, which knows how many digits were written."""
+    fraction = re.search(r"\.(\d+)", text.name)
+    kind.meta[DIGITS] = len(fraction[1]) if fraction else 0
+    return exp.Cast(this=text, to=kind)
+
+
 class _HintParser(SparkParser):
-    """Keeps the hint behind a table's name."""
+    """Keeps the hint behind a table's name, and how many digits a literal of a time has."""
+
+    TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
+        **SparkParser.TYPE_LITERAL_PARSERS,
+        **dict.fromkeys((exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ), _moment),
+    }
 
     def _parse_table_parts(self, *arguments: Any, **named: Any) -> Any:
         table = super()._parse_table_parts(*arguments, **named)

@@ -121,6 +121,11 @@ def _for_users(data_type: DataType, arrow: pa.DataType, has_far: bool) -> pa.Dat
     return arrow
 
 
+def far_type(field: DataField) -> pa.DataType:
+    """The type of a column whose TIMESTAMP(7..9) all are far ones."""
+    return _for_users(field.type, arrow_type(field.type, f"column {field.name}"), True)
+
+
 def plain_schema(fields: Sequence[DataField]) -> pa.Schema:
     """The schema of `plain` rows."""
     types = [_for_users(f.type, arrow_type(f.type, f"column {f.name}"), False) for f in fields]

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from maintenance.format.variant.extension import plain, plain_schema
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
+from maintenance.sql.query.carried import carried, carried_schema
 from maintenance.sql.query.relations import PlannedTable, Relation, predicate_of
 
 
@@ -25,7 +25,7 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         self._relation = relation
         self._view = view
         self._fields = tuple(relation.fields())
-        self._schema = plain_schema(self._fields)
+        self._schema = carried_schema(self._fields)
         self.failure: BaseException | None = None
 
     @property
@@ -45,7 +45,7 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         by_name = {field.name: field for field in self._fields}
         try:
             for rows in self._tables(columns):
-                ordered = plain(rows.select(columns), [by_name[name] for name in columns])
+                ordered = carried(rows.select(columns), [by_name[name] for name in columns])
                 yield from ordered.cast(schema).to_batches()
         except BaseException as error:
             self.failure = error

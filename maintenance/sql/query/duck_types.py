@@ -4,7 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from maintenance.types.arrow import element_of, map_parts
+from maintenance.sql.query.carried import MICROS, REST
+from maintenance.types.arrow import element_of, has_nanos, map_parts
 from maintenance.types.data_type import DataType
 
 _PLAIN = {
@@ -22,9 +23,11 @@ def duck_type(data_type: DataType) -> str:
     match data_type.root:
         case "DECIMAL":
             return f"DECIMAL({data_type.precision},{data_type.scale or 0})"
+        case "TIMESTAMP" | "TIMESTAMP_LTZ" if has_nanos(data_type):
+            return f"STRUCT({MICROS} {_PLAIN.get(data_type.root, data_type.root)}, {REST} SMALLINT)"
         case "TIMESTAMP":
             digits = data_type.precision or 0
-            return "TIMESTAMP_MS" if digits <= 3 else "TIMESTAMP" if digits <= 6 else "TIMESTAMP_NS"
+            return "TIMESTAMP_MS" if digits <= 3 else "TIMESTAMP"
         case "ARRAY":
             return f"{duck_type(element_of(data_type))}[]"
         case "VECTOR":
@@ -39,7 +42,12 @@ def duck_type(data_type: DataType) -> str:
 
 
 def like_given(data_type: DataType, given: Any) -> str:
-    """The text of a type, with the names of fields that DuckDB's type `given` has: rows are assigned by position."""
+    """The text of a type, with the names of fields that DuckDB's type `given` has: rows are assigned by position.
+
+    Timestamps keep their digits: what writes them cuts off those that the type has not, where DuckDB would round.
+    """
+    if data_type.is_timestamp:
+        return _moments(data_type.root, given)
     if given.id == "struct" and data_type.root == "ROW" and len(given.children) == len(data_type.fields):
         pairs = zip(given.children, data_type.fields, strict=True)
         parts = [f'"{_doubled(name or f.name)}" {like_given(f.type, inner)}' for (name, inner), f in pairs]
@@ -50,6 +58,14 @@ def like_given(data_type: DataType, given: Any) -> str:
         parts = [like_given(part, given.children[i][1]) for i, part in enumerate(map_parts(data_type))]
         return f"MAP({', '.join(parts)})"
     return duck_type(data_type)
+
+
+def _moments(root: str, given: Any) -> str:
+    plain = "TIMESTAMP" if root == "TIMESTAMP" else "TIMESTAMP WITH TIME ZONE"
+    if given.id == "struct":
+        return f"STRUCT({MICROS} {plain}, {REST} SMALLINT)"
+    has_zone = given.id == "timestamp with time zone"
+    return str(given) if given.id.startswith("timestamp") and has_zone == (root == "TIMESTAMP_LTZ") else plain
 
 
 def named_like(arrow: pa.DataType, data_type: DataType) -> pa.DataType:

@@ -11,8 +11,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
-from maintenance.format.variant.extension import as_stored
 from maintenance.sql.place import unknown_column
+from maintenance.sql.query.carried import carried, uncarried
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
@@ -21,6 +21,7 @@ from maintenance.sql.query.plain_files import plain_query
 from maintenance.sql.query.quotients import register_quotients
 from maintenance.sql.query.relations import PlannedTable, Relation
 from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.times import register_times
 from maintenance.sql.query.variant_functions import register_variant_functions
 from maintenance.sql.query.variants import with_variants
 from maintenance.types.data_type import DataField
@@ -77,6 +78,7 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     register_variant_functions(connection)
     register_digests(connection)
+    register_times(connection)
     return connection
 
 
@@ -99,7 +101,7 @@ def _run(
                 datasets[relation.name] = rows
             connection.register(relation.name, rows)
         for name, bound_rows in resolved.bound.items():
-            connection.register(name, as_stored(bound_rows))
+            connection.register(name, bound_rows)
         query = _over_files(translated(resolved), plain)
         register_quotients(_root(os.getpid()), query, os.getpid())
         if bound is not None and len(plain) == len(resolved.relations):
@@ -138,7 +140,7 @@ def _rows(relation: Relation) -> "RelationDataset | pa.Table":
     view = relation.opened()
     if isinstance(view, PlannedTable):
         return RelationDataset(relation, view)
-    return as_stored(view.to_arrow())
+    return carried(view.to_arrow(), relation.fields())
 
 
 def _over_files(query: str, plain: Mapping[str, str]) -> str:
@@ -163,13 +165,15 @@ def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence
         names = [f"column_{number}" for number in range(len(types))]
         listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
         relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
-    return _named(relation.to_arrow_table().rename_columns([field.name for field in fields]), fields)
+    rows = relation.to_arrow_table().rename_columns([field.name for field in fields])
+    return uncarried(_named(rows, fields))
 
 
 def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
     if relation is None:
         return pa.table({})
-    return _narrowed(relation.to_arrow_table().rename_columns(relation.columns), list(map(str, relation.types)))
+    rows = relation.to_arrow_table().rename_columns(relation.columns)
+    return uncarried(_narrowed(rows, list(map(str, relation.types))))
 
 
 def _narrowed(rows: pa.Table, types: Sequence[str]) -> pa.Table:

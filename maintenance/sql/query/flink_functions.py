@@ -14,6 +14,7 @@ from maintenance.sql.query.digests import sha2
 from maintenance.sql.query.functions import function_place
 from maintenance.sql.query.templates import made
 from maintenance.sql.query.text_functions import elt, flink_text_function, parse_url, str_to_map
+from maintenance.sql.query.times import TYPE
 from maintenance.sql.windows import WINDOW_START
 from maintenance.types.data_type import DataType
 
@@ -154,9 +155,10 @@ def _to_unit(node: exp.Floor | exp.Ceil, types: Mapping[str, DataType]) -> exp.E
 
 def _kind_of(time: exp.Expr, types: Mapping[str, DataType]) -> exp.DType:
     plain = time.unnest()
-    if isinstance(plain, exp.Cast):
+    known = plain.meta.get(TYPE)
+    if known is None and isinstance(plain, exp.Cast):
         return exp.DType(plain.to.this)
-    column = types.get(plain.name) if isinstance(plain, exp.Column) else None
+    column = known if known is not None else types.get(plain.name) if isinstance(plain, exp.Column) else None
     kinds = {"DATE": exp.DType.DATE, "TIMESTAMP_LTZ": exp.DType.TIMESTAMPLTZ}
     return kinds.get(column.root, exp.DType.TIMESTAMPNTZ) if column is not None else exp.DType.TIMESTAMPNTZ
 

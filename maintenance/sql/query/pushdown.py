@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from maintenance.sql.query.computed import RELATION
 from maintenance.sql.query.relations import Relation
+from maintenance.sql.query.times import PLAIN
 
 
 def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
@@ -86,7 +87,7 @@ def _condition(condition: exp.Expr, tables: Mapping[str, Relation], *, alone: bo
     relation = tables.get(owner) if owner else next(iter(tables.values()), None) if alone else None
     if relation is None:
         return
-    plain = condition.copy()
+    plain = condition.transform(lambda node: node.meta.get(PLAIN, node))
     for column in plain.find_all(exp.Column):
         column.set("table", None)
     text = plain.sql("spark")

@@ -53,17 +53,20 @@ from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.sql.cursor import Source
+from maintenance.sql.query.carried import carried, natural
 from maintenance.sql.query.run import prepared
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import read_splits
 from maintenance.table.table import Table
-from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField, DataType
+from maintenance.write.conversion import converted
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
 TARGET = "paimon_target"
-_ROW, _IN_SOURCE = "_paimon_row", "_paimon_in_source"
+_ROW, _CLAUSE, _IN_SOURCE = "_paimon_row", "_paimon_clause", "_paimon_in_source"
 _KINDS = {"update": UPDATED, "delete": DELETED, "insert": INSERTED}
 _JOINS = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
 
@@ -190,17 +193,53 @@ def _counted(report: RowChangeReport, rows: pa.Table) -> RowChangeReport:
 
 
 def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowChange) -> pa.Table:
-    """`KIND`, the number of the old row, and the table's columns, of each row that changes."""
-    bound = {**change.bound, TARGET: old.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
-    resolved = prepared(session, _query(table, change), change.source, bound)
-    types = [
-        DataField(0, KIND, DataType("VARCHAR", length=MAX_LENGTH)),
-        DataField(0, _ROW, DataType("BIGINT")),
-        *table.schema.fields,
-    ]
+    """`KIND`, the number of the old row, and the table's columns, of each row that changes.
+
+    Only new values are computed. All others are taken from the old rows, so that they stay as they are.
+    """
+    fields = [*table.schema.fields, *(ROW_ID for name in old.column_names if name == ROW_ID.name)]
+    target = carried(old.select([field.name for field in fields]), fields)
+    bound = {**change.bound, TARGET: target.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
+    computed = [field for field in table.schema.fields if _is_computed(change, field)]
+    resolved = prepared(session, _query(change, computed), change.source, bound)
+    types = [DataField(0, _CLAUSE, DataType("BIGINT")), DataField(0, _ROW, DataType("BIGINT")), *computed]
     from maintenance.sql.query.embedded import run_embedded  # takes long to import, and Spark has no need of it
 
-    return _once(table, run_embedded(resolved, types), change)
+    found = _once(table, run_embedded(resolved, types), change)
+    chosen = found.column(_CLAUSE).to_numpy()
+    kinds = pa.array([_KINDS[clause.action] for clause in change.clauses], pa.string()).take(pa.array(chosen))
+    columns = [kinds, found.column(_ROW)]
+    for column in table.schema.fields:
+        of_clauses = np.array([_is_new(clause, column.name) for clause in change.clauses], bool)
+        columns.append(_merged(table, column, old, found, of_clauses[chosen]))
+    return pa.Table.from_arrays(columns, names=[KIND, _ROW, *table.schema.field_names])
+
+
+def _merged(table: Table, field: DataField, old: pa.Table, found: pa.Table, is_new: np.ndarray) -> pa.ChunkedArray:
+    """A column of the rows that change. `is_new`: bool, shape (n,), of which rows it has been computed."""
+    where = f"table {table.identifier}"
+    if field.name in found.column_names:
+        new = converted(found.column(field.name), field, where)
+        if is_new.all():
+            return new
+    else:
+        new = pa.chunked_array([pa.nulls(found.num_rows, arrow_type(field.type))])
+    kept = natural(old.column(field.name), field)
+    row = found.column(_ROW).to_numpy(zero_copy_only=False)
+    known = np.where(is_new | np.isnan(row), 0, row).astype(np.int64)
+    places = np.where(is_new, len(kept) + np.arange(len(row)), known)
+    nothing = ~is_new & np.isnan(row)
+    both = pa.chunked_array([*kept.chunks, *new.chunks], new.type)
+    return both.take(pa.array(places, mask=nothing))
+
+
+def _is_computed(change: RowChange, field: DataField) -> bool:
+    """Whether a clause gives a column new values."""
+    return any(_is_new(clause, field.name) for clause in change.clauses)
+
+
+def _is_new(clause: RowClause, name: str) -> bool:
+    return clause.action != "delete" and (clause.values is None or name in clause.values)
 
 
 def _once(table: Table, rows: pa.Table, change: RowChange) -> pa.Table:
@@ -220,11 +259,12 @@ def _once(table: Table, rows: pa.Table, change: RowChange) -> pa.Table:
     return rows.take(pa.array(np.sort(np.concatenate([places, np.flatnonzero(~is_matched)]))))
 
 
-def _query(table: Table, change: RowChange) -> exp.Expr:
+def _query(change: RowChange, computed: Sequence[DataField]) -> exp.Expr:
+    """The number of the clause that fits, the row, and the columns that some clause computes."""
     fits = [_fits(change, clause) for clause in change.clauses]
-    kinds = [exp.Literal.string(_KINDS[clause.action]) for clause in change.clauses]
-    outputs = [exp.alias_(_case(fits, kinds), KIND), exp.alias_(_column(_ROW, change.alias), _ROW)]
-    for column in table.schema.fields:
+    numbers: list[exp.Expr] = [exp.Literal.number(number) for number in range(len(fits))]
+    outputs = [exp.alias_(_case(fits, numbers), _CLAUSE), exp.alias_(_column(_ROW, change.alias), _ROW)]
+    for column in computed:
         values = [_value(change, clause, column.name) for clause in change.clauses]
         outputs.append(exp.alias_(_case(fits, values), column.name, quoted=True))
     query = exp.select(*outputs).from_(exp.alias_(exp.to_table(TARGET), change.alias, table=True, quoted=True))
@@ -260,16 +300,13 @@ def _fits(change: RowChange, clause: RowClause) -> exp.Expr:
 
 
 def _value(change: RowChange, clause: RowClause, name: str) -> exp.Expr:
-    """The column after the clause; of a deleted row the old value."""
-    old = _column(name, change.alias)
-    if clause.action == "delete":
-        return old
+    """The new value of a column; nothing if the clause gives none."""
+    if not _is_new(clause, name):
+        return exp.null()
     if clause.values is None:
         assert change.using is not None
         return _column(name, change.using.alias_or_name)
-    if name in clause.values:
-        return clause.values[name].copy()
-    return exp.null() if clause.action == "insert" else old
+    return clause.values[name].copy()
 
 
 def _case(fits: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:

@@ -7,12 +7,14 @@ from sqlglot import exp
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.query.decimal_types import Rules
 from maintenance.sql.query.decimals import cast_decimals
+from maintenance.sql.query.expression_types import ExpressionTypes
 from maintenance.sql.query.flink_functions import shape_flink
 from maintenance.sql.query.functions import shape_functions
 from maintenance.sql.query.integers import shape_integers
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.spark_functions import shape_spark
 from maintenance.sql.query.stacks import spread_stacks
+from maintenance.sql.query.times import TYPE, UNKNOWN, shape_times
 from maintenance.sql.query.variants import shape_variants
 from maintenance.types.data_type import DataType
 
@@ -31,6 +33,8 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         spread_stacks(tree)
     if embedded or is_flink:
         _name_outputs(tree, is_flink=is_flink)
+    if embedded:
+        shape_times(tree, ExpressionTypes(resolved, is_flink))
     rules = Rules.of_query(tree, types, is_flink=is_flink)
     if is_flink:
         _maps(tree)
@@ -177,6 +181,8 @@ def _is_days(node: exp.Expr) -> bool:
 
 def _is_date(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
     node = node.unnest()
+    if TYPE in node.meta:
+        return bool(node.meta[TYPE].root == "DATE")
     if isinstance(node, exp.Cast):
         return bool(node.to.this == exp.DType.DATE)
     kind = types.get(node.name) if isinstance(node, exp.Column) else None
@@ -186,20 +192,12 @@ def _is_date(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
 def _casts(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
     """A cast to an integer cuts off, where DuckDB rounds; seconds since 1970 are whole; texts of times show no zone."""
     for cast in list(tree.find_all(exp.Cast)):
-        if cast.to.this in exp.DataType.TEXT_TYPES and _is_instant(cast.this, types):
-            cast.set("this", exp.cast(cast.this.copy(), exp.DType.TIMESTAMPNTZ))
+        if UNKNOWN in cast.meta and cast.to.this in exp.DataType.TEXT_TYPES:
+            cast.set("this", exp.Anonymous(this="paimon_text", expressions=[cast.this.copy()]))
         if cast.to.this in exp.DataType.INTEGER_TYPES and _is_fraction(cast.this, types):
             cast.set("this", exp.Anonymous(this="trunc", expressions=[cast.this.copy()]))
     for seconds in list(tree.find_all(exp.StrToUnix, exp.TimeToUnix)):
         seconds.replace(exp.cast(seconds.copy(), "BIGINT"))
-
-
-def _is_instant(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
-    node = node.unnest()
-    if isinstance(node, exp.Cast):
-        return node.to.this in (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
-    kind = types.get(node.name) if isinstance(node, exp.Column) else None
-    return kind is not None and kind.root == "TIMESTAMP_LTZ"
 
 
 def _is_fraction(node: exp.Expr, types: Mapping[str, DataType]) -> bool:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from maintenance.options import table as table_options
 from maintenance.sql.cursor import Source
+from maintenance.sql.query.carried import carried
 from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
 from maintenance.table.table import Table
 
@@ -41,7 +42,9 @@ def upsert(session: "SessionState", table: Table, rows: pa.Table, source: Source
         RowClause("not_matched", "insert", values),
     ]
     using = exp.to_table(_NEW)
-    bound = {_NEW: _newest(rows, keys, sequence) if sequence else rows}
+    by_name = {field.name: field for field in table.schema.fields}
+    newest = _newest(rows, keys, sequence) if sequence else rows
+    bound = {_NEW: carried(newest, [by_name[name] for name in newest.column_names])}
     change_rows(session, table, RowChange("merge", _OLD, clauses, source, using, exp.and_(*same), bound))
 
 
