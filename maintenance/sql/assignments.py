@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.defaults import is_default, new_value
 from maintenance.sql.place import unknown_column
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
@@ -32,7 +33,10 @@ def assigned_columns(
         if any(inner[: len(other)] == other[: len(inner)] for other in fields):
             problem = f"'{'.'.join((field.name, *inner))}' is assigned twice"
             raise cursor.error(problem, "Assign it once.", token=cursor.word(written[-1]))
-        fields[inner] = value
+        if inner and is_default(value):
+            problem = f"'{'.'.join((field.name, *inner))}' has no default, as a field of a ROW"
+            raise cursor.error(problem, "Write the value.", token=cursor.place(value))
+        fields[inner] = new_value(cursor, table, field, value)
     types = {field.name: field.type for field in table.schema.fields}
     return {
         name: _value(exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(aliases[0], quoted=True)),

@@ -14,13 +14,14 @@ from sqlglot.tokens import Token, TokenType
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark, words_tokenizer
+from maintenance.sql.literals import LiteralError, with_signs
 from maintenance.sql.place import error_at
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 
 T = TypeVar("T")
 
-_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING)
+_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING, TokenType.UNICODE_STRING)
 _OPENING, _CLOSING = {"(": ")", "[": "]", "<": ">"}, {")", "]", ">"}
 _SPARK_TYPES = {
     "LONG": "BIGINT",
@@ -45,9 +46,11 @@ class Source:
         tokenizer: Any = words_tokenizer(self.dialect) if words else self.dialect.Tokenizer
         try:
             tokens: list[Token] = tokenizer(dialect=self.dialect).tokenize(self.text)
+            return tokens if words else with_signs(tokens, self.text)
         except TokenError as error:
             raise self._open_quote(error) from None
-        return tokens
+        except LiteralError as error:
+            raise self.error_at(error.token, error.problem, error.fix) from None
 
     def _open_quote(self, error: TokenError) -> SqlError:
         # The cause ends in ``from <line>:<offset>``, the offset being that of the whole text.
@@ -59,6 +62,10 @@ class Source:
         self, offset: int, length: int, problem: str, fix: str = "", *, kind: type[PaimonError] = SqlError
     ) -> SqlError:
         return error_at(self.text, offset, length, problem, fix, kind)
+
+    def error_at(self, token: Token, problem: str, fix: str = "", *, kind: type[PaimonError] = SqlError) -> SqlError:
+        """An error at a token."""
+        return self.error(token.start, token.end - token.start + 1, problem, fix, kind=kind)
 
 
 STATEMENT_SETS = (("EXECUTE", "STATEMENT", "SET", "BEGIN"), ("BEGIN", "STATEMENT", "SET"))
@@ -159,7 +166,12 @@ class Cursor:
     ) -> SqlError:
         """An error at a token; None = the one before the cursor. `kind`: a class of the engine that it has, too."""
         token = token or self.words[max(self.index - 1, 0)]
-        return self.source.error(token.start, token.end - token.start + 1, problem, fix, kind=kind)
+        return self.source.error_at(token, problem, fix, kind=kind)
+
+    def place(self, node: exp.Expr) -> Token | None:
+        """The first token of a node that sqlglot has read; None: nowhere."""
+        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+        return None if not starts else next((word for word in self.words if word.start == min(starts)), None)
 
     # Parts of statements
 
@@ -332,6 +344,8 @@ class Cursor:
             )
         except ParseError as error:
             raise self._unparsable(error, span) from None
+        except LiteralError as error:
+            raise self.source.error_at(error.token, error.problem, error.fix) from None
         except RecursionError:
             raise self.source.error(span[0], 1, "the expression is nested too deeply", "Use fewer levels.") from None
         if len(nodes) != 1 or nodes[0] is None:

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 from sqlglot import exp, parser
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType
 from sqlglot.tokens import Tokenizer as BaseTokenizer
-from sqlglot.tokens import TokenType
 
 from maintenance.errors import UnsupportedError
+from maintenance.sql.literals import unicode_text
 from maintenance.sql.windows import parse_window
 
 _BEFORE_HINT = {*BaseTokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
@@ -51,6 +52,12 @@ def _moment(_: Any, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
     fraction = re.search(r"\.(\d+)", text.name)
     kind.meta[DIGITS] = len(fraction[1]) if fraction else 0
     return exp.Cast(this=text, to=kind)
+
+
+def _unicode(parser: Any, token: Token) -> exp.Expr:
+    """``U&'…' [UESCAPE '!']``."""
+    escape = parser._parse_string() if parser._match_text_seq("UESCAPE") else None
+    return exp.Literal.string(unicode_text(token, "\\" if escape is None else escape.name))
 
 
 class _HintParser(SparkParser):
@@ -91,6 +98,7 @@ class Flink(Spark):
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
+        UNICODE_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("U&'", "'"), ("u&'", "'")]
         STRING_ESCAPES: ClassVar[list[str]] = ["'"]
         COMMANDS: ClassVar[set[TokenType]] = set()
         NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
@@ -119,6 +127,14 @@ class Flink(Spark):
             "TO_TIMESTAMP_LTZ": lambda args: exp.UnixToTime(this=args[0], scale=args[1] if len(args) > 1 else None),
         }
 
+        PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
+            **_HintParser.PRIMARY_PARSERS,
+            TokenType.UNICODE_STRING: _unicode,
+        }
+        STRING_PARSERS: ClassVar[dict[Any, Any]] = {
+            **_HintParser.STRING_PARSERS,
+            TokenType.UNICODE_STRING: _unicode,
+        }
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             **_HintParser.FUNCTION_PARSERS,
             "JSON_VALUE": lambda parser: parser._parse_json_value(json_path=False),

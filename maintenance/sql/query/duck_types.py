@@ -82,5 +82,35 @@ def named_like(arrow: pa.DataType, data_type: DataType) -> pa.DataType:
     return arrow
 
 
+_SHOWN = {
+    "VARCHAR": "STRING",
+    "STRING_LITERAL": "STRING",
+    "INTEGER": "INT",
+    "INTEGER_LITERAL": "INT",
+    "BLOB": "BYTES",
+    "HUGEINT": "BIGINT",
+    "TIMESTAMP_S": "TIMESTAMP(0)",
+    "TIMESTAMP_MS": "TIMESTAMP(3)",
+    "TIMESTAMP_NS": "TIMESTAMP(9)",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP_LTZ",
+    "STRUCT": "ROW",
+    "INT8": "TINYINT",
+    "INT16": "SMALLINT",
+    "INT32": "INT",
+    "INT64": "BIGINT",
+    "INT128": "DECIMAL(38, 0)",
+    '"NULL"': "NULL",
+}
+
+
+def shown_type(text: str) -> str:
+    """A type of DuckDB in our words; the elements of lists and fields of rows stay out."""
+    kind = text.strip()
+    if kind.endswith("]"):
+        return "ARRAY"
+    kind = kind if kind.startswith("DECIMAL") else kind.partition("(")[0].strip()
+    return _SHOWN.get(kind, kind)
+
+
 def _doubled(name: str) -> str:
     return name.replace('"', '""')

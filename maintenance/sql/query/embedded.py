@@ -1,7 +1,8 @@
 """Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -11,12 +12,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
+from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.carried import carried, uncarried
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
-from maintenance.sql.query.duck_types import like_given, named_like
+from maintenance.sql.query.duck_types import like_given, named_like, shown_type
 from maintenance.sql.query.plain_files import plain_query
 from maintenance.sql.query.quotients import register_quotients
 from maintenance.sql.query.relations import PlannedTable, Relation
@@ -24,9 +26,20 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.times import register_times
 from maintenance.sql.query.variant_functions import register_variant_functions
 from maintenance.sql.query.variants import with_variants
+from maintenance.types.arrow import data_type_of_arrow
+from maintenance.types.casts.cast import STRING, cast
 from maintenance.types.data_type import DataField
 
 # Wider than any type of Paimon: DuckDB's sums of integers.
+# Functions that are none for queries: DuckDB's own parts, and those of this package.
+_INTERNAL = re.compile(
+    r"_.*|(pg|icu|duckdb|paimon|has|inet|txid|collate)_.*|.*(duckdb|_pg_|byte_comparable|pg_oid).*"
+    r"|(current|get|set)(setting|variable|val)|current_setting|nextval|currval|in_search_path|finalize|combine"
+    r"|create_sort_key|constant_or_null|sum_no_overflow|write_log|(shobj|obj|col)_description|version|invoke"
+    r"|hive_partition_component|is_histogram_other_bin|json_(de)?serialize_.*|remap_struct|replace_type|cast_to_type"
+    r"|can_cast_implicitly|to_aggregate_state|variant_normalize|get_block_size|index_key|sleep_ms|setseed"
+    r"|current_(connection|transaction|query)(_id)?|array_to_string_comma_default|vector_type|stats"
+)
 _WIDE = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT", "UINTEGER"})
 
 
@@ -106,7 +119,7 @@ def _run(
         register_quotients(_root(os.getpid()), query, os.getpid())
         if bound is not None and len(plain) == len(resolved.relations):
             return with_variants(bound.run(query))
-        return with_variants(_fetched(connection, query, fields))
+        return with_variants(_fetched(connection, query, fields, is_spark=resolved.source.dialect is PaimonSpark))
     except duckdb.Error as error:
         if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):
             raise _OverflowError from error
@@ -121,9 +134,11 @@ def _run(
 
 
 def function_names() -> list[str]:
-    """What DuckDB can be asked for by name."""
-    rows = _root(os.getpid()).cursor().execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
-    return [str(name) for (name,) in rows]
+    """The functions of values and of groups that queries can use."""
+    kinds = "('scalar', 'aggregate', 'macro')"
+    query = f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN {kinds}"
+    rows = _root(os.getpid()).cursor().execute(query).fetchall()
+    return [str(name) for (name,) in rows if not _INTERNAL.fullmatch(str(name))]
 
 
 def translated(resolved: Resolved) -> str:
@@ -154,19 +169,48 @@ def _over_files(query: str, plain: Mapping[str, str]) -> str:
     return query
 
 
-def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None) -> pa.Table:
+def _fetched(
+    connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None, *, is_spark: bool
+) -> pa.Table:
     relation = connection.sql(query)
     if relation is None or fields is None:
         return _rows_of(relation)
     types = [str(kind) for kind in relation.types]
-    check_assignable(types, fields)
-    target_types = [like_given(field.type, kind) for field, kind in zip(fields, relation.types, strict=True)]
+    check_assignable(types, fields, is_spark=is_spark)
+    # DuckDB writes these numbers otherwise.
+    texts = {
+        number for number, kind in enumerate(types) if kind in ("FLOAT", "DOUBLE") and fields[number].type.is_string
+    }
+    target_types = [
+        kind if number in texts else like_given(field.type, given)
+        for number, (field, kind, given) in enumerate(zip(fields, types, relation.types, strict=True))
+    ]
     if target_types != types:
         names = [f"column_{number}" for number in range(len(types))]
-        listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
+        listed = ", ".join(map(_converted, names, types, target_types))
         relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
     rows = relation.to_arrow_table().rename_columns([field.name for field in fields])
-    return uncarried(_named(rows, fields))
+    return uncarried(_named(_as_texts(_narrowed(rows, target_types), texts), fields))
+
+
+def _converted(name: str, kind: str, target: str) -> str:
+    # A time of the zone's clock has no zone in its text.
+    is_instant = kind == "TIMESTAMP WITH TIME ZONE" and target == "VARCHAR"
+    return f"CAST(CAST({name} AS TIMESTAMP) AS VARCHAR)" if is_instant else f"CAST({name} AS {target})"
+
+
+def _as_texts(rows: pa.Table, numbers: Iterable[int]) -> pa.Table:
+    """Values of these columns as the texts that Paimon casts them to."""
+    for number in numbers:
+        column = rows.column(number)
+        shown = cast(column, data_type_of_arrow(column.type), STRING)
+        rows = rows.set_column(number, rows.field(number).name, shown)
+    return rows
+
+
+def _becomes_text(kind: str, field: DataField) -> bool:
+    """Whether a plain value is given to a column of texts."""
+    return field.type.is_string and kind not in ("VARCHAR", '"NULL"') and _is_plain(kind)
 
 
 def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
@@ -199,16 +243,24 @@ def _named(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
     return rows
 
 
-def check_assignable(types: Sequence[str], fields: Sequence[DataField]) -> None:
-    """Raises: SqlError: another number of columns, or texts where other values belong and the other way round."""
+def check_assignable(types: Sequence[str], fields: Sequence[DataField], *, is_spark: bool) -> None:
+    """Raises: SqlError: another number of columns, or texts where other values belong.
+
+    Plain values become texts in Spark; Flink refuses that, too.
+    """
     if len(types) != len(fields):
         names = ", ".join(field.name for field in fields)
         raise SqlError(f"{len(types)} columns are given where {len(fields)} are needed", "query", f"Give {names}.")
     for kind, field in zip(types, fields, strict=True):
-        if kind != '"NULL"' and (kind == "VARCHAR") != field.type.is_string and _is_plain(kind):
-            raise SqlError(
-                f"column '{field.name}' is {field.type}, and the query gives {kind}", "query", "Cast it in the query."
-            )
+        is_nested = kind != '"NULL"' and not _is_plain(kind)
+        is_other = (
+            (kind == "VARCHAR")
+            if not field.type.is_string
+            else is_nested or (_becomes_text(kind, field) and not is_spark)
+        )
+        if is_other:
+            problem = f"column '{field.name}' is {field.type}, and the query gives {shown_type(kind)}"
+            raise SqlError(problem, "query", "Cast it in the query.")
 
 
 def _is_plain(kind: str) -> bool:

@@ -1,6 +1,6 @@
 """Spark's metadata columns in queries: tables that are asked for them show them, but not to a star."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -23,6 +23,20 @@ def show_metadata(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
         relation.show(MetadataView(table))
     for select in list(tree.find_all(exp.Select)):
         _spread_stars(select, shown)
+
+
+def rows_with_metadata(source: exp.Expr, parts: Iterable[exp.Expr | None]) -> exp.Select:
+    """The query of a source's rows, and of those metadata columns that other parts of the statement name of it.
+
+    A star leaves them out. Where they stand in a part, they stand here too, for errors that name the place.
+    """
+    alias = source.alias_or_name
+    named: dict[str, exp.Expr] = {}
+    for part in parts:
+        for column in part.find_all(exp.Column) if part is not None else ():
+            if column.name in METADATA_COLUMNS and column.table.lower() == alias.lower():
+                named.setdefault(column.name, exp.column(column.this.copy(), exp.to_identifier(alias, quoted=True)))
+    return exp.select(exp.Star(), *named.values()).from_(source.copy())
 
 
 def _spread_stars(select: exp.Select, shown: Mapping[str, Sequence[str]]) -> None:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from maintenance.errors import NotFoundError, SqlError
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
-from maintenance.sql.names import TableName
+from maintenance.sql.names import TableName, path_of
 from maintenance.sql.place import unknown
 from maintenance.sql.query.computed import RELATION, compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
@@ -112,7 +112,7 @@ def _tables(
     for node in list(tree.find_all(exp.Table)):
         if isinstance(node.parent, exp.JoinHint):  # it names a table of the query, as that is called there
             continue
-        options = take_function(node, source)
+        options = take_function(node)
         if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
             continue
         path = tuple(part.name for part in node.parts)
@@ -151,7 +151,7 @@ def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
             continue
         if len(node.expressions) != 1 or not node.expressions[0].is_string:
             raise SqlError("max_pt takes the name of a table in quotes", "query", "Write sys.max_pt('db.t').")
-        table = session.table(tuple(node.expressions[0].name.split(".")))
+        table = session.table(path_of(node.expressions[0].name))
         snapshot = table.latest_snapshot()
         entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
         keys = table.schema.partition_keys

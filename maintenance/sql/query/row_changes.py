@@ -4,7 +4,7 @@ The query joins the table's rows, which carry a number, with the source. For eac
 the kind of change and the new values. Without a source there is no join.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -54,6 +54,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.sql.cursor import Source
 from maintenance.sql.query.carried import carried, natural
+from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.run import prepared
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import read_splits
@@ -271,12 +272,20 @@ def _query(change: RowChange, computed: Sequence[DataField]) -> exp.Expr:
     if change.using is not None:
         whens = {clause.when for clause in change.clauses}
         side = _JOINS["not_matched" in whens, "not_matched_by_source" in whens]
-        source = exp.select(exp.Star(), exp.alias_(exp.true(), _IN_SOURCE)).from_(change.using.copy())
+        source = rows_with_metadata(change.using, parts_of(change)).select(exp.alias_(exp.true(), _IN_SOURCE))
         joined = exp.Subquery(this=source, alias=_alias(change.using.alias_or_name))
         condition = change.on.copy() if change.on is not None else exp.true()
         query = query.join(joined, on=condition, join_type="" if side == "inner" else side)
     filtered: exp.Expr = query.where(exp.or_(*(fit.copy() for fit in fits)))
     return filtered
+
+
+def parts_of(change: RowChange) -> Iterator[exp.Expr | None]:
+    """What a statement says of rows."""
+    yield change.on
+    for clause in change.clauses:
+        yield clause.condition
+        yield from (clause.values or {}).values()
 
 
 def _alias(name: str) -> exp.TableAlias:

@@ -10,7 +10,9 @@ from maintenance.sql.query.decimals import cast_decimals
 from maintenance.sql.query.expression_types import ExpressionTypes
 from maintenance.sql.query.flink_functions import shape_flink
 from maintenance.sql.query.functions import shape_functions
+from maintenance.sql.query.implicit_casts import CASTING, cast_implicitly
 from maintenance.sql.query.integers import shape_integers
+from maintenance.sql.query.intervals import shape_intervals
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.spark_functions import shape_spark
 from maintenance.sql.query.stacks import spread_stacks
@@ -29,6 +31,10 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     kinds = {type(node) for node in tree.walk()}
     if _has(kinds, exp.HexString):
         _empty_bytes(tree)
+    if _has(kinds, exp.Interval):
+        shape_intervals(tree, resolved.source, embedded=embedded)
+    if is_flink:
+        _unknown(tree)
     if embedded and _has(kinds, exp.Stack):
         spread_stacks(tree)
     if embedded or is_flink:
@@ -46,8 +52,18 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         _unnest_in_spark(tree, types)
     if is_flink and embedded:
         _unnest_rows(tree, types)
+    if embedded and _has(kinds, *CASTING):
+        cast_implicitly(resolved, rules)
     if embedded:
         _shape_for_duckdb(tree, types, kinds, rules)
+
+
+def _unknown(tree: exp.Expr) -> None:
+    """``UNKNOWN`` is the truth value that is neither TRUE nor FALSE, in Flink; a column of that name is in quotes."""
+    for node in list(tree.find_all(exp.Column)):
+        name = node.this
+        if isinstance(name, exp.Identifier) and not (name.quoted or node.table) and name.name.upper() == "UNKNOWN":
+            node.replace(exp.cast(exp.null(), "BOOLEAN"))
 
 
 def _empty_bytes(tree: exp.Expr) -> None:
@@ -69,7 +85,7 @@ def _shape_for_duckdb(tree: exp.Expr, types: Mapping[str, DataType], kinds: Set[
         cast_decimals(tree, rules, embedded=True)
     _casts(tree, types)
     if _has(kinds, exp.TsOrDsAdd, exp.Add, exp.Sub):
-        _dates(tree, types)
+        _dates(tree, types, is_flink=rules.is_flink)
 
 
 def _has(kinds: Set[type[exp.Expr]], *wanted: type[exp.Expr]) -> bool:
@@ -165,10 +181,11 @@ def _unnest_in_spark(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
             select.append("laterals", exp.Lateral(this=spread, view=True, outer=outer, alias=alias.copy()))
 
 
-def _dates(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
-    """A date and days, months or years give a date, where DuckDB gives a timestamp."""
+def _dates(tree: exp.Expr, types: Mapping[str, DataType], *, is_flink: bool) -> None:
+    """A date and days, months or years give a date, in Flink hours as well, where DuckDB gives a timestamp."""
     for node in list(tree.find_all(exp.TsOrDsAdd, exp.Add, exp.Sub)):
-        if isinstance(node, exp.TsOrDsAdd) or (_is_days(node.expression) and _is_date(node.this, types)):
+        is_span = _is_days(node.expression) or (is_flink and isinstance(node.expression.unnest(), exp.Interval))
+        if isinstance(node, exp.TsOrDsAdd) or (is_span and _is_date(node.this, types)):
             node.replace(exp.cast(node.copy(), "DATE"))
 
 

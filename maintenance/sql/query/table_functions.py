@@ -6,7 +6,7 @@ Source: Java `PaimonTableValuedFunctions` of Paimon's Spark connector.
 from sqlglot import exp
 
 from maintenance.errors import SqlError
-from maintenance.sql.cursor import Source
+from maintenance.sql.names import path_of
 
 # Function -> the option that its further arguments become, joined by commas, and how many they are.
 _FUNCTIONS = {
@@ -16,7 +16,7 @@ _FUNCTIONS = {
 }
 
 
-def take_function(node: exp.Table, source: Source) -> dict[str, str]:
+def take_function(node: exp.Table) -> dict[str, str]:
     """Put the name of the table in the place of a function of one. Returns: the options that the function means.
 
     Raises: SqlError: the function does not exist, or its arguments are wrong.
@@ -35,11 +35,9 @@ def take_function(node: exp.Table, source: Source) -> dict[str, str]:
             "query",
             f"Write {name}('db.t', {', '.join(repr(str(n)) for n in range(1, count + 1))}).",
         )
-    parts = arguments[0].name.split(".")
-    token = next(token for token in source.tokens(words=True) if token.text.lower() == name.lower())
-    identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
+    identifiers = [exp.to_identifier(part, quoted=True) for part in path_of(arguments[0].name)]
     for identifier in identifiers:
-        identifier.meta.update(start=token.start, end=token.end)
+        identifier.meta.update(arguments[0].meta)
     for place, identifier in zip(("this", "db", "catalog"), reversed(identifiers), strict=False):
         node.set(place, identifier)
     return {key: ",".join(argument.name for argument in arguments[1:])}

@@ -13,7 +13,7 @@ from maintenance.metastore.view import View
 from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definition, is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed, watermark, without_columns
-from maintenance.sql.query.relations import Readable, fields_of_view
+from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
 from maintenance.sql.statements.flink_types import flink_text
 from maintenance.sql.statements.inserts import read_partition
@@ -55,6 +55,8 @@ class Describe:
         sql_view = None if "$" in self.path[-1] or session.is_table(self.path) else session.sql_view(self.path)
         if sql_view is not None and self.is_spark:
             return Result.of_texts(("col_name", "data_type", "comment"), self._of_view(session, sql_view))
+        if sql_view is not None:
+            return Result(self._in_flink({}, sql_view.columns(), ()))
         view = session.view(self.path)
         fields = fields_of_view(view)
         keys = view.schema.primary_keys if isinstance(view, Table) else ()
@@ -64,12 +66,11 @@ class Describe:
             if self.extended and isinstance(view, Detailed):
                 rows += detail_rows(view)
             return Result.of_texts(("col_name", "data_type", "comment"), rows)
-        return Result(self._in_flink(view, fields, keys))
+        return Result(self._in_flink(view.schema.options if isinstance(view, Table) else {}, fields, keys))
 
     @staticmethod
-    def _in_flink(view: Readable, fields: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
+    def _in_flink(options: Mapping[str, str], fields: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
         """As Flink shows columns, computed ones and the watermark among them."""
-        options = view.schema.options if isinstance(view, Table) else {}
         mark, by_name = watermark(options), {field.name: field for field in fields}
         key = f"PRI({', '.join(keys)})"
         rows: list[dict[str, Any]] = []

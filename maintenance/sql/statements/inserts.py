@@ -10,6 +10,7 @@ from sqlglot.tokens import TokenType
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.defaults import put_defaults
 from maintenance.sql.place import unknown_column
 from maintenance.sql.plain_partitions import spec_of
 from maintenance.sql.query.run import prepared, run_query
@@ -120,7 +121,7 @@ def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
     partition = read_partition(cursor) if cursor.take("PARTITION") else {}
     columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
     by_name = columns is None and cursor.take("BY", "NAME")
-    query = cursor.query()
+    query = put_defaults(cursor.query())
     if by_name:
         columns = tuple(getattr(query, "named_selects", ()))
     return Insert(path, overwrites, options, partition, columns, query, cursor)

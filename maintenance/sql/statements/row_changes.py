@@ -19,8 +19,10 @@ from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import RowChangeReport, filter_of
 from maintenance.sql.assignments import assigned_columns
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.defaults import default_values
 from maintenance.sql.place import unknown_column
-from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
+from maintenance.sql.query.metadata_columns import rows_with_metadata
+from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows, parts_of
 from maintenance.sql.query.run import prepared
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
@@ -149,13 +151,14 @@ class Merge:
         target, using, on = self.tree.this, self.tree.args["using"], self.tree.args["on"]
         whens = self.tree.args["whens"].expressions
         clauses = [_clause(self.cursor, when, table, target.alias_or_name, using.alias_or_name) for when in whens]
+        change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
         if session.spark is None:
-            change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
             return change_rows(session, table, change, writer)
         from maintenance.sql.query.on_spark import frame_of
 
         aliases = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
-        frame = frame_of(session.spark, prepared(session, exp.select("*").from_(using.copy()), self.cursor.source))
+        rows = rows_with_metadata(using, parts_of(change))
+        frame = frame_of(session.spark, prepared(session, rows, self.cursor.source))
         spoken = [
             Clause(
                 clause.when,
@@ -243,7 +246,7 @@ def _clause(cursor: Cursor, when: exp.When, table: Table, target_name: str, usin
         columns = [part.name for part in then.this.expressions] if then.this else list(table.schema.field_names)
         if len(columns) != len(new_values):
             raise cursor.error(f"{len(new_values)} values are given for {len(columns)} columns", "Give one for each.")
-        inserted = dict(zip(columns, new_values, strict=True))
+        inserted = default_values(cursor, table, columns, new_values)
         check_columns(cursor, table, inserted)
         return RowClause(kind, "insert", inserted, condition)  # type: ignore[arg-type]
     return RowClause(kind, "delete", None, condition)  # type: ignore[arg-type]

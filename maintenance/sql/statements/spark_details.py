@@ -95,8 +95,9 @@ class DescribeColumn:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
-        table = session.stored(self.path)
-        fields = table.schema.fields
+        view = None if "$" in self.path[-1] or session.is_table(self.path) else session.sql_view(self.path)
+        table = session.stored(self.path) if view is None else None
+        fields = view.columns() if view is not None else table.schema.fields if table is not None else ()
         name = ".".join(self.column)
         field = next((f for f in fields if f.name == name), None)
         if field is None:

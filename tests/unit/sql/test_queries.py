@@ -175,7 +175,7 @@ def test_spark_overwrites_all(tmp_path: Path) -> None:
 
 def test_a_text_is_not_inserted_as_a_number(tmp_path: Path) -> None:
     session = open_session(tmp_path)
-    with pytest.raises(SqlError, match="column 'a' is INT, and the query gives VARCHAR"):
+    with pytest.raises(SqlError, match="column 'a' is INT, and the query gives STRING"):
         session.sql("INSERT INTO t (a) VALUES ('1')")
     with pytest.raises(SqlError, match="2 columns are given where 5 are needed"):
         session.sql("INSERT INTO t VALUES (1, 'a')")
