@@ -36,6 +36,7 @@ class Work:
         zone: where days begin, unless the table's settings say otherwise.
         spark: None for steps that need none.
         opened: how the step opens its table.
+        sessions: of Spark, that the step has asked for.
     """
 
     context: dg.OpExecutionContext
@@ -45,6 +46,7 @@ class Work:
     zone: ZoneInfo
     spark: Spark | None
     opened: "Callable[[Work], Table]"
+    sessions: list[Any] = field(default_factory=list)
 
     @cached_property
     def table(self) -> Table:
@@ -58,7 +60,10 @@ class Work:
     def session(self) -> Any:
         """The Spark session; the table is opened first, so that Spark is not started for nothing."""
         _ = self.table
-        return None if self.spark is None else self.spark.session()
+        if self.spark is None:
+            return None
+        self.sessions.append(self.spark.session())
+        return self.sessions[-1]
 
     @property
     def spark_source(self) -> Any:
@@ -166,7 +171,8 @@ def run_step(step: Step, work: Work, account: Account) -> Account:
 def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
     if report is None:
         return account
-    spark = {} if work.spark is None else work.spark.metadata()
+    # The session may be that of an earlier step.
+    spark = work.spark.metadata() if work.spark is not None and work.sessions else {}
     tasks: int | None = getattr(report, "spark_tasks", None)
     if tasks is not None:
         work.say(

@@ -4,31 +4,25 @@ Each run is a process of its own, as in production; what it shows in Dagster com
 """
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 import pytest
 
 from assets.project.config import Project, load_project
 from assets.resources.catalog import PaimonCatalog
 from maintenance.spark.connect_server import connect_server
+from tests.servers.spark_cluster import FAST_JAVA, cluster_settings, environment, standalone_cluster
 from tests.tables import data_files, files_on_disk
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 STEPS = ("ingest", "compact", "file_index")
-FAST_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 TABLES = """
 warehouse: warehouse
@@ -111,74 +105,9 @@ def check_table(folder: Path) -> None:
     assert files_on_disk(table) == data_files(table)
 
 
-def environment() -> dict[str, str]:
-    hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH", "PAIMON_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
-    return {**kept, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
-def eventually(what: str, test: Any) -> None:
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline:
-        try:
-            if test():
-                return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise TimeoutError(what)
-
-
-@contextmanager
-def running(log: Path, *arguments: str) -> Iterator[None]:
-    """A daemon of Spark for as long as the context lasts."""
-    command = [str(Path(pyspark.__path__[0]) / "bin" / "spark-class"), *arguments]
-    java = {"SPARK_DAEMON_JAVA_OPTS": FAST_JAVA, "SPARK_LOCAL_IP": "127.0.0.1"}
-    with log.open("w") as output:
-        # Daemons must not find this package: executors get it from the driver.
-        daemon = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=environment() | java, cwd=log.parent
-        )
-        try:
-            yield
-        finally:
-            daemon.terminate()
-            daemon.wait(30)
-
-
 def test_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
-    deploy = "org.apache.spark.deploy"
-    port, web_port = free_port(), free_port()
-    master = f"spark://127.0.0.1:{port}"
-
-    def workers() -> int:
-        with urllib.request.urlopen(f"http://127.0.0.1:{web_port}/json/", timeout=60) as answer:
-            return sum(worker["state"] == "ALIVE" for worker in json.load(answer)["workers"])
-
-    with ExitStack() as daemons:
-        own = ["--host", "127.0.0.1", "--webui-port"]
-        log = tmp_path / "master.log"
-        daemons.enter_context(running(log, f"{deploy}.master.Master", *own, str(web_port), "--port", str(port)))
-        eventually("the master listens", lambda: workers() == 0)
-        for number in range(2):
-            work = str(tmp_path / f"worker-{number}")
-            limits = ["--cores", "1", "--memory", "600m", "--work-dir", work]
-            log = tmp_path / f"worker-{number}.log"
-            daemons.enter_context(running(log, f"{deploy}.worker.Worker", *own, "0", *limits, master))
-        eventually("both workers are there", lambda: workers() == 2)
-        options = {
-            "spark.driver.host": "127.0.0.1",
-            "spark.executor.memory": "512m",
-            "spark.cores.max": "2",  # to wait for both workers, Spark has to know how many there are to be
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-            "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
-        }
+    with standalone_cluster(tmp_path) as master:
+        options = cluster_settings()
         jobs = {"maintain": {"spark.sql.shuffle.partitions": "4"}}
         done = run(tmp_path, {"master": master, "options": options, "jobs": jobs})
     assert done["success"], done
