@@ -65,6 +65,14 @@ def number(text: str) -> float:
     return value
 
 
+def share(text: str) -> float:
+    """A number above 0 that is at most 1."""
+    value = number(text)
+    if not 0 < value <= 1:
+        raise ValueError("expected a number above 0 that is at most 1")
+    return value
+
+
 def boolean(text: str) -> bool:
     """``true`` or ``false`` in any case."""
     match text.strip().lower():

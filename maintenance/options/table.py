@@ -22,6 +22,7 @@ from maintenance.options.option import (
     one_of,
     per_level,
     positive,
+    share,
     string,
     time_zone,
     untrimmed_names,
@@ -124,6 +125,9 @@ FILE_BLOCK_SIZE: Option[int | None] = Option("file.block-size", memory_size, Non
 TARGET_FILE_ROW_NUM: Option[int | None] = Option("target-file-row-num", positive, None)
 TARGET_FILE_SIZE: Option[int | None] = Option("target-file-size", memory_size, None)
 BLOB_TARGET_FILE_SIZE: Option[int | None] = Option("blob.target-file-size", memory_size, None)
+DATA_EVOLUTION_ROW_SIDECAR_ENABLED = Option("data-evolution.row-sidecar.enabled", boolean, False)
+DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTED_ROWS = Option("data-evolution.row-sidecar.max-selected-rows", at_least(1), 4096)
+DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO = Option("data-evolution.row-sidecar.max-selection-ratio", share, 0.05)
 VECTOR_FIELD: Option[tuple[str, ...]] = Option("vector-field", names, ())
 VECTOR_FILE_FORMAT: Option[str | None] = Option("vector.file.format", string, None)
 VECTOR_TARGET_FILE_SIZE: Option[int | None] = Option("vector.target-file-size", memory_size, None)
@@ -351,7 +355,7 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
-    "vector.file.format": _is("parquet", "avro"),
+    "vector.file.format": _is("parquet", "avro", "row"),
     "pk-vector.index.columns": _never,
     "pk-multivalue.index.columns": _never,
     "pk-full-text.index.columns": _never,

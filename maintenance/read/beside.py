@@ -26,12 +26,17 @@ _NOWHERE = -1
 
 
 def tables_beside(
-    files: Sequence[DataFileMeta], fields: tuple[DataField, ...], rows: range, open_file: Open, batch_rows: int
+    files: Sequence[DataFileMeta],
+    fields: tuple[DataField, ...],
+    rows: range,
+    open_file: Open,
+    batch_rows: int,
+    only: np.ndarray | None = None,
 ) -> Iterator[pa.Table]:
-    """The columns of all rows, in tables of bounded size.
+    """The columns of rows, in tables of bounded size.
 
-    Args: `files`: all that have the columns; `rows`: ids of the group's rows. Raises: CorruptFileError: rows are in
-        none of the files, or a file has others.
+    Args: `files`: all that have the columns; `rows`: ids of the group's rows; `only`: numbers in the group of the rows
+        wanted, ascending; None = all. Raises: CorruptFileError: rows are in none of the files, or a file has others.
     """
     oldest_first = sorted(files, key=lambda file: file.max_sequence_number)
     readers = [open_file(file, fields) for file in oldest_first]
@@ -40,12 +45,17 @@ def tables_beside(
         if start < 0 or start + reader.file.row_count > len(rows):
             raise _misplaced("has rows that the file of the other columns lacks", reader)
     if not is_of_blobs(files[0]):
-        yield from _runs(readers, starts, _owners(readers, starts, len(rows)), batch_rows)
-    elif _follow_each_other(readers, starts, len(rows)):
+        owners = _owners(readers, starts, len(rows))
+        if only is None:
+            yield from _runs(readers, starts, owners, batch_rows)
+        else:
+            steps = range(0, len(only), batch_rows)
+            yield from (_of_owners(readers, starts, owners, only[start : start + batch_rows]) for start in steps)
+    elif only is None and _follow_each_other(readers, starts, len(rows)):
         ordered = [readers[n] for n in np.argsort(starts, kind="stable")]
         yield from chain.from_iterable(reader.batches(batch_rows) for reader in ordered)
     else:
-        yield from _blobs(readers, starts, len(rows), batch_rows)
+        yield from _blobs(readers, starts, len(rows), batch_rows, only)
 
 
 def _misplaced(problem: str, reader: DataFileReader) -> CorruptFileError:
@@ -84,25 +94,30 @@ def _runs(
         yield from replace(reader, only=None if whole else np.arange(first - start, end - start)).batches(batch_rows)
 
 
-def _blobs(readers: Sequence[DataFileReader], starts: Sequence[int], count: int, batch_rows: int) -> Iterator[pa.Table]:
+def _blobs(
+    readers: Sequence[DataFileReader], starts: Sequence[int], count: int, batch_rows: int, only: np.ndarray | None
+) -> Iterator[pa.Table]:
     """One column of blobs: the newest value of each row that is not a placeholder."""
     owners, sizes = np.full(count, _NOWHERE), np.zeros(count, np.int64)
     for number, (reader, start) in enumerate(zip(readers, starts, strict=True)):
         stored = reader.blob_sizes()
         there = start + np.flatnonzero(stored != PLACEHOLDER)
         owners[there], sizes[there] = number, np.maximum(stored[there - start], 0)
-    for first, end in bounded(np.cumsum(sizes), batch_rows):
-        yield _of_owners(readers, starts, owners[first:end], first)
+    rows = np.arange(count) if only is None else only
+    for first, end in bounded(np.cumsum(sizes[rows]), batch_rows):
+        yield _of_owners(readers, starts, owners, rows[first:end])
 
 
-def _of_owners(readers: Sequence[DataFileReader], starts: Sequence[int], owners: np.ndarray, first: int) -> pa.Table:
-    """Rows from the number `first` on, each out of its own file."""
+def _of_owners(
+    readers: Sequence[DataFileReader], starts: Sequence[int], owners: np.ndarray, rows: np.ndarray
+) -> pa.Table:
+    """Rows of these numbers, each out of its own file. `owners`: of all rows of the group."""
     parts, places = [], []
-    for number in np.unique(owners).tolist():
-        at = np.flatnonzero(owners == number)
+    for number in np.unique(owners[rows]).tolist():
+        at = np.flatnonzero(owners[rows] == number)
         places.append(at)
         if number == _NOWHERE:
             parts.append(pa.table({f.name: pa.nulls(len(at), arrow_type(f.type)) for f in readers[0].context.fields}))
         else:
-            parts.append(replace(readers[number], only=first + at - starts[number]).read())
+            parts.append(replace(readers[number], only=rows[at] - starts[number]).read())
     return in_order(parts, places)

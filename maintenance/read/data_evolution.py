@@ -6,10 +6,11 @@ group's oldest file, is applied after it. Source: Java `DataEvolutionSplitRead`,
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows, written_fields
@@ -91,16 +92,22 @@ def joined(
     open_file: Open,
     deletion: DeletionFile | None,
     batch_rows: int,
+    wanted: BitMap | None = None,
 ) -> Iterator[pa.Table]:
     """The rows of a group in tables of bounded size, with the columns of `context` in its order.
 
-    Args: `files`: of the group, newest first; `open_file`: reads columns of one of them, without deletion vector.
+    Args: `files`: of the group, newest first; `open_file`: reads columns of one of them, without deletion vector;
+        `wanted`: numbers in the group of the rows that may match, None = all.
     """
     rows = row_id_range(_of_rows(files)[0])
-    live = None
+    live, only, count = None, None, len(rows)
     if deletion is not None:
         live = read_vector(context.file_io, deletion, len(rows)).kept(len(rows))
-    streams = [_Stream(_tables(part, rows, open_file, batch_rows)) for part in _parts(files, context)]
+    if wanted is not None:
+        only = np.asarray(wanted.to_array(), np.int64)
+        only, live = only if live is None else only[live[only]], None
+        count = len(only)
+    streams = [_Stream(_tables(part, rows, open_file, batch_rows, only)) for part in _parts(files, context)]
     names = [field.name for field in context.fields]
     start = 0
     for taken in _in_step(streams):
@@ -109,18 +116,18 @@ def joined(
         end = start + table.num_rows
         yield table if live is None else chosen_rows(table, live[start:end])
         start = end
-    if start != len(rows):
+    if start != count:
         raise CorruptFileError(
-            f"files of the same rows end after {start} of {len(rows)} rows",
+            f"files of the same rows end after {start} of {count} rows",
             ", ".join(file.file_name for file in files),
             "Roll back to a snapshot.",
         )
 
 
-def _tables(part: _Part, rows: range, open_file: Open, batch_rows: int) -> Iterator[pa.Table]:
+def _tables(part: _Part, rows: range, open_file: Open, batch_rows: int, only: np.ndarray | None) -> Iterator[pa.Table]:
     if is_beside_rows(part.files[0]):
-        return tables_beside(part.files, part.fields, rows, open_file, batch_rows)
-    return open_file(part.files[0], part.fields).batches(batch_rows)
+        return tables_beside(part.files, part.fields, rows, open_file, batch_rows, only)
+    return replace(open_file(part.files[0], part.fields), only=only).batches(batch_rows)
 
 
 class _Stream:

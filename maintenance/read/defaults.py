@@ -36,11 +36,13 @@ def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, 
     return by_column
 
 
-def stored_predicate(predicate: Predicate | None, schema: TableSchema, options: Mapping[str, str]) -> Predicate | None:
-    """What a filter says about stored values: nothing about columns that reads fill or make."""
+def stored_predicate(
+    predicate: Predicate | None, schema: TableSchema, options: Mapping[str, str], *others: str
+) -> Predicate | None:
+    """What a filter says about stored values: nothing about columns that reads fill or make, but for `others`."""
     if predicate is None:
         return None
-    stored = frozenset(schema.field_names) - frozenset(read_defaults(schema, options))
+    stored = frozenset((*schema.field_names, *others)) - frozenset(read_defaults(schema, options))
     return predicate if columns_of(predicate) <= stored else restrict(predicate, stored)
 
 

@@ -36,6 +36,7 @@ from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
 from maintenance.read.retractions import RetractingReader
 from maintenance.read.run import ReadsFileWhole, RunReader
+from maintenance.read.sidecar import SidecarLimits
 from maintenance.read.waiting import runs_by_level, sorted_runs
 from maintenance.read.windows import rows_at_a_time, windows, windows_of
 from maintenance.scan.data_evolution import row_groups
@@ -247,14 +248,15 @@ class SplitRead:
         needed = self._needed()
 
         def opened(file: DataFileMeta, fields: tuple[DataField, ...]) -> DataFileReader:
-            return replace(self.reader(self._context(fields), split, file, None), deletion=None)
+            return replace(self.reader(self._context(fields), split, file, None), deletion=None, wanted=None)
 
         for files in row_groups(split.files):
             if len(files) == 1:
                 yield from _stream(self.reader(self._context(needed), split, files[0], self._pushed))
                 continue
             deletion = split.deletions.get(anchor(files).file_name)
-            yield from joined(files, self._context(needed), opened, deletion, DEFAULT_BATCH_ROWS)
+            wanted = split.wanted.get(files[0].file_name)
+            yield from joined(files, self._context(needed), opened, deletion, DEFAULT_BATCH_ROWS, wanted)
 
     def _record_reader(
         self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
@@ -291,6 +293,7 @@ class SplitRead:
             keyed=bool(self.schema.primary_keys),
             snapshot_ordering=table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.options),
             describes_blobs=BLOB_AS_DESCRIPTOR.of(self.options),
+            sidecars=SidecarLimits.of(self.options),
         )
 
     def _record_fields(self) -> tuple[DataField, ...]:

@@ -1,4 +1,4 @@
-"""Which rows may match a filter, by the global indexes of a table with data evolution.
+"""Which rows may match a filter, by the global indexes and the row ids of a table with data evolution.
 
 Rows that no index covers may always match. An index is left aside where it may be wrong: where updates of indexed
 columns leave it as it is (`global-index.column-update-action` = `ignore`), where the column had another type once, and
@@ -7,7 +7,7 @@ Source: Java `DataEvolutionGlobalIndexScanner`, `GlobalIndexEvaluator`.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_, or_
@@ -26,12 +26,14 @@ from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexMan
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.metadata.manifests import Manifests
 from maintenance.options.global_index import GLOBAL_INDEX_COLUMN_UPDATE_ACTION, GLOBAL_INDEX_ENABLED, IGNORE
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.statistics import ColumnStats, may_match
 from maintenance.predicate.tree import And, Constant, Or, Predicate, columns_of, push_down_not
 from maintenance.scan.data_evolution import row_groups, row_id_range
+from maintenance.scan.row_ids import all_rows, rows_with_ids
 from maintenance.scan.split import Split, by_bucket
 from maintenance.types.data_type import DataField
 from maintenance.types.values import values_of_arrow
@@ -59,12 +61,32 @@ def wanted_rows(
     predicate: Predicate | None,
     entries: Sequence[ManifestEntry],
 ) -> BitMap64 | None:
-    """The row ids, among those of `entries`, of rows that may match; None = the indexes say nothing."""
+    """The row ids, among those of `entries`, of rows that may match; None = nothing says so.
+
+    Both global indexes and conditions on `_ROW_ID` do.
+    """
+    if predicate is None:
+        return None
+    fields, usable = _usable(manifests, snapshot, schema, options, load_schemas, predicate, entries)
+    if not usable and ROW_ID.name not in columns_of(predicate):
+        return None
+    ranges = {row_id_range(entry.file) for entry in entries}
+    return _Evaluation(manifests, fields, usable, ranges, all_rows(ranges)).rows(push_down_not(predicate))
+
+
+def _usable(
+    manifests: Manifests,
+    snapshot: Snapshot,
+    schema: TableSchema,
+    options: Mapping[str, str],
+    load_schemas: LoadSchemas,
+    predicate: Predicate,
+    entries: Sequence[ManifestEntry],
+) -> tuple[dict[str, DataField], dict[str, list[IndexManifestEntry]]]:
+    """The indexed columns of a filter, and their index files, by name."""
     action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION.of(options)
-    if predicate is None or snapshot.index_manifest is None or action == IGNORE:
-        return None
-    if not GLOBAL_INDEX_ENABLED.of(options):
-        return None
+    if snapshot.index_manifest is None or action == IGNORE or not GLOBAL_INDEX_ENABLED.of(options):
+        return {}, {}
     partitions = {entry.partition for entry in entries}
     by_field: dict[int, list[IndexManifestEntry]] = {}
     for part in manifests.read_index(snapshot):
@@ -75,14 +97,7 @@ def wanted_rows(
             by_field.setdefault(meta.index_field_id, []).append(part)
     fields = {field.name: field for field in schema.fields if field.id in by_field and has_keys(field.type)}
     asked = [fields[name] for name in columns_of(predicate) if name in fields]
-    usable = {f.name: by_field[f.id] for f in asked if _kept_its_type(f, schema, load_schemas)}
-    if not usable:
-        return None
-    universe = BitMap64()
-    for entry in entries:
-        rows = row_id_range(entry.file)
-        universe.add_range(rows.start, rows.stop)
-    return _Evaluation(manifests, fields, usable, universe).rows(push_down_not(predicate))
+    return fields, {f.name: by_field[f.id] for f in asked if _kept_its_type(f, schema, load_schemas)}
 
 
 def _kept_its_type(field: DataField, schema: TableSchema, load_schemas: LoadSchemas) -> bool:
@@ -97,11 +112,12 @@ def _kept_its_type(field: DataField, schema: TableSchema, load_schemas: LoadSche
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """Attributes: `fields`: the indexed columns, `indexes`: their files, by name; `universe`: all row ids."""
+    """Attributes: `fields`: the indexed columns, `indexes`: their files, by name; `ranges`, `universe`: all row ids."""
 
     manifests: Manifests
     fields: Mapping[str, DataField]
     indexes: Mapping[str, Sequence[IndexManifestEntry]]
+    ranges: Collection[range]
     universe: BitMap64
 
     def rows(self, pushed: Predicate) -> BitMap64 | None:
@@ -117,6 +133,8 @@ class _Evaluation:
                 known = [rows for rows in parts if rows is not None]
                 return reduce(or_, known) if known and len(known) == len(parts) else None
         (column,) = columns_of(pushed)
+        if column == ROW_ID.name:
+            return rows_with_ids(pushed, self.ranges)
         if column not in self.indexes:
             return None
         found_rows, covered = BitMap64(), BitMap64()
@@ -176,12 +194,17 @@ def keep_wanted(entries: Sequence[ManifestEntry], wanted: BitMap64) -> list[Mani
 
 def with_wanted(split: Split, wanted: BitMap64) -> dict[str, BitMap]:
     """The numbers of the wanted rows in each file that stands alone, unless all its rows are wanted."""
-    chosen = {}
-    for files in row_groups(split.files):
-        rows = _wanted_of(files[0], wanted) if len(files) == 1 else None
-        if rows is not None:
-            chosen[files[0].file_name] = rows
-    return chosen
+    return _of_groups([files for files in row_groups(split.files) if len(files) == 1], wanted)
+
+
+def with_wanted_together(split: Split, wanted: BitMap64) -> dict[str, BitMap]:
+    """The same of files of the same rows, by the name of the newest."""
+    return _of_groups([files for files in row_groups(split.files) if len(files) > 1], wanted)
+
+
+def _of_groups(groups: Iterable[Sequence[DataFileMeta]], wanted: BitMap64) -> dict[str, BitMap]:
+    chosen = {files[0].file_name: _wanted_of(files[0], wanted) for files in groups}
+    return {name: rows for name, rows in chosen.items() if rows is not None}
 
 
 def _wanted_of(file: DataFileMeta, wanted: BitMap64) -> BitMap | None:

@@ -21,7 +21,7 @@ from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.file_index import has_index, open_container
-from maintenance.scan.global_index import keep_wanted, wanted_rows, with_wanted
+from maintenance.scan.global_index import keep_wanted, wanted_rows, with_wanted, with_wanted_together
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
 from maintenance.scan.vectors import live_deletions
@@ -68,12 +68,16 @@ class ScanPlan:
 
 
 def plan_scan(
-    source: ScanSource, snapshot: Snapshot | None, predicate: Predicate | None, files_since: int | None = None
+    source: ScanSource,
+    snapshot: Snapshot | None,
+    predicate: Predicate | None,
+    files_since: int | None = None,
+    with_ids: Predicate | None = None,
 ) -> ScanPlan:
     """The splits of a snapshot that may hold rows matching the filter.
 
-    `files_since`: leave out files made before that moment, milliseconds since 1970-01-01 UTC.
-
+    Args: `predicate`: over columns of the table; `files_since`: leave out files made before that moment, milliseconds
+        since 1970-01-01 UTC; `with_ids`: the filter with what it says about `_ROW_ID`, None = nothing.
     Raises: UnsupportedError; CorruptFileError: of metadata, or a deletion vector is of a file that does not live.
     """
     if snapshot is None:
@@ -87,12 +91,14 @@ def plan_scan(
     by_stats, testable = by_statistics(source, entries, pruning)
     excluded = excluded_by_index(source, pruning, testable)
     kept = [entry for entry in by_stats if id(entry) not in excluded]
-    wanted = wanted_of(source, snapshot, predicate, kept)
+    wanted = wanted_of(source, snapshot, with_ids or predicate, kept)
     if wanted is not None:
         kept = keep_wanted(kept, wanted)
     splits = _splits(source, snapshot.id, kept)
     if wanted is not None:
-        splits = [replace(split, wanted=with_wanted(split, wanted)) for split in splits]
+        splits = [
+            replace(split, wanted=with_wanted(split, wanted) | with_wanted_together(split, wanted)) for split in splits
+        ]
     if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
         splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
@@ -101,7 +107,7 @@ def plan_scan(
 def wanted_of(
     source: ScanSource, snapshot: Snapshot, predicate: Predicate | None, kept: Sequence[ManifestEntry]
 ) -> BitMap64 | None:
-    """Ids of the rows that may match, by global indexes; None = these say nothing."""
+    """Ids of the rows that may match, by global indexes and conditions on `_ROW_ID`; None = these say nothing."""
     if not table_options.DATA_EVOLUTION_ENABLED.of(source.options):
         return None
     return wanted_rows(source.manifests, snapshot, source.schema, source.options, source.schemas, predicate, kept)

@@ -158,7 +158,9 @@ def _plan_one(
 ) -> tuple[ScanPlan, SplitRead]:
     """Plan a target. `seen`: the table under the schema to read it with; `left_out`: partitions not to read."""
     source = replace(seen.scan_source(), left_out=left_out)
-    plan = _splits(source, target, stored_predicate(request.predicate, seen.schema, seen.options))
+    predicate = stored_predicate(request.predicate, seen.schema, seen.options)
+    with_ids = stored_predicate(request.predicate, seen.schema, seen.options, ROW_ID.name)
+    plan = _splits(source, target, predicate, with_ids)
     tracked = table_options.ROW_TRACKING_ENABLED.of(seen.options)
     read = SplitRead(
         seen.file_io,
@@ -185,13 +187,15 @@ def _plan_rows(table: TableHandle, columns: Sequence[str], rows: In) -> tuple[Sc
     return plan_read(table, ReadRequest(columns, rows))
 
 
-def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None) -> ScanPlan:
+def _splits(
+    source: ScanSource, target: ScanTarget, predicate: Predicate | None, with_ids: Predicate | None
+) -> ScanPlan:
     match target:
         case RecordChanges():
             return plan_changes(source, target, predicate)
         case Difference():
             return plan_difference(source, target, predicate)
-    return plan_scan(source, target.snapshot, predicate, target.files_since)
+    return plan_scan(source, target.snapshot, predicate, target.files_since, with_ids)
 
 
 def _plan_two(first: TableHandle, second: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:

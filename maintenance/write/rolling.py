@@ -23,6 +23,7 @@ from maintenance.write.external_blobs import ExternalBlobs
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
 from maintenance.write.placement import FilePlacement
 from maintenance.write.settings import file_settings, max_file_rows, stats_mode
+from maintenance.write.sidecar import RowSidecar, has_sidecars
 from maintenance.write.statistics import FileStatistics
 
 _MIN_GROUP_ROWS = 1 << 13
@@ -160,6 +161,11 @@ class RollingFileWriter:
     def _has_blobs(self) -> bool:
         return any(field.type.is_blobs for field in self._whole.columns)
 
+    def sidecar(self, path: str) -> RowSidecar | None:
+        """Writes the sidecar of a data file, None where it gets none."""
+        apart = self._context is not self._whole or self._kind
+        return RowSidecar(self._context, path) if has_sidecars(self._context) and not apart else None
+
     def beside(self) -> BesideFiles:
         """Writes the files beside a data file."""
 
@@ -198,6 +204,7 @@ class _OpenFile:
         self._beside = writer.beside()
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)
+        self._sidecar = writer.sidecar(self._path)
         self.rows = 0
         self._deletes = 0
         self._sequences: list[tuple[int, int]] = []
@@ -214,6 +221,8 @@ class _OpenFile:
         columns = [rows.column(name.removeprefix(KEY_FIELD_PREFIX)) for name in names]
         encoded = pa.Table.from_arrays(columns, names=names)
         self._writer_of_format.write(encoded)
+        if self._sidecar is not None:
+            self._sidecar.write(encoded)
         if self._writer._witness is not None:
             self._writer._witness.wrote(self._name, encoded)
         self._beside.write(rows)
@@ -255,6 +264,8 @@ class _OpenFile:
         self._sink.close()
         key_stats, value_stats, columns = self._statistics.finish()
         embedded, extra = self._store_index()
+        if self._sidecar is not None:
+            extra = (*extra, self._sidecar.finish())
         low, high = sequence, sequence + self.rows - 1
         if self._context.tracks_rows:
             # The commit puts the snapshot's id in the place of 0.
@@ -299,6 +310,8 @@ class _OpenFile:
 
     def abandon(self) -> None:
         self._beside.abort()
+        if self._sidecar is not None:
+            self._sidecar.abandon()
         # Not left to the garbage collector, which may take the sink first: native code ends the file.
         with suppress(Exception):
             self._writer_of_format.close()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from maintenance.catalog import AddColumn, CatalogTable, DropColumn, RenameColumn, UpdateColumnType
@@ -76,6 +77,40 @@ def test_columns_of_the_same_rows(pypaimon: Path, tmp_path: Path, file_format: s
     get_table(tmp_path).delete("id = 4 OR id = 11")
     del expected[4], expected[11]
     assert both_see(tmp_path, names) == [(n, *values) for n, values in expected.items()]
+
+
+def test_sidecars_of_both(pypaimon: Path, tmp_path: Path) -> None:
+    """Both write and compact or change them, and find rows in them when the data files are away."""
+    options = {"bucket": "-1", **EVOLVING, "data-evolution.row-sidecar.enabled": "true"}
+    table = create_table(tmp_path, [("id", "INT"), ("v", "STRING")], (), options)
+    ids = pa.array(range(100), pa.int32())
+    for number in range(2):
+        rows = pa.table({"id": pc.add(ids, 100 * number), "v": [f"v{n}" for n in range(100)]})
+        if number:
+            write_by(tmp_path, new=rows)
+        else:
+            table.write_arrow(rows)
+    changed = pa.table({"_ROW_ID": pa.array([5, 150], pa.int64()), "v": ["theirs", "theirs, too"]})
+    write_by(tmp_path, changed=changed)
+    get_table(tmp_path).update({"v": "'ours'"}, "id = 77")
+    files = live_files(table)
+    assert [len(file.extra_files) for file in files] == [1] * len(files)
+    assert len(files) >= 4
+    expected = {5: "theirs", 77: "ours", 150: "theirs, too", 199: "v99"}
+    folder = Path(table.location.removeprefix("file:")) / "bucket-0"
+    for compacted in (False, True):
+        if compacted:
+            compact(None, get_table(tmp_path), full=True)
+        away = [folder / file.file_name for file in live_files(table)]
+        for path in away:
+            path.rename(tmp_path / path.name)
+        found = get_table(tmp_path).to_arrow(where="_ROW_ID IN (5, 77, 150, 199)")
+        assert dict(zip(*found.to_pydict().values(), strict=True)) == expected
+        (theirs,) = read_by(pypaimon, [str(tmp_path)], "id", "v", where="_ROW_ID=5")
+        assert theirs.to_pylist() == [{"id": 5, "v": "theirs"}]
+        for path in away:
+            (tmp_path / path.name).rename(path)
+    assert fsck(table.file_io, table.location, deep=True).faults == ()
 
 
 @pytest.mark.parametrize("keys", [(), ("id",)])

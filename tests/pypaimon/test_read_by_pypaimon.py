@@ -106,10 +106,11 @@ def maintained(warehouse: str, sample: Sample, values: Values) -> CatalogTable:
     return table
 
 
-def read_by(pypaimon: Path, warehouses: list[str], *columns: str) -> list[pa.Table]:
-    """`db.t` of each warehouse, as pypaimon reads it. `columns`: these alone."""
+def read_by(pypaimon: Path, warehouses: list[str], *columns: str, where: str = "") -> list[pa.Table]:
+    """`db.t` of each warehouse, as pypaimon reads it. `columns`: these alone; `where`: a column=number."""
     script = Path(__file__).parent / "read_tables.py"
     chosen = [f"--columns={','.join(columns)}"] if columns else []
+    chosen += [f"--where={where}"] if where else []
     done = subprocess.run([pypaimon, script, *chosen, *warehouses], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     collected = []

@@ -28,6 +28,8 @@ from maintenance.options.table import FILE_BLOCK_SIZE
 from maintenance.types.arrow import arrow_schema
 from maintenance.types.data_type import DataField
 
+SIDECAR_SUFFIX = ".row"
+"""Behind the name of a data file: the file of the same rows in this format, see `write/sidecar.py`."""
 _BLOCK_BYTES = 64 << 10
 _TAIL_BYTES = 64 << 10  # read at once for the index, as a rule all of it
 _ENCODED_ROWS = 1 << 14  # at a time, which fit into the processor's caches

@@ -7,12 +7,14 @@ Each file is looked at once, however many states share it. Data files are checke
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from maintenance.errors import CorruptFileError
 from maintenance.format.file_index.container import parse_container
 from maintenance.format.metadata.deletion_vector import parse_index_file
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.row_file.data_format import SIDECAR_SUFFIX, open_row_file
 from maintenance.format.rows.key import key_reader
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.expired import is_held
@@ -21,6 +23,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
 from maintenance.operations.checks.fsck_records import SmallFiles, State
 from maintenance.options import table as table_options
+from maintenance.scan.file_index import INDEX_SUFFIX
 from maintenance.scan.split import by_bucket
 
 _ROLL_BACK = "Roll back to a snapshot or tag before it, or restore the table from a copy."
@@ -179,13 +182,31 @@ class FileWalk:
             self.faults.add(FaultKind.MISSING, schema, f"needed by {path}", "Restore the schema file.")
         folder = path.rsplit("/", 1)[0]
         for name in entry.file.extra_files:
-            beside = f"{folder}/{name}"
-            if self._is_there(beside, state) and name.endswith(".index"):
-                self.faults.attempt(beside, path, lambda p=beside: parse_container(self.file_io.read_bytes(p), p))  # type: ignore[misc]
+            self._check_beside(f"{folder}/{name}", path, state, entry)
         embedded = entry.file.embedded_index
         if embedded is not None:
             self.faults.attempt(
                 path, f"the index in a manifest of {state.name}", lambda: parse_container(embedded, path)
+            )
+
+    def _check_beside(self, beside: str, path: str, state: State, entry: ManifestEntry) -> None:
+        """A file that belongs to a data file. `path`: of the data file."""
+        if not self._is_there(beside, state):
+            return
+        if beside.endswith(INDEX_SUFFIX):
+            self.faults.attempt(beside, path, lambda: parse_container(self.file_io.read_bytes(beside), beside))
+        if beside.endswith(SIDECAR_SUFFIX):
+            self.faults.attempt(beside, path, lambda: self._check_sidecar(beside, entry))
+
+    def _check_sidecar(self, path: str, entry: ManifestEntry) -> None:
+        """A sidecar has the rows of its data file, so it must have as many. Raises: CorruptFileError."""
+        with self.file_io.open_input(path) as source:
+            rows = int(open_row_file(source, path).index.row_starts[-1])
+        if rows != entry.file.row_count:
+            raise CorruptFileError(
+                f"the row sidecar has {rows} rows, its data file {entry.file.row_count}",
+                path,
+                "Delete it: the data file has the same rows.",
             )
 
     def _check_state(self, state: State, live: Sequence[ManifestEntry]) -> None:
