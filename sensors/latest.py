@@ -25,6 +25,7 @@ from assets.runs.pauses import pausing
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.monitor.census import take_census
 from maintenance.monitor.second_compactor import pause_beside
 from maintenance.monitor.triggers import judge_snapshot
@@ -62,7 +63,7 @@ class Sighting:
     snapshot: SnapshotIdentity
     due: bool
     reason: str
-    full: tuple[Mapping[str, str], ...] | None = None
+    full: tuple[PartitionValue, ...] | None = None
     waits: str = ""
 
 
@@ -178,7 +179,7 @@ def _request(table: str, sighting: Sighting) -> dg.RunRequest:
 def _config(sighting: Sighting) -> dict[str, Any]:
     if sighting.full is None:
         return {}
-    return {"ops": {"compact": {"config": {"full": True, "partitions": [dict(spec) for spec in sighting.full]}}}}
+    return {"ops": {"compact": {"config": {"full": True, "partitions": [one.by_name() for one in sighting.full]}}}}
 
 
 def _silence(turn: Turn[Sighting], busy: set[str], paused: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
 """Real tables in a temporary warehouse, for tests of what works on tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,11 @@ def splits_of(plan: ScanPlan) -> list[Split]:
     splits = [split for split in plan.splits if isinstance(split, Split)]
     assert len(splits) == len(plan.splits)
     return splits
+
+
+def texts_of(partitions: Iterable[Mapping[str, str]]) -> tuple[dict[str, str], ...]:
+    """Partitions as people read them."""
+    return tuple(map(dict, partitions))
 
 
 def files_on_disk(table: CatalogTable) -> set[str]:

@@ -39,7 +39,7 @@ class RefreshConfig(dg.Config):
     """Refresh of a materialized table. By default what has changed since the last refresh is made again."""
 
     full: bool = Field(default=False, description="Make the whole table again, whatever has changed.")
-    partition: dict[str, str] = Field(
+    partition: dict[str, str | None] = Field(
         default={}, description="Only this one, changed or not, e.g. {ds: '2026-01-31'}; empty: what has changed."
     )
     dry_run: bool = Field(default=False, description="Only show what would be refreshed, and keep it as a plan.")
@@ -50,7 +50,9 @@ class CompactConfig(dg.Config):
     """Dedicated compaction."""
 
     full: bool = Field(default=False, description="Merge every bucket into its top level, whatever its sorted runs.")
-    partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
+    partitions: list[dict[str, str | None]] = Field(
+        default=[], description="Only these, e.g. [{month: '7'}], null as in [{month: null}]; empty: all."
+    )
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
     partition_idle_time: str | None = Field(
         default=None, description="Only partitions that were not written to for this long, e.g. 1 h."
@@ -101,7 +103,9 @@ class PartitionCompactConfig(dg.Config):
 class ChangelogConfig(dg.Config):
     """Changelog production."""
 
-    partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
+    partitions: list[dict[str, str | None]] = Field(
+        default=[], description="Only these, e.g. [{month: '7'}], null as in [{month: null}]; empty: all."
+    )
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
     proof: str | None = Field(
         default=None,

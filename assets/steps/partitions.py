@@ -25,11 +25,13 @@ from assets.runs.account import BEFORE
 from assets.runs.failures import as_dagster_failure, check_groups
 from assets.runs.history import keep_account
 from maintenance.metadata.partition_path import partition_path
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import PLANNED, CompactReport
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
+from maintenance.table.partitions import partition_names
 from maintenance.table.table import Table
 
 # Dagster refuses partition keys that hold this.
@@ -43,7 +45,7 @@ def partitions_of(table: TableConfig) -> dg.DynamicPartitionsDefinition:
 
 
 def key_of(spec: Mapping[str, str]) -> str:
-    """The partition key of a partition: its directory, ``day=2026-01-31/hour=7``."""
+    """The partition key of a partition, as it is shown: ``day=2026-01-31/hour=7``; no two have the same one."""
     return partition_path(dict(spec)).replace(_FORBIDDEN, "%2E%2E%2E")
 
 
@@ -160,12 +162,13 @@ def _rewritten(
     return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
 
 
-def _existing(context: dg.AssetExecutionContext, table: Table) -> tuple[list[Mapping[str, str]], dict[str, Any]]:
+def _existing(context: dg.AssetExecutionContext, table: Table) -> tuple[list[PartitionValue], dict[str, Any]]:
     """The partitions of the run that the table has, and metadata about those that it has not.
 
     Others may have been dropped since the keys were mirrored. Raises: NotFoundError: all of them are missing.
     """
-    specs: list[Mapping[str, str]] = [spec_of(key) for key in context.partition_keys]
+    names = partition_names(table)
+    specs = [names.shown(spec_of(key)) for key in context.partition_keys]
     missing = missing_partitions(table, specs)
     if not missing:
         return specs, {}
@@ -173,9 +176,9 @@ def _existing(context: dg.AssetExecutionContext, table: Table) -> tuple[list[Map
     if len(missing) == len(specs):
         raise error
     context.log.warning(str(error))
-    names = [partition_path(dict(spec)) for spec in missing]
+    absent = [partition_path(dict(spec)) for spec in missing]
     return [spec for spec in specs if spec not in missing], {
-        "partitions that do not exist": dg.MetadataValue.json(names)
+        "partitions that do not exist": dg.MetadataValue.json(absent)
     }
 
 

@@ -25,7 +25,7 @@ class ExplainConfig(dg.Config):
     file: str | None = Field(default=None, description="A file, by its path or name.")
     snapshot_id: int | None = Field(default=None, description="A snapshot.")
     tag: str | None = Field(default=None, description="A tag.")
-    partition: dict[str, str] | None = Field(default=None, description="A partition, e.g. {month: '7'}.")
+    partition: dict[str, str | None] | None = Field(default=None, description="A partition, e.g. {month: '7'}.")
 
 
 class WhatIfConfig(dg.Config):

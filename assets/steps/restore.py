@@ -15,7 +15,6 @@ from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.steps.ops import on_known_table, record_state
 from assets.steps.plans import kept_plan
-from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.plans.dry_run_plans import RESTORE_PARTITIONS
 from maintenance.operations.rows.restore_partitions import restore_partitions
 
@@ -27,7 +26,7 @@ class RestoreConfig(dg.Config):
     """Which partitions to bring back, and from where: a tag or a snapshot."""
 
     table: str = Field(description="database.table, one of those that Dagster has.")
-    partitions: list[dict[str, str]] = Field(description="Which ones, e.g. [{month: '7'}].")
+    partitions: list[dict[str, str | None]] = Field(description="Which ones, e.g. [{month: '7'}].")
     tag: str | None = Field(default=None, description="Bring back what this tag holds.")
     snapshot_id: int | None = Field(default=None, description="Bring back what this snapshot holds.")
     dry_run: bool = Field(default=False, description="Only say what would come back in place of what; keep a plan.")
@@ -55,7 +54,7 @@ def restore_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             report = restore_partitions(
                 None if config.dry_run else spark.session(), opened, **goal, dry_run=config.dry_run
             )
-            names = ", ".join(partition_text_of(spec) for spec in report.restored)
+            names = ", ".join(map(str, report.restored))
             verb = "would come back" if report.dry_run else "are back"
             context.log.info(
                 f"{config.table}: {names} {verb} from snapshot {report.source}: {report.rows:,} rows in "

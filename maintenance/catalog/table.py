@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.commit.overwrite import Overwrite
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.ingestion import append
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
@@ -49,18 +50,15 @@ class CatalogTable(Table):
         """
         return append.overwrite(self, data, overwrite, commit_user=commit_user, commit_identifier=commit_identifier)
 
-    def truncate(
-        self, partitions: Sequence[Mapping[str, str]] | None = None, *, commit_user: str | None = None
-    ) -> tuple[int, ...]:
-        """Delete all rows, or those of partitions (columns to text, some of the columns suffice): `TRUNCATE TABLE`.
+    def truncate(self, partitions: Sequence[Spec] | None = None, *, commit_user: str | None = None) -> tuple[int, ...]:
+        """Delete all rows, or those of partitions: `TRUNCATE TABLE`.
 
+        A partition is named by some of its columns and their values as texts, or None for null.
         Files stay until their snapshots expire. Returns the new snapshot's id.
         """
         return append.truncate(self, Overwrite(partitions, dynamic=False), commit_user)
 
-    def drop_partitions(
-        self, partitions: Sequence[Mapping[str, str]], *, ignore_if_not_exists: bool = False
-    ) -> tuple[int, ...]:
+    def drop_partitions(self, partitions: Sequence[Spec], *, ignore_if_not_exists: bool = False) -> tuple[int, ...]:
         """Drop partitions with all their rows: see `operations.drop_partitions`. Returns the snapshot id, if any."""
         snapshot_id = drop_partitions(self, partitions, ignore_if_not_exists=ignore_if_not_exists).snapshot_id
         return () if snapshot_id is None else (snapshot_id,)

@@ -5,7 +5,7 @@ meanwhile are replaced too, as a later overwrite would; rows elsewhere stay. Fil
 expire. Source: metadata section 9.5, Java `FileStoreCommitImpl.overwritePartition`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import is_postponed
@@ -20,7 +20,8 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.key import key_reader
-from maintenance.metadata.paths import matches_spec
+from maintenance.metadata.partition_names import PartitionNames, Spec
+from maintenance.metadata.partition_value import covering
 from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.write.message import CommitMessage
@@ -33,37 +34,40 @@ class Overwrite:
     """What an overwrite replaces.
 
     Attributes:
-        partitions: partition columns to text; a partition that fits one of them is replaced. None = the whole table.
+        partitions: some partition columns and their values; a partition that has them is replaced. None = the whole
+            table.
         dynamic: of these only the partitions that get new rows; None = as option `dynamic-partition-overwrite` says.
             Of no meaning for a table without partitions.
     """
 
-    partitions: Sequence[Mapping[str, str]] | None = None
+    partitions: Sequence[Spec] | None = None
     dynamic: bool | None = None
 
     def replaces(self, target: CommitTarget, messages: Sequence[CommitMessage]) -> Replaces | None:
         """Which partitions the files of these messages replace; None = there is nothing to do.
 
-        Raises: DataError: new files are outside, or a partition names no partition column; UnsupportedError: keys may
-            move between partitions, and not all of them are replaced.
+        Raises: DataError: new files are outside, or a partition names no partition column, or may mean several;
+            UnsupportedError: keys may move between partitions, and not all of them are replaced.
         """
-        self._check(target)
         written = {message.partition for message in messages if message.new_files}
+        covered = self._covered(target, may_be_new=bool(written))
         self._check_keys(target, written)
-
-        def covered(partition: bytes) -> bool:
-            return self.partitions is None or matches_spec(target.paths.spec_of(partition), self.partitions)
-
         outside = [partition for partition in written if not covered(partition)]
         if outside:
             raise DataError(
-                f"rows are of partition {target.paths.spec_of(outside[0])}, which is not overwritten",
+                f"rows are of partition {dict(target.paths.partition(outside[0]))}, which is not overwritten",
                 f"table {target.name}",
                 "Leave these rows out, or overwrite without a partition.",
             )
         if self._is_dynamic(target) and target.schema.partition_keys:
             return written.__contains__ if written else None
         return covered
+
+    def _covered(self, target: CommitTarget, *, may_be_new: bool) -> Replaces:
+        if self.partitions is None:
+            return lambda _: True
+        chosen = names_of(target).chosen(self.partitions, may_be_new=may_be_new)
+        return covering(target.paths.partition_fields, chosen)
 
     def _check_keys(self, target: CommitTarget, written: set[bytes]) -> None:
         """Keys of the new rows may be in the partitions that stay."""
@@ -78,15 +82,15 @@ class Overwrite:
     def _is_dynamic(self, target: CommitTarget) -> bool:
         return table_options.DYNAMIC_PARTITION_OVERWRITE.of(target.options) if self.dynamic is None else self.dynamic
 
-    def _check(self, target: CommitTarget) -> None:
-        for spec in self.partitions or ():
-            unknown = [name for name in spec if name not in target.schema.partition_keys]
-            if unknown or not spec:
-                raise DataError(
-                    f"{dict(spec)} is not a partition",
-                    f"table {target.name}",
-                    f"Partition columns are {', '.join(target.schema.partition_keys) or 'none'}.",
-                )
+
+def names_of(target: CommitTarget) -> PartitionNames:
+    """How the partitions of a table are named."""
+
+    def rows() -> list[bytes]:
+        latest = target.snapshots.latest()
+        return [] if latest is None else [entry.partition for entry in target.manifests.live_entries(latest)]
+
+    return PartitionNames(target.paths, f"table {target.name}", rows)
 
 
 def overwrite_or_abort(

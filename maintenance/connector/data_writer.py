@@ -25,18 +25,15 @@ from maintenance.commit.commit import abort
 from maintenance.commit.identity import CommitIdentity, numbered
 from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.replays import already_committed
-from maintenance.errors import OptionError, SchemaError, UnsupportedError
-from maintenance.metadata.partition_path import partition_spec
-from maintenance.metadata.zone import local_zone
+from maintenance.errors import DataError, OptionError, UnsupportedError
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.ingestion.inline import commit_rows_of, overwrite_rows
 from maintenance.options import table as table_options
 from maintenance.options.option import boolean, integer, one_of
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import enter_task
+from maintenance.table.partitions import partition_names
 from maintenance.table.table import Table, new_commit_user
-from maintenance.types.casts.default import default_value
-from maintenance.types.data_type import DataField
-from maintenance.types.values import values_of_arrow
 from maintenance.write.buckets import check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.message import CommitMessage
 from maintenance.write.partitions import by_partition
@@ -74,41 +71,36 @@ class _Settings:
     ) -> "_Settings":
         number = _parsed("commit-identifier", integer, options)
         user = options.get("commit-user", new_commit_user(table.options))
-        fixed = {
-            field.name: _value(options[_PARTITION + field.name.lower()], field, table)
-            for field in table.schema.partition_fields
-            if _PARTITION + field.name.lower() in options
-        }
+        fixed = _partition(options, table, overwrite=overwrite)
         return cls(
             numbered(user, number, properties=properties),
             options.get("row-kind-column"),
-            _replaced(options, fixed, table) if overwrite else None,
-            fixed,
+            _replaced(options, fixed) if overwrite else None,
+            {} if fixed is None else {name: column[0] for name, column in fixed.columns().items()},
         )
 
 
-def _replaced(options: Mapping[str, str], fixed: Mapping[str, pa.Scalar], table: Table) -> Overwrite:
+def _replaced(options: Mapping[str, str], fixed: PartitionValue | None) -> Overwrite:
     """Without any of the options the whole table, as Spark's mode `overwrite` says."""
     mode = _parsed("partitionoverwritemode", one_of("static", "dynamic"), options)
     dynamic = _parsed(table_options.DYNAMIC_PARTITION_OVERWRITE.key, boolean, options)
-    if not fixed:
-        return Overwrite(dynamic=mode == "dynamic" if mode is not None else bool(dynamic))
-    fields = [field for field in table.schema.partition_fields if field.name in fixed]
-    values = [values_of_arrow(pa.array([fixed[field.name].as_py()], fixed[field.name].type))[0] for field in fields]
-    default = table_options.PARTITION_DEFAULT_NAME.of(table.options)
-    legacy = table_options.PARTITION_LEGACY_NAME.of(table.options)
-    spec = partition_spec(values, fields, default, legacy, local_zone())
-    return Overwrite([spec], dynamic=mode == "dynamic" if mode is not None else bool(dynamic))
+    return Overwrite(
+        None if fixed is None else [fixed], dynamic=mode == "dynamic" if mode is not None else bool(dynamic)
+    )
 
 
-def _value(text: str, field: DataField, table: Table) -> pa.Scalar:
-    if text == table_options.PARTITION_DEFAULT_NAME.of(table.options):
-        return pa.scalar(None, default_value("0", field.type, local_zone()).type)
+def _partition(options: Mapping[str, str], table: Table, *, overwrite: bool) -> PartitionValue | None:
+    """The partition, or those, that the options name. Raises: OptionError: they name none, or may name several."""
+    keys = {key: _PARTITION + key.lower() for key in table.schema.partition_keys}
+    given = {key: options[option] for key, option in keys.items() if option in options}
+    if not given:
+        return None
+    names = partition_names(table)
     try:
-        return default_value(text, field.type, local_zone())
-    except SchemaError as error:
-        where = f"option '{_PARTITION}{field.name}' of a write"
-        raise OptionError(error.found, where, f"Give a text of {field.type}.") from error
+        return names.chosen([given], may_be_new=True)[0] if overwrite else names.shown(given)
+    except DataError as error:
+        named = ", ".join(f"'{keys[key]}'" for key in given)
+        raise OptionError(error.found, f"option {named} of a write", error.fix) from error
 
 
 def _parsed(key: str, parse: Any, options: Mapping[str, str]) -> Any:
@@ -222,8 +214,8 @@ class PaimonWriter(DataSourceArrowWriter):
         for partition, _ in by_partition(rows, context):
             if partition not in self._write.state.bucket_numbers:
                 raise UnsupportedError(
-                    f"partition {self._table.paths.spec_of(partition)} is new, and how many buckets it gets depends on "
-                    "how much is written to it",
+                    f"partition {self._table.paths.partition(partition)} is new, and how many buckets it gets depends "
+                    "on how much is written to it",
                     f"table {self._table.identifier}",
                     f"Set 'postpone.default-bucket-num'. Or: {_INGEST}.",
                 )

@@ -67,20 +67,25 @@ def _iso_local(nanos: int) -> str:
     return text
 
 
-def partition_spec(
-    values: Sequence[Value], fields: Sequence[DataField], default_name: str, legacy: bool, zone: str = UTC
-) -> dict[str, str]:
-    """Partition columns and the texts of their values; null and blank texts are `default_name`."""
-    spec = {}
+def value_texts(values: Sequence[Value], fields: Sequence[DataField], legacy: bool, zone: str = UTC) -> list[str]:
+    """The texts of partition values, empty for null. Raises: CorruptFileError: one is not of its type."""
+    texts = []
     for field, value in zip(fields, values, strict=True):
         try:
-            text = "" if value is None else partition_text(value, field.type, legacy, zone)
+            texts.append("" if value is None else partition_text(value, field.type, legacy, zone))
         except (OverflowError, ValueError) as error:
             raise CorruptFileError(
                 f"{value!r} is not a {field.type}", f"partition column {field.name}", "Roll back to a snapshot."
             ) from error
-        spec[field.name] = default_name if is_blank(text) else text
-    return spec
+    return texts
+
+
+def partition_spec(
+    values: Sequence[Value], fields: Sequence[DataField], default_name: str, legacy: bool, zone: str = UTC
+) -> dict[str, str]:
+    """Partition columns and the texts of their folders; null and blank texts are `default_name`."""
+    texts = value_texts(values, fields, legacy, zone)
+    return {field.name: default_name if is_blank(text) else text for field, text in zip(fields, texts, strict=True)}
 
 
 def is_blank(text: str) -> bool:

@@ -10,7 +10,8 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.external_paths import ExternalPaths
-from maintenance.metadata.partition_path import partition_path, partition_spec
+from maintenance.metadata.partition_path import partition_path, partition_spec, value_texts
+from maintenance.metadata.partition_value import PartitionValue, shown_text
 from maintenance.metadata.zone import local_zone
 from maintenance.names import segment, stored_name
 from maintenance.options import table as table_options
@@ -135,6 +136,21 @@ class TablePaths:
             )
         )
 
+    def partition(self, partition: bytes) -> PartitionValue:
+        """A serialized partition row as what it is, and as it is shown to people."""
+        return self.partition_of(self.partition_fields, partition)
+
+    def partition_of(self, fields: Sequence[DataField], row: bytes) -> PartitionValue:
+        """The partition, or those, that have these values. `row`: of these columns, in the table's order."""
+        return _partition_value(row, tuple(fields), self.default_partition_name, self.legacy_partition_name, self.zone)
+
+    def folder_texts(self, partition: PartitionValue) -> dict[str, str]:
+        """The texts that the folders of a partition show of its columns, which may be those of others, too."""
+        values = [*partition.values_by_name.values()]
+        return partition_spec(
+            values, partition.fields, self.default_partition_name, self.legacy_partition_name, self.zone
+        )
+
     @property
     def data_root(self) -> str:
         """The folder that those of partitions and buckets are in."""
@@ -178,6 +194,18 @@ def _spec_items(
     """What `partition_spec` gives for a serialized row: asked for each file, of which partitions have many."""
     values = parse_row(partition, [field.type for field in fields])
     return tuple(partition_spec(values, fields, default_name, legacy, zone).items())
+
+
+@lru_cache(maxsize=1 << 12)
+def _partition_value(
+    row: bytes, fields: tuple[DataField, ...], default_name: str, legacy: bool, zone: str
+) -> PartitionValue:
+    values = parse_row(row, [field.type for field in fields])
+    texts = [
+        shown_text(value, text, field.type, default_name, None if legacy else zone)
+        for field, value, text in zip(fields, values, value_texts(values, fields, legacy, zone), strict=True)
+    ]
+    return PartitionValue(fields, row, texts)
 
 
 def partition_text_of(spec: Mapping[str, str]) -> str:

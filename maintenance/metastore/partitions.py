@@ -1,13 +1,14 @@
 """The partitions of a table, as a catalog lists and drops them. Source: Java `Partition`, `AbstractCatalog`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.overwrite import drop_partitions as commit_drop
 from maintenance.errors import DataError
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.options import table as table_options
 from maintenance.table.system.local_time import instant_of
 from maintenance.table.table import Table, new_commit_user
@@ -24,6 +25,7 @@ class Partition:
         last_file_creation_time: milliseconds since 1970-01-01 UTC, None if no file says.
         total_buckets: number of buckets, -1 without.
         done: whether it was marked done in the catalog.
+        value: what it is, which others with the same folder are not; None: the catalog alone says that there is one.
     """
 
     spec: Spec
@@ -33,6 +35,7 @@ class Partition:
     last_file_creation_time: int | None
     total_buckets: int
     done: bool = False
+    value: PartitionValue | None = field(default=None, compare=False)
 
 
 def list_partitions(table: Table) -> list[Partition]:
@@ -43,18 +46,19 @@ def list_partitions(table: Table) -> list[Partition]:
     groups: dict[bytes, list[ManifestEntry]] = {}
     for entry in table.manifests.live_entries(snapshot):
         groups.setdefault(entry.partition, []).append(entry)
-    return [_partition(table.paths.spec_of(partition), entries) for partition, entries in groups.items()]
+    return [_partition(table, partition, entries) for partition, entries in groups.items()]
 
 
-def _partition(spec: Spec, entries: Sequence[ManifestEntry]) -> Partition:
+def _partition(table: Table, partition: bytes, entries: Sequence[ManifestEntry]) -> Partition:
     created = (entry.file.creation_time for entry in entries)
     return Partition(
-        spec,
+        table.paths.spec_of(partition),
         sum(entry.file.row_count for entry in entries),
         sum(entry.file.file_size for entry in entries),
         len(entries),
         max((instant_of(millis) for millis in created if millis is not None), default=None),
         max(entry.total_buckets for entry in entries),
+        value=table.paths.partition(partition),
     )
 
 

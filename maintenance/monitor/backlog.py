@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
-from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.visibility import rows_visible
@@ -111,7 +110,7 @@ def small_file_size(table: Table) -> int:
 
 
 def _place(table: Table, place: tuple[bytes, int]) -> str:
-    return f"{partition_text_of(table.paths.spec_of(place[0]))} bucket {place[1]}"
+    return f"{table.paths.partition(place[0])} bucket {place[1]}"
 
 
 def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from maintenance.commit.identity import APPLICATION_PROPERTY, OPERATION_PROPERTY, RUN_PROPERTY, is_ours
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.metadata.paths import partition_text_of
 from maintenance.table.table import Table
 
 Place = tuple[str, int]
@@ -111,7 +110,7 @@ def _places(table: Table, entries: Iterable[ManifestEntry]) -> frozenset[Place]:
     texts: dict[bytes, str] = {}
     for entry in entries:
         if entry.partition not in texts:
-            texts[entry.partition] = partition_text_of(table.paths.spec_of(entry.partition))
+            texts[entry.partition] = str(table.paths.partition(entry.partition))
     return frozenset((texts[entry.partition], entry.bucket) for entry in entries)
 
 

@@ -13,6 +13,7 @@ from maintenance.compaction.clustering import is_clustered
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
 from maintenance.monitor.visibility import hidden_rows, hides, invisible
 from maintenance.options import table as table_options
@@ -57,7 +58,7 @@ class CompactionNeed:
     max_sorted_runs: int
     files: int
     full: bool = False
-    partitions: tuple[Mapping[str, str], ...] = ()
+    partitions: tuple[PartitionValue, ...] = ()
 
 
 @reads_again
@@ -122,7 +123,7 @@ class _Fired:
         counted = Counter((e.partition, e.bucket) for e in self.entries if e.file.file_size < size)
         return max(counted.values(), default=0)
 
-    def by(self, triggers: Triggers) -> tuple[tuple[Mapping[str, str], ...], str] | None:
+    def by(self, triggers: Triggers) -> tuple[tuple[PartitionValue, ...], str] | None:
         """The partitions in which the first of the triggers fires that does, and why."""
         size = small_file_size(self.table)
         checks: list[tuple[float | None, str, Callable[[], Mapping[bytes, float]]]] = [
@@ -138,8 +139,8 @@ class _Fired:
             if due:
                 shown = f"{measured[due[0]]:.0%}" if isinstance(limit, float) else f"{measured[due[0]]:.0f}"
                 bound = f"{limit:.0%}" if isinstance(limit, float) else str(limit)
-                specs = tuple(dict(self.table.paths.spec_of(p)) for p in due[:_PARTITIONS])
-                return (specs if specs[0] else (), f"there are {shown} {quantity}, the trigger is {bound}")
+                chosen = tuple(map(self.table.paths.partition, due[:_PARTITIONS]))
+                return (chosen if chosen[0] else (), f"there are {shown} {quantity}, the trigger is {bound}")
         return None
 
     def _most(self, counts: Callable[[ManifestEntry], bool]) -> dict[bytes, float]:

@@ -13,7 +13,6 @@ from itertools import islice
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
-from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
 from maintenance.scan.vectors import dead_vectors, origin_of
@@ -155,4 +154,4 @@ def _names(entries: Iterable[ManifestEntry], kind: FileKind) -> Iterator[Name]:
 
 
 def _place(table: Table, group: Group) -> str:
-    return f"{partition_text_of(table.paths.spec_of(group[0]))} bucket {group[1]}"
+    return f"{table.paths.partition(group[0])} bucket {group[1]}"

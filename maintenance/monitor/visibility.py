@@ -16,7 +16,6 @@ from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -124,6 +123,6 @@ def _places(table: Table, entries: Sequence[ManifestEntry]) -> list[dict[str, st
     for entry in entries:
         rows[entry.partition, entry.bucket] += entry.file.row_count
     return [
-        {"bucket": f"{partition_text_of(table.paths.spec_of(partition))} bucket {bucket}", "invisible rows": count}
+        {"bucket": f"{table.paths.partition(partition)} bucket {bucket}", "invisible rows": count}
         for (partition, bucket), count in rows.most_common(_SHOWN)
     ]

@@ -6,10 +6,10 @@ reopens it, and a second compaction does nothing.
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
@@ -20,14 +20,14 @@ class PartitionState:
     """One partition.
 
     Attributes:
-        spec: partition columns to texts, as directories show them.
+        spec: the partition.
         digest: of its live files: another one when anything changed.
         stale: whether a full compaction would rewrite something.
         changed_millis: creation of its newest file, since 1970.
         level0_files: those that no compaction has seen.
     """
 
-    spec: Mapping[str, str]
+    spec: PartitionValue
     digest: str
     stale: bool
     files: int
@@ -63,7 +63,7 @@ def partition_states(table: Table) -> PartitionStates:
         SnapshotIdentity.of(plan.snapshot),
         tuple(
             PartitionState(
-                spec=table.paths.spec_of(partition),
+                spec=table.paths.partition(partition),
                 digest=f"{zlib.crc32('|'.join(sorted(files)).encode()):08x}",
                 stale=partition in stale,
                 files=len(files),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from maintenance.format.file_index.selection import Selection
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.paths import partition_text_of
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.file_index import has_index
 from maintenance.scan.global_index import keep_wanted
@@ -88,7 +87,7 @@ def _verdict(
         reason = f"{rows} of {entry.file.row_count} rows may match by {used}"
     else:
         reason = _kept_because(entry, alone=alone, index_tested=selection is not None)
-    partition = partition_text_of(source.manifests.paths.spec_of(entry.partition))
+    partition = str(source.manifests.paths.partition(entry.partition))
     names = (partition, entry.bucket, entry.file.file_name)
     return FileVerdict(*names, entry.file.row_count, by is None, reason, by, rows)
 

@@ -1,6 +1,6 @@
 """Partitions of format tables as statements write and show them: columns to the texts of their folders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ from maintenance.format.plain.texts import texts_of, typed
 from maintenance.metastore.partitions import Partition
 from maintenance.options import table as table_options
 from maintenance.spelling import suggestion
-from maintenance.sql.partitions import folder_spec
+from maintenance.sql.partitions import Written, folder_texts
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
 
-def plain_spec(table: FormatTable, written: Mapping[str, str]) -> dict[str, str]:
+def plain_spec(table: FormatTable, written: Written) -> dict[str, str]:
     """A partition that a statement names, by texts as a write of its values makes them.
 
     Raises: DataError: no such partition column, or a value is not of its column's type.
@@ -26,11 +26,12 @@ def plain_spec(table: FormatTable, written: Mapping[str, str]) -> dict[str, str]
     keys, where = table.schema.partition_keys, f"table {table.identifier}"
     empty = table_options.PARTITION_DEFAULT_NAME.of(table.options)
     spec = {}
-    for name, text in written.items():
+    for name, literal in written.items():
         if name not in keys:
             known = f"They are: {', '.join(keys) or 'none'}.{suggestion(name, keys)}"
             raise DataError(f"'{name}' is not a partition column", where, known)
-        if text in ("", empty):
+        text = literal.text
+        if text in (None, "", empty):
             spec[name] = empty
             continue
         field = table.schema.field(name)
@@ -39,9 +40,9 @@ def plain_spec(table: FormatTable, written: Mapping[str, str]) -> dict[str, str]
     return spec
 
 
-def spec_of(table: Table | FormatTable, written: Mapping[str, str]) -> dict[str, str]:
-    """A partition that a statement names, by the texts of its folder. Raises: DataError, PredicateError."""
-    return plain_spec(table, written) if isinstance(table, FormatTable) else folder_spec(table, written)
+def folder_of(table: Table | FormatTable, written: Written) -> dict[str, str]:
+    """A partition that a statement names, by the texts of its folder. Raises: DataError."""
+    return plain_spec(table, written) if isinstance(table, FormatTable) else folder_texts(table, written)
 
 
 def known_partitions(session: "SessionState", path: tuple[str, ...], table: Table | FormatTable) -> Sequence[Partition]:

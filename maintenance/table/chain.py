@@ -159,9 +159,9 @@ def _check_buckets(branches: ChainBranches[TableHandle], partition: bytes, entri
     """Raises: BucketNumberError: keys are spread over another number of buckets in some of the partitions."""
     numbers = sorted({entry.total_buckets for entry in entries})
     if len(numbers) > 1:
-        spec = branches.delta.paths.spec_of(partition)
+        named = branches.delta.paths.partition(partition)
         raise BucketNumberError(
-            f"the partitions that make up {dict(spec)} have {' and '.join(map(str, numbers))} buckets",
+            f"the partitions that make up {named} have {' and '.join(map(str, numbers))} buckets",
             f"table {branches.chains.table}",
             "Rescale those of one number with rescale.",
         )

@@ -114,9 +114,9 @@ def check_droppable(
         ]
         if built:
             first = min(built, key=chains.place)
-            spec_of = snapshot_branch.paths.spec_of
+            shown = snapshot_branch.paths.partition
             raise DataError(
-                f"partition {dict(spec_of(partition))} is what {dict(spec_of(first))} of the delta branch builds on",
+                f"partition {shown(partition)} is what {shown(first)} of the delta branch builds on",
                 f"table {snapshot_branch.identifier}",
                 "Drop the changes first, or write a later complete partition.",
             )

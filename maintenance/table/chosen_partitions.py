@@ -8,8 +8,6 @@ Source: Java `PartitionLoader`, `FlinkTableSource`; `SnapshotReaderImpl.withBuck
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pyarrow as pa
-
 from maintenance.errors import DataError, OptionError
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import FALSE, Compare, IsNull, Predicate, conjunction, disjunction
@@ -17,13 +15,11 @@ from maintenance.read.split_read import partition_values
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import AnySplit, DiffSplit
 from maintenance.table.handle import TableHandle
-from maintenance.types.casts.cast import cast
-from maintenance.types.data_type import parse_type
-from maintenance.types.values import Value, values_of_arrow
+from maintenance.table.partitions import live_partitions, named_partitions
+from maintenance.types.values import Value
 
 _MAX_PT, _MAX_TWO_PT = "max_pt()", "max_two_pt()"
 _FORM = "Write key=value,key=value;… with the partition columns, or max_pt() or max_two_pt()."
-_TEXT = parse_type("STRING")
 
 Row = tuple[Value, ...]
 
@@ -72,31 +68,19 @@ def _spec(table: TableHandle, text: str) -> dict[str, str]:
 
 
 def _row(table: TableHandle, text: str) -> Row:
-    """The values of a partition; a column that is not named, or has the default partition's name, is null."""
-    spec, default = _spec(table, text), table_options.PARTITION_DEFAULT_NAME.of(table.options)
-    return tuple(_value(table, key, spec.get(key, default), default) for key in table.schema.partition_keys)
-
-
-def _value(table: TableHandle, key: str, text: str, default: str) -> Value:
-    if text == default:
-        return None
+    """The values of a partition; a column that is not named is null. Raises: OptionError."""
+    spec = _spec(table, text)
     try:
-        (value,) = values_of_arrow(cast(pa.chunked_array([pa.array([text])]), _TEXT, table.schema.field(key).type))
+        (partition,) = named_partitions(table, [{key: spec.get(key) for key in table.schema.partition_keys}])
     except DataError as error:
-        raise OptionError(
-            f"'{table_options.SCAN_PARTITIONS.key}' has {key} = '{text}', which is not a "
-            f"{table.schema.field(key).type}",
-            table.identifier,
-            _FORM,
-        ) from error
-    return value
+        problem = f"'{table_options.SCAN_PARTITIONS.key}' has {error.found}"
+        raise OptionError(problem, table.identifier, _FORM) from error
+    return tuple(partition.values_by_name.values())
 
 
 def _largest_first(table: TableHandle) -> list[Row]:
     """The partitions of the newest state, in descending order; null is the smallest value."""
-    snapshot = table.latest_snapshot()
-    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
-    rows = {tuple(partition_values(table.schema, partition).values()) for partition in {e.partition for e in entries}}
+    rows = {tuple(partition_values(table.schema, partition).values()) for partition in live_partitions(table)}
     return sorted(rows, key=lambda row: tuple((value is not None, value) for value in row), reverse=True)
 
 

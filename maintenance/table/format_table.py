@@ -184,7 +184,7 @@ class FormatTable(FolderTable):
         self._check_partitions(overwrite.partitions or ())
         before = self.data_files()
         new = [spec for spec, _ in self._groups(rows)]
-        chosen = overwrite.partitions
+        chosen = None if overwrite.partitions is None else [self._folder_texts(spec) for spec in overwrite.partitions]
         if chosen is not None and any(not matches_spec(spec, chosen) for spec in new):
             raise DataError("rows are of a partition that is not overwritten", f"table {self.name}", "Leave them out.")
         dynamic = overwrite.dynamic
@@ -225,7 +225,7 @@ class FormatTable(FolderTable):
                 folder = folder.rpartition("/")[0]
         return ()
 
-    def _check_partitions(self, partitions: Sequence[Mapping[str, str]]) -> None:
+    def _check_partitions(self, partitions: Sequence[Mapping[str, str | None]]) -> None:
         for spec in partitions:
             unknown = [key for key in spec if key not in self.schema.partition_keys]
             if unknown or not spec:
@@ -263,6 +263,10 @@ class FormatTable(FolderTable):
         """Make partitions known where the catalog keeps them; elsewhere they come into being with their files."""
         if self.register is not None and specs:
             self.register.add(specs)
+
+    def _folder_texts(self, spec: Mapping[str, str | None]) -> Spec:
+        """Partition columns and the texts of their folders, for null the default name."""
+        return {key: self._default_name if text is None else text for key, text in spec.items()}
 
     def _folders(self, spec: Spec) -> list[str]:
         if self._only_value:

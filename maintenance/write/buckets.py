@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.errors import BucketNumberError, UnsupportedError
-from maintenance.metadata.paths import TablePaths, partition_text_of
+from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
@@ -67,8 +67,8 @@ RESCALE = "Open the table again; if that is its new number of buckets, overwrite
 
 def other_number(paths: TablePaths, partition: bytes, current: str, new: str) -> str:
     """That a partition has another number of buckets than what is written to it."""
-    spec = paths.spec_of(partition)
-    place = f"partition {partition_text_of(spec)}" if spec else "the table"
+    named = paths.partition(partition)
+    place = f"partition {named}" if named else "the table"
     return f"{place} has {current} buckets, and is written with {new}"
 
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 from maintenance.bucket.postpone import is_postponed, waits
 from maintenance.errors import DataError
 from maintenance.metadata.partition_times import PartitionTimes
-from maintenance.metadata.paths import partition_text_of
 from maintenance.options import table as table_options
 from maintenance.options.table import (
     PARTITION_TIMESTAMP_FORMAT_STRICT,
@@ -131,7 +130,7 @@ class TableWrite:
             return
         if PartitionTimes.of(fields, options, f"table {context.name}").time_of(partition) is None:
             raise DataError(
-                f"rows of partition {partition_text_of(context.paths.spec_of(partition))}, whose values are not a time",
+                f"rows of partition {context.paths.partition(partition)}, whose values are not a time",
                 f"table {context.name}",
                 "Correct the partition columns, 'partition.timestamp-pattern' or 'partition.timestamp-formatter'.",
             )

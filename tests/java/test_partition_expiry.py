@@ -13,7 +13,7 @@ from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.types.time_pattern import TimePattern, default_time
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of
-from tests.tables import create_table, live
+from tests.tables import create_table, live, texts_of
 
 PATTERNS = (
     "yyyy-MM-dd",
@@ -162,7 +162,7 @@ def test_both_expire_and_go_on_in_turns(java: JavaProcess, tmp_path: Path, bucke
         group[0] for group in table.hash_files() or {}
     } or bucket != "-1"
     put(1)
-    assert expire_partitions(table).expired == ({"dt": "2020-01-01"}, {"dt": "2020-01-02"})
+    assert texts_of(expire_partitions(table).expired) == ({"dt": "2020-01-01"}, {"dt": "2020-01-02"})
     compact(None, table, full=True)
     put(2)
     assert sorted(java.rows(warehouse, "db.t")) == sorted(tuple(row.values()) for row in table.to_arrow().to_pylist())

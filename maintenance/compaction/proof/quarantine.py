@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from maintenance.compaction.proof.findings import Findings
 from maintenance.errors import ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
-from maintenance.metadata.paths import partition_text_of
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 
@@ -52,7 +51,7 @@ def refuse(
             missing.append(relative)
         else:
             moved.append(relative)
-    partition = partition_text_of(write.paths.spec_of(message.partition))
+    partition = str(write.paths.partition(message.partition))
     place = f"table {write.name}, snapshot {snapshot_id}, {partition} bucket {message.bucket}"
     report = {
         "table": write.name,

@@ -22,6 +22,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import warehouse_location
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.partition_value import covering
 from maintenance.metadata.paths import matches_spec
 from maintenance.metastore import partitions
 from maintenance.metastore.first_schema import first_schema
@@ -57,6 +58,7 @@ from maintenance.options import table as table_options
 from maintenance.table import format_table, object_table
 from maintenance.table.format_table import PATH_ONLY_VALUE, FormatTable
 from maintenance.table.object_table import ObjectTable
+from maintenance.table.partitions import live_partitions, named_partitions
 from maintenance.table.table import Table
 
 _BATCH = 300
@@ -447,15 +449,23 @@ class HiveCatalog(HiveViews):
         return table.schema.partition_keys if tag_field is None else (tag_field,)
 
     def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
-        """Delete the rows, and forget partitions that no other branch has."""
+        """Delete the rows, and forget folders in which no other partition and no other branch has rows."""
         table = self._data_table(identifier)
+        if table_options.METASTORE_TAG_TO_PARTITION.of(table.options) is not None:
+            self._forget(table, specs, [])
+            return
+        chosen = named_partitions(table, specs)
         if _metastore_partitioned(table.schema):
-            keys = self._partition_names(table)
-            known = [dict(zip(keys, stored.values, strict=False)) for stored in self._partitions_of(table).all()]
-            kept = [] if table_options.METASTORE_TAG_TO_PARTITION.of(table.options) else self._in_other_branches(table)
-            self._partitions_of(table).drop([s for s in known if matches_spec(s, specs) and s not in kept])
-        if table_options.METASTORE_TAG_TO_PARTITION.of(table.options) is None:
-            partitions.drop_partitions(table, specs)
+            covers = covering(table.schema.partition_fields, chosen)
+            others = [row for row in live_partitions(table) if not covers(row)]
+            kept = [*self._in_other_branches(table), *map(table.paths.spec_of, others)]
+            self._forget(table, [*map(table.paths.folder_texts, chosen)], kept)
+        partitions.drop_partitions(table, chosen)
+
+    def _forget(self, table: Table, specs: Sequence[Spec], kept: Sequence[Spec]) -> None:
+        keys = self._partition_names(table)
+        known = [dict(zip(keys, stored.values, strict=False)) for stored in self._partitions_of(table).all()]
+        self._partitions_of(table).drop([s for s in known if matches_spec(s, specs) and s not in kept])
 
     def _in_other_branches(self, table: Table) -> list[Spec]:
         names = {*Branches(table.file_io, table.paths).names(), MAIN_BRANCH} - {table.branch}

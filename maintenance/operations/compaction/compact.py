@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.postpone import leaving
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.compaction.groups import GroupRewrite
 from maintenance.operations.compaction.key_indexes import refresh_key_indexes
 from maintenance.operations.compaction.partition_choice import no_match
@@ -39,7 +40,7 @@ def compact(
     table: Table,
     *,
     full: bool = False,
-    partitions: Sequence[Mapping[str, str]] | None = None,
+    partitions: Sequence[Spec] | None = None,
     where: str | None = None,
     buckets: Collection[int] | None = None,
     partition_idle_time: timedelta | None = None,
@@ -60,7 +61,7 @@ def compact(
     Args:
         spark: session whose tasks do the work; None = threads of this process.
         full: everything into the highest level, instead of what the universal rules pick.
-        partitions: only these; each maps partition columns to value texts, as directories show them.
+        partitions: only these; each maps some of the partition columns to values as texts, or to None for null.
         where: only partitions that match, in Spark's SQL dialect; not together with `partitions`. If none does, the
             report's finding says so.
         buckets: only these, of a table with a fixed number of them.

@@ -29,7 +29,9 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.engine import newest_is_the_row
 from maintenance.metadata.manifests import DeletionFile
-from maintenance.metadata.paths import matches_spec
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_names import columns_of as columns_named
+from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.arrivals import held_back
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
@@ -39,6 +41,7 @@ from maintenance.read.data_evolution import columns_beside
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.scan.vectors import live_deletions
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
 Group = tuple[bytes, int]
@@ -71,7 +74,7 @@ class CompactionScope:
     """Which groups to look at.
 
     Attributes:
-        partitions: specs, column to text; None = all.
+        partitions: None = all.
         groups: None = all.
         predicate: over partition columns; None = all.
         idle_time: only partitions whose newest file is older; None = all.
@@ -82,7 +85,7 @@ class CompactionScope:
     """
 
     full: bool = False
-    partitions: Sequence[Mapping[str, str]] | None = None
+    partitions: Sequence[PartitionValue] | None = None
     groups: frozenset[Group] | None = None
     predicate: Predicate | None = None
     idle_time: timedelta | None = None
@@ -93,7 +96,8 @@ class CompactionScope:
 
     def selection(self, table: Table) -> EntrySelection:
         """The entries of these groups."""
-        paths, specs, groups = table.paths, self.partitions, self.groups
+        groups = self.groups
+        named = None if self.partitions is None else covering(table.schema.partition_fields, self.partitions)
         pruning = None if self.predicate is None else Pruning(table.schema, {}, self.predicate)
         partitions = None if groups is None else {partition for partition, _ in groups}
 
@@ -103,7 +107,7 @@ class CompactionScope:
                 return False
             if pruning is not None and not pruning.keeps_partition(partition):
                 return False
-            return specs is None or matches_spec(paths.spec_of(partition), specs)
+            return named is None or named(partition)
 
         def chosen(entry: ManifestEntry) -> bool:
             if self.buckets is not None and entry.bucket not in self.buckets:
@@ -111,7 +115,7 @@ class CompactionScope:
             return groups is None or (entry.partition, entry.bucket) in groups
 
         return EntrySelection(
-            partition=None if groups is None and specs is None and pruning is None else covers,
+            partition=None if groups is None and named is None and pruning is None else covers,
             test=None if groups is None and self.buckets is None else chosen,
         )
 
@@ -142,18 +146,19 @@ def scope_of(
     table: Table,
     *,
     full: bool = False,
-    partitions: Sequence[Mapping[str, str]] | None = None,
+    partitions: Sequence[Spec] | None = None,
     where: str | None = None,
     idle_time: timedelta | None = None,
     keeps_expiring: bool = False,
 ) -> CompactionScope:
     """A scope that fits the table.
 
-    Raises: OptionError: it does not fit; PredicateError: `where` is not a filter of the table.
+    Raises: OptionError: it does not fit; PredicateError: `where` is not a filter of the table; DataError: a partition
+        is not named by its values, or may be several.
     """
     partition_keys = table.schema.partition_keys
     predicate = table.predicate(where)
-    named = {name for spec in partitions or () for name in spec} | set(
+    named = {name for spec in partitions or () for name in columns_named(spec)} | set(
         () if predicate is None else columns_of(predicate)
     )
     if not named <= set(partition_keys):
@@ -166,7 +171,8 @@ def scope_of(
         raise OptionError(
             "'partitions' and 'where' are both set", f"compaction of {table.identifier}", "Give one of them."
         )
-    return CompactionScope(full, partitions, None, predicate, idle_time, keeps_expiring)
+    chosen = None if partitions is None else named_partitions(table, partitions)
+    return CompactionScope(full, chosen, None, predicate, idle_time, keeps_expiring)
 
 
 def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:

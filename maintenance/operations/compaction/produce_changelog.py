@@ -7,11 +7,12 @@ highest level, so a second run finds nothing to do; a crash before the commit le
 Source: seed 003 (lookup, full-compaction), data section 5.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
@@ -28,7 +29,7 @@ def produce_changelog(
     spark: "SparkSession | None",
     table: Table,
     *,
-    partitions: Sequence[Mapping[str, str]] | None = None,
+    partitions: Sequence[Spec] | None = None,
     where: str | None = None,
     dry_run: bool = False,
     max_retries: int = RETRIES,

@@ -16,7 +16,6 @@ from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.compaction.plan import Group, Unit
 from maintenance.table.compactors import warnings_of
 from maintenance.table.shape import TableShape
@@ -222,7 +221,7 @@ class Ledger:
         self._units.setdefault(group, []).append(unit)
 
     def _result(self, group: Group, outcome: str, *, message: str = "", **numbers: Any) -> GroupResult:
-        partition = partition_text_of(self._table.paths.spec_of(group[0]))
+        partition = str(self._table.paths.partition(group[0]))
         return GroupResult(partition, group[1], outcome, message=message, **numbers)
 
 

@@ -13,11 +13,13 @@ from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.errors import OptionError
 from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.partition_names import Spec, kept
 from maintenance.operations.compaction.partition_choice import check_partitions
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, plan_compaction, scope_of
 from maintenance.operations.compaction.sort import NO_ORDER, plan_sorting, sorted_by
 from maintenance.options import own as own_options
 from maintenance.options import table as table_options
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 
@@ -64,7 +66,7 @@ class CompactRequest:
     """What a user chose. See `compact` for the meaning of each attribute."""
 
     full: bool = False
-    partitions: Sequence[Mapping[str, str]] | None = None
+    partitions: Sequence[Spec] | None = None
     where: str | None = None
     partition_idle_time: timedelta | None = None
     order_strategy: str = NO_ORDER
@@ -87,13 +89,19 @@ class CompactRequest:
         """As a stored plan keeps it. Which partitions were idle or about to expire, its groups say themselves."""
         return {
             "full": self.full,
-            "partitions": None if self.partitions is None else [dict(spec) for spec in self.partitions],
+            "partitions": None if self.partitions is None else [kept(spec) for spec in self.partitions],
             "where": self.where,
             "order_strategy": self.order_strategy,
             "order_by": list(self.order_by),
             "proof": self.proof,
             "buckets": None if self.buckets is None else sorted(self.buckets),
         }
+
+    def named(self, table: Table) -> "CompactRequest":
+        """The request with its partitions as what they are in a table. Raises: DataError: a name may mean several."""
+        if self.partitions is None:
+            return self
+        return replace(self, partitions=named_partitions(table, self.partitions))
 
     def opened(self, table: Table) -> Table:
         """The table with the options that the request sets."""
@@ -117,8 +125,8 @@ class CompactRequest:
             _check_buckets(table, self.buckets, self.order_strategy)
             scope = replace(scope, buckets=frozenset(self.buckets))
         order = sorted_by(table, self.order_strategy, self.order_by, scope)
-        if self.partitions is not None:
-            check_partitions(table, self.partitions)
+        if scope.partitions is not None:
+            check_partitions(table, scope.partitions)
         groups = self.groups_per_commit or (None if self.time_limit is None else _GROUPS_IN_TIME)
         until = None if self.time_limit is None else time.monotonic() + self.time_limit.total_seconds()
         return CheckedRequest(scope, proof, order, self.max_retries, groups, until)

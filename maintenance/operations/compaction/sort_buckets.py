@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from maintenance.commit.commit import abort
 from maintenance.compaction.sorted_buckets import SortedBucketsTask, rewrite_in_buckets
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.compaction.plan import CompactionScope, Group, Unit, scoped_entries
 from maintenance.operations.compaction.report import COMMITTED, FAILED, SKIPPED, CompactReport, GroupResult
 from maintenance.operations.compaction.request import CheckedRequest
@@ -124,7 +123,7 @@ def _written(spark: "SparkSession | None", table: Table, tasks: Sequence[SortedB
 
 
 def _left(table: Table, group: Group, reason: str) -> GroupResult:
-    return GroupResult(partition_text_of(table.paths.spec_of(group[0])), group[1], SKIPPED, message=reason)
+    return GroupResult(str(table.paths.partition(group[0])), group[1], SKIPPED, message=reason)
 
 
 def _results(table: Table, entries: Sequence[ManifestEntry], messages: Sequence[CommitMessage]) -> list[GroupResult]:
@@ -136,7 +135,7 @@ def _results(table: Table, entries: Sequence[ManifestEntry], messages: Sequence[
         new = [file for m in messages if (m.partition, m.bucket) == (partition, bucket) for file in m.new_files]
         results.append(
             GroupResult(
-                partition_text_of(table.paths.spec_of(partition)),
+                str(table.paths.partition(partition)),
                 bucket,
                 COMMITTED,
                 input_files=len(old),

@@ -7,7 +7,7 @@ metadata section 10.5, Java `PartitionExpire`. Partitions of chain tables go by 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,6 +20,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.metadata.shares import MANIFEST_BYTES
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
@@ -35,7 +36,7 @@ class ExpirePartitionsReport:
     """What an expiry of partitions did, or would do.
 
     Attributes:
-        expired: specs, columns to texts, in the order of their texts.
+        expired: in the order of their texts.
         snapshot_ids: the OVERWRITE snapshots it made.
         remaining: partitions that are due as well, beyond `partition.expiration-max-num`.
         without_time: partitions that never expire, since their values are not a time.
@@ -44,10 +45,10 @@ class ExpirePartitionsReport:
     """
 
     table: str
-    expired: tuple[Mapping[str, str], ...]
+    expired: tuple[PartitionValue, ...]
     snapshot_ids: tuple[int, ...] = ()
     remaining: int = 0
-    without_time: tuple[Mapping[str, str], ...] = ()
+    without_time: tuple[PartitionValue, ...] = ()
     files: int = 0
     rows: int = 0
     bytes: int = 0
@@ -121,13 +122,13 @@ def _expire_chain(
     batch_size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(options) or 0
     ids = () if dry_run else drop_due(chain, due, batch_size)
     gone = [*due.changes, *due.complete]
-    spec_of = chain.delta.paths.spec_of
+    partition_of = chain.delta.paths.partition
     return ExpirePartitionsReport(
         table=table.identifier,
-        expired=tuple(sorted((spec_of(part) for part in dict.fromkeys(gone)), key=lambda s: tuple(s.values()))),
+        expired=tuple(sorted(map(partition_of, dict.fromkeys(gone)), key=lambda one: tuple(one.values()))),
         snapshot_ids=ids,
         remaining=due.remaining,
-        without_time=tuple(map(spec_of, due.without_time)),
+        without_time=tuple(map(partition_of, due.without_time)),
         files=len(due.entries),
         rows=sum(entry.file.row_count for entry in due.entries),
         bytes=sum(entry.file.file_size for entry in due.entries),
@@ -179,7 +180,6 @@ class _Expiry:
     def _drop(self, batch: Sequence[bytes]) -> None:
         leaving: list[ManifestEntry] = []
         in_batch = set(batch)
-        in_batch = set(batch)
 
         def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
             inside = [entry for entry in live if entry.partition in in_batch]
@@ -200,17 +200,17 @@ class _Expiry:
         self.progress(f"{len(went)} partitions dropped in snapshot {snapshot_id}")
 
     def _text(self, partition: bytes) -> str:
-        return ",".join(self.table.paths.spec_of(partition).values())
+        return ",".join(self.table.paths.partition(partition).values())
 
     def _report(self, entries: Sequence[ManifestEntry], remaining: int, *, dry_run: bool) -> ExpirePartitionsReport:
-        spec_of = self.table.paths.spec_of
+        partition_of = self.table.paths.partition
         endless = [partition for partition, moment in self.rules.times(entries).items() if moment is None]
         return ExpirePartitionsReport(
             table=self.table.identifier,
-            expired=tuple(map(spec_of, self.expired)),
+            expired=tuple(map(partition_of, self.expired)),
             snapshot_ids=tuple(self.snapshot_ids),
             remaining=remaining,
-            without_time=tuple(map(spec_of, sorted(endless, key=self._text))),
+            without_time=tuple(map(partition_of, sorted(endless, key=self._text))),
             files=len(self.gone),
             rows=sum(entry.file.row_count for entry in self.gone),
             bytes=sum(entry.file.file_size for entry in self.gone),

@@ -1,17 +1,19 @@
 """What creating and dropping global indexes have in common."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import PredicateError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
-from maintenance.metadata.paths import matches_spec
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_value import covering
 from maintenance.operations.compaction.partition_choice import check_partitions
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table, new_commit_user
 
-Specs = Sequence[Mapping[str, str]]
+Specs = Sequence[Spec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,11 @@ def columns_named(table: Table, column: str) -> list[str]:
 
 def in_partitions(table: Table, partitions: Specs) -> Callable[[bytes], bool]:
     """Says whether a partition is one of those named, empty = all. Raises: NotFoundError: one fits no partition."""
-    check_partitions(table, partitions)
-    return lambda partition: not partitions or matches_spec(table.paths.spec_of(partition), partitions)
+    if not partitions:
+        return lambda _: True
+    chosen = named_partitions(table, partitions)
+    check_partitions(table, chosen)
+    return covering(table.schema.partition_fields, chosen)
 
 
 def identity(table: Table, verb: str) -> CommitIdentity:

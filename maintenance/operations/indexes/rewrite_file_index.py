@@ -21,7 +21,9 @@ from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.operations.compaction.partition_choice import no_match, over_partitions
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_value import PartitionValue, covering
+from maintenance.operations.compaction.partition_choice import check_partitions, no_match, over_partitions
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
 from maintenance.operations.progress import Progress
@@ -31,6 +33,7 @@ from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import ReadContext
 from maintenance.scan.plan import live_entries
 from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.message import CommitMessage
 
@@ -82,6 +85,7 @@ class _Scope:
     """Which files to look at, and how. `predicate`: over partition columns; `only`: names of data files, None = all."""
 
     predicate: Predicate | None
+    partitions: Sequence[PartitionValue] | None
     rebuild: bool
     files_per_commit: int = 1024
     only: frozenset[str] | None = None
@@ -92,6 +96,7 @@ def rewrite_file_index(
     table: Table,
     *,
     where: str | None = None,
+    partitions: Sequence[Spec] | None = None,
     rebuild: bool = False,
     dry_run: bool = False,
     files_per_commit: int = 1024,
@@ -100,17 +105,17 @@ def rewrite_file_index(
 ) -> RewriteFileIndexReport:
     """Rewrite the file indexes of a table.
 
-    Args: `where`: a filter over partition columns; `rebuild`: build also what is there as declared; `dry_run`: say what
-        would change, write nothing; `files_per_commit`: data files after which the work is committed; `only`: names of
-        the data files to look at, None = all; the others as of `compact`.
-    Raises: PredicateError: `where` names other columns; CorruptFileError: the probe misses a value; UnsupportedError;
-        an error of a task.
+    Args: `where`: a filter over partition columns; `partitions`: only these, as of `compact`; `rebuild`: build also
+        what is there as declared; `dry_run`: say what would change, write nothing; `files_per_commit`: data files after
+        which the work is committed; `only`: names of the data files to look at, None = all; the others as of `compact`.
+    Raises: PredicateError: `where` names other columns; NotFoundError: no such partition; DataError: a name may mean
+        several; CorruptFileError: the probe misses a value; UnsupportedError; an error of a task.
     """
     started = time.monotonic()
     say = progress or (lambda _: None)
     _check_whole_files(table)
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
-    scope = _Scope(over_partitions(table, where), rebuild, max(1, files_per_commit), only)
+    scope = _Scope(over_partitions(table, where), _existing(table, partitions), rebuild, max(1, files_per_commit), only)
     for _ in range(_ATTEMPTS):
         report, lost = _attempt(spark, table, scope, report, say)
         if not lost:
@@ -125,14 +130,19 @@ def rewrite_file_index(
 
 
 def files_to_index(
-    spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    where: str | None = None,
+    partitions: Sequence[Spec] | None = None,
+    rebuild: bool = False,
 ) -> tuple[Snapshot | None, list[ManifestEntry]]:
     """The latest snapshot and the entries that `rewrite_file_index` would change, found without reading data.
 
     Arguments and errors as there.
     """
     _check_whole_files(table)
-    snapshot, entries = _entries(table, _Scope(over_partitions(table, where), rebuild))
+    snapshot, entries = _entries(table, _Scope(over_partitions(table, where), _existing(table, partitions), rebuild))
     tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
     stale = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
     return snapshot, stale
@@ -155,7 +165,19 @@ def _entries(table: Table, scope: _Scope) -> tuple[Snapshot | None, list[Manifes
     # Files of level 0 too, which reads of some tables leave out: a compaction may raise them as they are.
     source = table.scan_source()
     entries = [] if snapshot is None else live_entries(source, snapshot, scope.predicate, all_levels=True)
+    if scope.partitions is not None:
+        covers = covering(table.schema.partition_fields, scope.partitions)
+        entries = [entry for entry in entries if covers(entry.partition)]
     return snapshot, [entry for entry in entries if scope.only is None or entry.file.file_name in scope.only]
+
+
+def _existing(table: Table, partitions: Sequence[Spec] | None) -> tuple[PartitionValue, ...] | None:
+    """The partitions that are named, None = all. Raises: NotFoundError: one is not there; DataError."""
+    if partitions is None:
+        return None
+    chosen = named_partitions(table, partitions)
+    check_partitions(table, chosen)
+    return chosen
 
 
 def _probed(table: Table, report: RewriteFileIndexReport) -> RewriteFileIndexReport:

@@ -13,8 +13,11 @@ from operator import itemgetter
 from maintenance.format.metadata.schema import serialize_schema
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_files import external_files
+from maintenance.metadata.partition_names import Spec, kept
+from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.plans.dry_run_plans import changed_groups, partition_groups
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
 DROP_TABLE, TRUNCATE = "drop_table", "truncate"
@@ -36,21 +39,24 @@ def check_drop_table(table: Table, plan: StoredPlan, *, deletes_files: bool = Tr
     refuse(plan, changed_groups(plan, plan_drop_table(table, deletes_files=deletes_files).groups))
 
 
-def plan_truncate(table: Table, partition: Mapping[str, str] | None = None) -> StoredPlan:
+def plan_truncate(table: Table, partition: Spec | None = None) -> StoredPlan:
     """Which partitions would be emptied now. `partition`: some of its columns suffice; None = all."""
     snapshot = table.latest_snapshot()
     live = () if snapshot is None else table.manifests.live_entries(snapshot)
-    specs = {raw: table.paths.spec_of(raw) for raw in {entry.partition for entry in live}}
-    chosen = [spec for spec in specs.values() if partition is None or partition.items() <= spec.items()]
-    groups = sorted(partition_groups(table, chosen, "is emptied"), key=lambda group: group.name)
-    arguments = {} if partition is None else {"partition": dict(partition)}
+    rows = dict.fromkeys(entry.partition for entry in live)
+    chosen = () if partition is None else named_partitions(table, [partition])
+    covers = covering(table.schema.partition_fields, chosen)
+    emptied = [table.paths.partition(row) for row in rows if partition is None or covers(row)]
+    groups = sorted(partition_groups(table, emptied, "is emptied"), key=lambda group: group.name)
+    arguments = {"partition": kept(chosen[0])} if chosen else {}
     return _plan(TRUNCATE, table, tuple(groups), arguments)
 
 
-def check_truncate(table: Table, plan: StoredPlan) -> Mapping[str, str] | None:
+def check_truncate(table: Table, plan: StoredPlan) -> PartitionValue | None:
     """The partition that a plan empties, None = all. Raises: as `check_drop_table`."""
     check_plan(plan, TRUNCATE, table)
-    partition: Mapping[str, str] | None = plan.arguments.get("partition")
+    stored = plan.arguments.get("partition")
+    partition = None if stored is None else named_partitions(table, [stored])[0]
     refuse(plan, changed_groups(plan, plan_truncate(table, partition).groups))
     return partition
 

@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.paths import partition_text_of
+from maintenance.metadata.partition_names import kept
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport, expire_changelogs
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport
 from maintenance.operations.indexes.drop_global_index import drop_global_index
@@ -35,11 +36,13 @@ from maintenance.operations.rows.compact_chain_table import CompactChainTableRep
 from maintenance.operations.rows.drop_partitions import DropPartitionsReport, drop_partitions
 from maintenance.operations.rows.rescale import RescaleReport, rescale
 from maintenance.operations.rows.restore_partitions import RestorePartitionsReport, restore_partitions
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
 Report = TypeVar("Report")
 Groups = Iterable[PlannedGroup]
 _SPARK = "spark"
+_PARTITIONS, _PARTITION = "partitions", "partition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class DryRunPlan(Generic[Report]):
 
     def plan(self, table: Table, **arguments: Any) -> StoredPlan:
         """What the operation would do now. Arguments and errors as there; a Spark session is not part of the plan."""
-        return self._planned(table, datetime.now(UTC), arguments)
+        return self._planned(table, datetime.now(UTC), _with_partitions(table, arguments))
 
     def apply(self, table: Table, plan: StoredPlan, **others: Any) -> Report:
         """Do what the plan says. `others`: arguments that change nothing of it, such as `into` and `spark`.
@@ -69,7 +72,7 @@ class DryRunPlan(Generic[Report]):
         """
         check_plan(plan, self.operation, table)
         moment = datetime.fromtimestamp(plan.made_at, UTC)
-        given = {key: _read(value) for key, value in plan.arguments.items()}
+        given = _with_partitions(table, {key: _read(value) for key, value in plan.arguments.items()})
         session = {_SPARK: others[_SPARK]} if _SPARK in others else {}
         refuse(plan, changed_groups(plan, self._planned(table, moment, {**given, **session}).groups))
         return self.run(table, **self._timed(given, moment), **others)
@@ -84,6 +87,16 @@ class DryRunPlan(Generic[Report]):
 
     def _timed(self, arguments: Mapping[str, Any], moment: datetime) -> dict[str, Any]:
         return {**arguments, **({"now": moment} if self.timed else {})}
+
+
+def _with_partitions(table: Table, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with partitions as what they are. Raises: DataError: a name may mean several."""
+    found = dict(arguments)
+    if found.get(_PARTITIONS) is not None:
+        found[_PARTITIONS] = named_partitions(table, found[_PARTITIONS])
+    if found.get(_PARTITION) is not None:
+        (found[_PARTITION],) = named_partitions(table, [found[_PARTITION]])
+    return found
 
 
 def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
@@ -109,7 +122,7 @@ def _kept(value: Any) -> Any:
     if isinstance(value, timedelta):
         return f"{_PERIOD}{value.total_seconds()}"
     if isinstance(value, Mapping):
-        return dict(value)
+        return kept(value)
     return [_kept(part) for part in value] if isinstance(value, list | tuple) else value
 
 
@@ -169,21 +182,21 @@ def _deleted_tags(table: Table, report: ExpireTagsReport) -> Iterator[PlannedGro
 
 
 def partition_groups(
-    table: Table, specs: Iterable[Mapping[str, str]], reason: str, expected_files: int = 0
+    table: Table, partitions: Iterable[PartitionValue], reason: str, expected_files: int = 0
 ) -> Iterator[PlannedGroup]:
     """A group for each partition, with its live files and the age of the newest."""
-    wanted = {partition_text_of(dict(spec)): list[ManifestEntry]() for spec in specs}
+    wanted = {partition: list[ManifestEntry]() for partition in partitions}
     snapshot = table.latest_snapshot()
     for entry in () if snapshot is None else table.manifests.live_entries(snapshot):
-        found = wanted.get(partition_text_of(table.paths.spec_of(entry.partition)))
+        found = wanted.get(table.paths.partition(entry.partition))
         if found is not None:
             found.append(entry)
-    for text, entries in wanted.items():
+    for partition, entries in wanted.items():
         newest = max((entry.file.creation_time or 0 for entry in entries), default=0)
         age = f"; its newest file is of {datetime.fromtimestamp(newest / 1000, UTC):%FT%T}" if newest else ""
         names = tuple(sorted(entry.file.file_name for entry in entries))
         size = sum(entry.file.file_size for entry in entries)
-        yield PlannedGroup(text or "all rows", names, size, expected_files, f"{reason}{age}")
+        yield PlannedGroup(str(partition) if partition else "all rows", names, size, expected_files, f"{reason}{age}")
 
 
 def _dropped(table: Table, report: DropPartitionsReport) -> Groups:
@@ -244,7 +257,7 @@ def _new_earliest(_: Table, report: RepairEarliestSnapshotReport) -> Iterator[Pl
 
 def _completed(_: Table, report: CompactChainTableReport) -> Iterator[PlannedGroup]:
     if report.files:
-        names = "; ".join(partition_text_of(dict(spec)) for spec in report.partitions)
+        names = "; ".join(map(str, report.partitions))
         reason = f"{report.files} files are merged into the snapshot branch"
         yield PlannedGroup(names, report.file_names, report.bytes, len(report.partitions), reason)
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.plans.dry_run_plans import DryRunPlan, changed_groups
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
@@ -66,7 +65,7 @@ def _matching(
 def _rows_of(table: Table, entry: ManifestEntry, rows: BitMap, verb: str) -> PlannedGroup:
     """Rows of a file, by their numbers. `verb`: what they do, or what happens to them."""
     file = entry.file
-    place = f"{partition_text_of(table.paths.spec_of(entry.partition))} {file.file_name}".strip()
+    place = f"{table.paths.partition(entry.partition)} {file.file_name}".strip()
     numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
     reason = f"{len(rows)} of {file.row_count} rows {verb}, by their numbers {numbers}"
     return PlannedGroup(place, (file.file_name,), file.file_size, 1, reason)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from maintenance.errors import NotFoundError, OutdatedPlanError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
-from maintenance.metadata.paths import partition_text_of
+from maintenance.metadata.partition_names import Spec, kept
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.produce_changelog import changelog_request
 from maintenance.operations.compaction.report import CompactReport
@@ -34,6 +35,7 @@ from maintenance.operations.plans.stored_plan import (
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.create_tag import TagReport, check_tag_name, create_tag, snapshot_to_tag
 from maintenance.spark.sharing import SparkSource
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -65,18 +67,26 @@ def apply_changelog(
 
 
 def plan_file_index(
-    spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    where: str | None = None,
+    partitions: Sequence[Spec] | None = None,
+    rebuild: bool = False,
 ) -> StoredPlan:
     """Which data files `rewrite_file_index` would give other indexes now. Arguments and errors as there."""
-    snapshot, entries = files_to_index(spark, table, where=where, rebuild=rebuild)
+    chosen = None if partitions is None else named_partitions(table, partitions)
+    snapshot, entries = files_to_index(spark, table, where=where, partitions=chosen, rebuild=rebuild)
     groups: dict[str, list[ManifestEntry]] = {}
     for entry in entries:
-        place = f"{partition_text_of(table.paths.spec_of(entry.partition))} bucket {entry.bucket}"
+        place = f"{table.paths.partition(entry.partition)} bucket {entry.bucket}"
         groups.setdefault(place, []).append(entry)
     planned = tuple(_to_index(name, members, rebuild) for name, members in sorted(groups.items()))
-    chosen = {"where": where, "rebuild": rebuild, "options": _index_options(table)}
+    arguments: dict[str, Any] = {"where": where, "rebuild": rebuild, "options": _index_options(table)}
+    if chosen is not None:
+        arguments["partitions"] = [kept(partition) for partition in chosen]
     base = None if snapshot is None else SnapshotIdentity.of(snapshot)
-    return StoredPlan(FILE_INDEX, table.identifier, base, _now(), planned, chosen)
+    return StoredPlan(FILE_INDEX, table.identifier, base, _now(), planned, arguments)
 
 
 def apply_file_index(
@@ -88,12 +98,12 @@ def apply_file_index(
         (those that were not replaced have their indexes then); OptionError: not a plan of this table and operation.
     """
     check_plan(plan, FILE_INDEX, table)
-    where, rebuild = plan.arguments["where"], plan.arguments["rebuild"]
+    chosen: dict[str, Any] = {name: plan.arguments.get(name) for name in ("where", "partitions", "rebuild")}
     other = plan.arguments["options"] != _index_options(table)
-    now = plan_file_index(spark, table, where=where, rebuild=rebuild)
+    now = plan_file_index(spark, table, **chosen)
     refuse(plan, ["other indexes are declared now"] if other else moved_groups(plan, now.groups))
     only = frozenset(name for group in plan.groups for name in group.files)
-    report = rewrite_file_index(spark, table, where=where, rebuild=rebuild, only=only, progress=progress)
+    report = rewrite_file_index(spark, table, **chosen, only=only, progress=progress)
     if report.conflicts:
         raise OutdatedPlanError(
             f"another writer replaced {report.conflicts} of the plan's files during indexing",
@@ -210,19 +220,19 @@ def apply_expire_partitions(
 def _planned_partitions(table: Table, now: datetime, chosen: Mapping[str, Any], spark: SparkSource) -> StoredPlan:
     report = expire_partitions(table, **_life(chosen), dry_run=True, now=now, spark=spark)
     snapshot = table.latest_snapshot()
-    files: dict[str, list[ManifestEntry]] = {partition_text_of(dict(spec)): [] for spec in report.expired}
+    files: dict[PartitionValue, list[ManifestEntry]] = {partition: [] for partition in report.expired}
     for entry in [] if snapshot is None else table.manifests.live_entries(snapshot):
-        text = partition_text_of(table.paths.spec_of(entry.partition))
-        if text in files:
-            files[text].append(entry)
+        partition = table.paths.partition(entry.partition)
+        if partition in files:
+            files[partition].append(entry)
     groups = tuple(
         PlannedGroup(
-            text,
+            str(partition),
             tuple(sorted(entry.file.file_name for entry in entries)),
             sum(entry.file.file_size for entry in entries),
             reason="past its retention",
         )
-        for text, entries in files.items()
+        for partition, entries in files.items()
     )
     base = None if snapshot is None else SnapshotIdentity.of(snapshot)
     return StoredPlan(EXPIRE_PARTITIONS, table.identifier, base, now.timestamp(), groups, chosen)

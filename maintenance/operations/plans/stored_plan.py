@@ -20,7 +20,6 @@ from maintenance.errors import CorruptFileError, NotFoundError, OptionError, Out
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.plan import CompactionPlan, Unit
@@ -162,7 +161,8 @@ class StoredPlan:
 
 def plan_compact(table: Table, request: CompactRequest = CompactRequest()) -> StoredPlan:  # noqa: B008 - frozen
     """What `compact` would rewrite now. Errors as there; rows in the postpone bucket are left out."""
-    return _stored(table, request, request.checked(table).plan(table))
+    plan = request.checked(table).plan(table)
+    return _stored(table, request.named(table), plan)
 
 
 def preview_compact(
@@ -170,7 +170,7 @@ def preview_compact(
 ) -> tuple[CompactReport, StoredPlan]:
     """The same as the report of a dry run and as a plan, both from planning once."""
     looked = preview(table, request, progress=progress)
-    return looked.report, _stored(table, request, looked.plan)
+    return looked.report, _stored(table, request.named(table), looked.plan)
 
 
 def _stored(table: Table, request: CompactRequest, plan: CompactionPlan) -> StoredPlan:
@@ -257,7 +257,7 @@ def _victims(report: ExpireSnapshotsReport) -> tuple[PlannedGroup, ...]:
 
 
 def _name(table: Table, unit: Unit) -> str:
-    return f"{partition_text_of(table.paths.spec_of(unit.partition))} bucket {unit.bucket}"
+    return f"{table.paths.partition(unit.partition)} bucket {unit.bucket}"
 
 
 def _groups(table: Table, plan: CompactionPlan) -> tuple[PlannedGroup, ...]:

@@ -5,7 +5,7 @@ index manifests; these stay by the rules of their branch. The answer names each 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -15,11 +15,14 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.holders import Holder, holders_of, needed_by
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_value import covering
 from maintenance.operations.expiry.removal import plan_removals
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains
 from maintenance.operations.retention.keepers import Keeper, Reasons
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
 _ATTEMPTS = 10
@@ -49,7 +52,7 @@ def explain(
     file: str | None = None,
     snapshot_id: int | None = None,
     tag: str | None = None,
-    partition: Mapping[str, str] | None = None,
+    partition: Spec | None = None,
     now: datetime | None = None,
 ) -> Explanation:
     """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
@@ -110,38 +113,31 @@ def _tag(table: Table, name: str, reasons: Reasons) -> Explanation:
     return Explanation(table.identifier, f"tag '{name}'", (keeper,), freed)
 
 
-def _partition(table: Table, spec: Mapping[str, str], reasons: Reasons) -> Explanation:
+def _partition(table: Table, spec: Spec, reasons: Reasons) -> Explanation:
     unknown = [name for name in spec if name not in table.schema.partition_keys]
     if unknown or not spec:
         columns = ", ".join(table.schema.partition_keys) or "none"
         raise NotFoundError(f"{dict(spec)} is not a partition", table.identifier, f"Partition columns are: {columns}.")
-    known: dict[bytes, bool] = {}
-
-    def chosen(entry: ManifestEntry) -> bool:
-        if entry.partition not in known:
-            of_entry = table.paths.spec_of(entry.partition)
-            known[entry.partition] = all(of_entry.get(name) == text for name, text in spec.items())
-        return known[entry.partition]
-
+    (named,) = named_partitions(table, [spec])
+    covers = covering(table.schema.partition_fields, [named])
     latest = table.latest_snapshot()
-    live = [] if latest is None else [e for e in table.manifests.live_entries(latest) if chosen(e)]
+    live = [] if latest is None else [e for e in table.manifests.live_entries(latest) if covers(e.partition)]
     names = {entry.file.file_name for entry in live}
     keepers = []
     if live:
         release = "drop_partition, or expire_partitions by partition.expiration-time; then the expiry of snapshots"
         keepers.append(Keeper("the current state", (_counted(live),), "its rows are in the table", release))
     held = []
-    for holder, entries in live_of(table, _holders(table), chosen):
+    for holder, entries in live_of(table, _holders(table), lambda entry: covers(entry.partition)):
         old = [entry for entry in entries if entry.file.file_name not in names]
         if old:
             held.append((holder, (holder.name, _counted(old))))
     keepers += _grouped(held, reasons)
     if not keepers:
-        problem = f"nothing has a partition {dict(spec)}"
+        problem = f"nothing has a partition {dict(named)}"
         raise NotFoundError(problem, table.identifier, "Look at the table's $partitions.")
     size = sum(entry.file.file_size for entry in live)
-    shown = "/".join(f"{name}={text}" for name, text in spec.items())
-    return Explanation(table.identifier, f"partition {shown}", tuple(keepers), size)
+    return Explanation(table.identifier, f"partition {named}", tuple(keepers), size)
 
 
 def _counted(entries: Sequence[ManifestEntry]) -> str:

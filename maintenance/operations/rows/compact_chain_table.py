@@ -5,7 +5,7 @@ written to the snapshot branch. Reads then need no merging, and later partitions
 Source: Java `CompactChainTableProcedure`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,10 @@ from maintenance.commit.commit import abort
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.errors import ConflictError, NotFoundError, OptionError
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.partition_names import PartitionNames, Spec
+from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
@@ -38,13 +41,13 @@ class CompactChainTableReport:
     """What was made complete, or would be.
 
     Attributes:
-        partitions: specs of the partitions; none if all that were named are complete already.
+        partitions: none if all that were named are complete already.
         files, bytes: that are merged, and their names; `snapshot_id`: of the snapshot branch, None if there was nothing
             to do.
     """
 
     table: str
-    partitions: tuple[Mapping[str, str], ...]
+    partitions: tuple[PartitionValue, ...]
     files: int
     bytes: int
     snapshot_id: int | None = None
@@ -55,15 +58,15 @@ class CompactChainTableReport:
 def compact_chain_table(
     spark: "SparkSession | None",
     table: Table,
-    partition: Mapping[str, str],
+    partition: Spec,
     *,
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> CompactChainTableReport:
     """Make partitions complete.
 
-    Args: `spark`: its tasks read and write, None = this process; `partition`: columns to text, some of them name
-        several; `overwrite`: merge again what is complete already, from the complete partition before it.
+    Args: `spark`: its tasks read and write, None = this process; `partition`: columns to values as texts, some of them
+        name several; `overwrite`: merge again what is complete already, from the complete partition before it.
     Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
         ConflictError: the changes were added to meanwhile: run again; CommitError.
     """
@@ -72,15 +75,16 @@ def compact_chain_table(
     if chain is None:
         fix = "Name the table itself, not a branch, and see that it has both."
         raise OptionError("this is not a chain table", f"table {table.identifier}", fix)
-    changes, complete = _matching(chain.delta, partition), _matching(chain.snapshot, partition)
+    chosen = _chosen(chain, partition)
+    changes, complete = _matching(chain.delta, chosen), _matching(chain.snapshot, chosen)
     if not changes and not complete:
-        raise NotFoundError(f"there is no partition {dict(partition)}", table.identifier, "Name one of a branch.")
+        raise NotFoundError(f"there is no partition {chosen}", table.identifier, "Name one of a branch.")
     base = chain.delta.latest_snapshot()
     wanted = set() if complete and not overwrite else changes
     splits = tuple(chained_splits(chain, wanted))
     report = CompactChainTableReport(
         table.identifier,
-        tuple(sorted(map(chain.delta.paths.spec_of, wanted), key=lambda spec: tuple(spec.values()))),
+        tuple(sorted(map(chain.delta.paths.partition, wanted), key=lambda part: tuple(part.values()))),
         sum(split.file_count for split in splits),
         sum(split.size for split in splits),
         dry_run=dry_run,
@@ -97,16 +101,29 @@ def compact_chain_table(
     return replace(report, snapshot_id=snapshot_id)
 
 
-def _matching(table: Table, partition: Mapping[str, str]) -> set[bytes]:
-    """The partitions of a branch that a spec names."""
-    unknown = set(partition) - set(table.schema.partition_keys)
+def _chosen(chain: ChainBranches[Table], partition: Spec) -> PartitionValue:
+    """The partition, or those, that a user names. Raises: NotFoundError: no partition column; DataError."""
+    unknown = set(partition) - set(chain.delta.schema.partition_keys)
     if unknown or not partition:
-        columns = ", ".join(table.schema.partition_keys)
-        raise NotFoundError(f"{dict(partition)} is not a partition", table.identifier, f"Columns: {columns}.")
+        columns = ", ".join(chain.delta.schema.partition_keys)
+        raise NotFoundError(f"{dict(partition)} is not a partition", chain.delta.identifier, f"Columns: {columns}.")
+
+    def rows() -> list[bytes]:
+        return [entry.partition for branch in (chain.delta, chain.snapshot) for entry in _live(branch)]
+
+    (chosen,) = PartitionNames(chain.delta.paths, f"table {chain.delta.identifier}", rows).chosen([partition])
+    return chosen
+
+
+def _live(table: Table) -> list[ManifestEntry]:
     snapshot = table.latest_snapshot()
-    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
-    spec_of = table.paths.spec_of
-    return {part for part in {entry.partition for entry in entries} if partition.items() <= spec_of(part).items()}
+    return [] if snapshot is None else table.manifests.live_entries(snapshot)
+
+
+def _matching(table: Table, chosen: PartitionValue) -> set[bytes]:
+    """The partitions of a branch that are chosen."""
+    covers = covering(table.schema.partition_fields, [chosen])
+    return {entry.partition for entry in _live(table) if covers(entry.partition)}
 
 
 def _written(spark: "SparkSession | None", chain: ChainBranches[Table], splits: Sequence[Split]) -> list[CommitMessage]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.format.rows.system_fields import ROW_ID
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.rows.evolved import check_deletes, commit_evolved, is_evolved, positions_of, rows_with_ids
 from maintenance.operations.rows.keyed_files import check_compacted, deletes_in_files, rewritten_files
 from maintenance.operations.rows.record_changes import DELETED, newest, write_records
@@ -88,9 +89,9 @@ def _truncated(table: Table, predicate: Predicate | None) -> RowChangeReport:
         entries = [entry for entry in entries if chosen[entry.partition]]
     if not entries:
         return report
-    specs = None
+    specs: list[PartitionValue] | None = None
     if predicate is not None and table.schema.partition_keys:
-        specs = [table.paths.spec_of(partition) for partition in {entry.partition for entry in entries}]
+        specs = [table.paths.partition(partition) for partition in {entry.partition for entry in entries}]
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "delete"})
     ids = overwrite_or_abort(table.commit_target(), (), identity, Overwrite(specs, dynamic=False))
     return replace(

@@ -6,16 +6,18 @@ files from the newest snapshot, so rows that another writer adds meanwhile are d
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.overwrite import drop_partitions as commit_drop
 from maintenance.errors import DataError
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
 from maintenance.options import table as table_options
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table, new_commit_user
 
 
@@ -24,45 +26,46 @@ class DropPartitionsReport:
     """What was dropped, or would be.
 
     Attributes:
-        dropped: specs, columns to texts; `bytes`, `rows`, `files`: of these.
-        missing: specs that were asked for and fit no partition.
+        dropped: `bytes`, `rows`, `files`: of these.
+        missing: those that were asked for and are not there.
     """
 
     table: str
-    dropped: tuple[Mapping[str, str], ...]
+    dropped: tuple[PartitionValue, ...]
     snapshot_id: int | None
     files: int
     rows: int
     bytes: int
     dry_run: bool
     seconds: float
-    missing: tuple[Mapping[str, str], ...] = ()
+    missing: tuple[PartitionValue, ...] = ()
 
 
 def drop_partitions(
     table: Table,
-    partitions: Sequence[Mapping[str, str]],
+    partitions: Sequence[Spec],
     *,
     ignore_if_not_exists: bool = False,
     dry_run: bool = False,
 ) -> DropPartitionsReport:
     """Drop partitions.
 
-    Args: `partitions`: columns to text, as directories show them; some of the columns suffice; `ignore_if_not_exists`:
-        drop those that there are, which repeats a drop after a crash; `dry_run`: report what would go, change nothing.
-    Raises: DataError: none is named, or one of a column that is not a partition column; NotFoundError: a named one does
-        not exist, then none is dropped; CommitError; UnsupportedError.
+    Args: `partitions`: columns to values as texts, or to None for null; some of the columns suffice;
+        `ignore_if_not_exists`: drop those that there are, which repeats a drop after a crash; `dry_run`: report what
+        would go, change nothing.
+    Raises: DataError: none is named, one of a column that is not a partition column, or a name may mean several;
+        NotFoundError: a named one does not exist, then none is dropped; CommitError; UnsupportedError.
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
     if not partitions:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, or truncate the table.")
-    replaces = Overwrite(partitions, dynamic=False).replaces(table.commit_target(), ())
-    assert replaces is not None
-    missing = missing_partitions(table, partitions)
+    wanted = named_partitions(table, partitions)
+    missing = missing_partitions(table, wanted)
     if missing and not ignore_if_not_exists:
         raise not_found(table, missing)
     going: list[ManifestEntry] = []
+    replaces = covering(table.schema.partition_fields, wanted)
 
     def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
         going[:] = [entry for entry in live if replaces(entry.partition)]
@@ -76,15 +79,15 @@ def drop_partitions(
         properties = {OPERATION_PROPERTY: "drop_partitions"}
         identity = CommitIdentity(new_commit_user(table.options), properties=properties)
         snapshot_id = commit_drop(table.commit_target(), identity, chosen)
-    specs = [table.paths.spec_of(partition) for partition in dict.fromkeys(entry.partition for entry in going)]
+    dropped = map(table.paths.partition, dict.fromkeys(entry.partition for entry in going))
     return DropPartitionsReport(
         table.identifier,
-        tuple(sorted(specs, key=lambda spec: tuple(spec.values()))),
+        tuple(sorted(dropped, key=lambda partition: tuple(partition.values()))),
         snapshot_id,
         len(going),
         sum(entry.file.row_count for entry in going),
         sum(entry.file.file_size for entry in going),
         dry_run,
         time.monotonic() - started,
-        tuple(missing),
+        missing,
     )

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import DataError, InfrastructureError, OptionError, UnsupportedError
+from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.success_file import write_success_file
 from maintenance.options import table as table_options
@@ -34,9 +35,7 @@ class MarkPartitionDoneReport:
     dry_run: bool = False
 
 
-def mark_partition_done(
-    table: Table, partitions: Sequence[Mapping[str, str]], *, dry_run: bool = False
-) -> MarkPartitionDoneReport:
+def mark_partition_done(table: Table, partitions: Sequence[Spec], *, dry_run: bool = False) -> MarkPartitionDoneReport:
     """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
 
     Args: `dry_run`: only check whether the actions can be had, and report them.
@@ -75,14 +74,16 @@ def _actions(table: Table) -> tuple[str, ...]:
     return actions
 
 
-def _complete(table: Table, spec: Mapping[str, str]) -> dict[str, str]:
-    """The partition with its columns in the table's order. Raises: DataError."""
+def _complete(table: Table, spec: Spec) -> dict[str, str]:
+    """The texts of the partition's folder, by columns in the table's order. Raises: DataError."""
     keys = table.schema.partition_keys
     if set(spec) != set(keys) or not keys:
         columns = ", ".join(keys) or "none"
         problem = f"{dict(spec)} does not name a partition"
         raise DataError(problem, f"table {table.identifier}", f"Name all partition columns: {columns}.")
-    return {key: spec[key] for key in keys}
+    # What is marked is the folder: where values share one, it does not matter which of them is meant.
+    (partition,) = PartitionNames(table.paths, f"table {table.identifier}").chosen([spec])
+    return table.paths.folder_texts(partition)
 
 
 def _run(table: Table, action: str, spec: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ keep to the table's `bucket` option: change it first, and rescale the partitions
 Source: Java `RescaleAction`, Spark's `RescaleProcedure`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from maintenance.commit.commit import abort
 from maintenance.errors import NotFoundError, OptionError
-from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import over_partitions
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
@@ -26,6 +28,7 @@ from maintenance.scan.split import Split
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import write_frame
+from maintenance.table.partitions import named_partitions
 from maintenance.table.rows import read_splits, splits_to_spark
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.message import CommitMessage
@@ -42,13 +45,13 @@ class RescaleReport:
     """What was rescaled, or would be.
 
     Attributes:
-        buckets: the new number; `partitions`: specs of those that had another one.
+        buckets: the new number; `partitions`: those that had another one.
         files, bytes: that are rewritten; `snapshot_id`: None if there was nothing to do.
     """
 
     table: str
     buckets: int
-    partitions: tuple[Mapping[str, str], ...]
+    partitions: tuple[PartitionValue, ...]
     files: int
     bytes: int
     snapshot_id: int | None = None
@@ -60,7 +63,7 @@ def rescale(
     table: Table,
     *,
     bucket_num: int | None = None,
-    partitions: Sequence[Mapping[str, str]] | None = None,
+    partitions: Sequence[Spec] | None = None,
     where: str | None = None,
     dry_run: bool = False,
 ) -> RescaleReport:
@@ -85,9 +88,9 @@ def rescale(
         raise OptionError("'partitions' and 'where' are both set", table.identifier, "Give one of them.")
     old = _old_files(table, snapshot, number, partitions, over_partitions(table, where))
     chosen = {entry.partition for entry in old}
-    specs = tuple(table.paths.spec_of(partition) for partition in sorted(chosen))
+    rescaled = tuple(map(table.paths.partition, sorted(chosen)))
     size = sum(entry.file.file_size for entry in old)
-    report = RescaleReport(table.identifier, number, specs, len(old), size, dry_run=dry_run)
+    report = RescaleReport(table.identifier, number, rescaled, len(old), size, dry_run=dry_run)
     if dry_run or not old:
         return report
     messages = _written(spark, table, snapshot, number, chosen)
@@ -100,7 +103,7 @@ def _old_files(
     table: Table,
     snapshot: Snapshot,
     number: int,
-    partitions: Sequence[Mapping[str, str]] | None,
+    partitions: Sequence[Spec] | None,
     predicate: Predicate | None,
 ) -> list[ManifestEntry]:
     """The files of the partitions to rewrite. Raises: UnsupportedError: some of their rows cannot be read yet."""
@@ -109,14 +112,13 @@ def _old_files(
         columns = ", ".join(table.schema.partition_keys) or "none"
         raise NotFoundError(f"there is no partition column {min(unknown)}", table.identifier, f"Columns: {columns}.")
     pruning = None if predicate is None else Pruning(table.schema, {}, predicate)
+    chosen = None if partitions is None else named_partitions(table, partitions)
+    covers = None if chosen is None else covering(table.schema.partition_fields, chosen)
 
     def wanted(partition: bytes) -> bool:
-        if pruning is not None and not pruning.keeps_partition(partition):
-            return False
-        spec = table.paths.spec_of(partition)
-        return partitions is None or any(one.items() <= spec.items() for one in partitions)
+        return (pruning is None or pruning.keeps_partition(partition)) and (covers is None or covers(partition))
 
-    live = [entry for entry in table.manifests.live_entries(snapshot) if wanted(entry.partition)]
+    live = table.manifests.live_entries(snapshot, EntrySelection(wanted))
     other = {entry.partition for entry in live if entry.total_buckets != number}
     old = [entry for entry in live if entry.partition in other]
     check_all_visible(table, old)

@@ -6,7 +6,7 @@ tag, whatever newer snapshots say. Rows that another writer adds to these partit
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import DataError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.paths import matches_spec, partition_text_of
+from maintenance.metadata.partition_names import PartitionNames, Spec, missing
+from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SHOWN = 5
-Spec = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RestorePartitionsReport:
 
     Attributes:
         source: the id of the snapshot whose rows these are.
-        restored: the partitions, columns to texts.
+        restored: the partitions.
         files, rows, bytes: of them in that snapshot, rows before merging.
         replaced_files, replaced_rows, replaced_bytes: of what they held until now.
         snapshot_id: the new snapshot; None for a dry run.
@@ -48,7 +48,7 @@ class RestorePartitionsReport:
 
     table: str
     source: int
-    restored: tuple[Spec, ...]
+    restored: tuple[PartitionValue, ...]
     files: int
     rows: int
     bytes: int
@@ -73,26 +73,29 @@ def restore_partitions(
 
     Args:
         spark: its tasks read and write; None: this process does, which must hold the rows in memory.
-        partitions: columns to text, as directories show them; some of the columns suffice.
+        partitions: columns to values as texts, or to None for null; some of the columns suffice.
         tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
         dry_run: only report what would be done.
-    Raises: DataError: no partition is named, or a column that is not a partition column; OptionError: not exactly one
-        state is named; NotFoundError: there is no such state, or a partition is not in it; CorruptFileError: a file of
-        the state is missing; CommitError; UnsupportedError. Nothing has changed then.
+    Raises: DataError: no partition is named, a column that is not a partition column, or a name may mean several;
+        OptionError: not exactly one state is named; NotFoundError: there is no such state, or a partition is not in it;
+        CorruptFileError: a file of the state is missing; CommitError; UnsupportedError. Nothing has changed then.
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
-    _check_specs(table, partitions)
+    if not partitions:
+        raise DataError("no partition is named", f"table {table.identifier}", "Name some, or roll the table back.")
     source = _state(table, tag, snapshot_id)
-    then = _chosen(table, source, partitions)
-    specs = _specs(table, then)
-    _check_present(table, partitions, specs, source)
-    now = _chosen(table, table.latest_snapshot(), specs)
-    made = None if dry_run else _write(spark, table, source, specs)
+    live, latest = table.manifests.live_entries(source), table.latest_snapshot()
+    asked = _named(table, live).chosen(partitions)
+    then = _files_of(table, live, asked)
+    restored = _partitions(table, then)
+    _check_present(table, asked, live, source)
+    now = [] if latest is None else _files_of(table, table.manifests.live_entries(latest), restored)
+    made = None if dry_run else _write(spark, table, source, restored)
     return RestorePartitionsReport(
         table.identifier,
         source.id,
-        tuple(specs),
+        tuple(restored),
         *_sizes(then),
         *_sizes(now),
         made,
@@ -101,11 +104,10 @@ def restore_partitions(
     )
 
 
-def _check_specs(table: Table, partitions: Sequence[Spec]) -> None:
-    if not partitions:
-        raise DataError("no partition is named", f"table {table.identifier}", "Name some, or roll the table back.")
-    # This checks the columns.
-    Overwrite(partitions, dynamic=False).replaces(table.commit_target(), ())
+def _named(table: Table, live: Sequence[ManifestEntry]) -> PartitionNames:
+    """How partitions of the earlier state are named."""
+    rows = dict.fromkeys(entry.partition for entry in live)
+    return PartitionNames(table.paths, f"table {table.identifier}", lambda: rows)
 
 
 def _state(table: Table, tag: str | None, snapshot_id: int | None) -> Snapshot:
@@ -124,25 +126,27 @@ def _state(table: Table, tag: str | None, snapshot_id: int | None) -> Snapshot:
     return snapshot
 
 
-def _chosen(table: Table, snapshot: Snapshot | None, specs: Sequence[Spec]) -> list[ManifestEntry]:
-    """The live files of these partitions in a snapshot."""
-    live = [] if snapshot is None else table.manifests.live_entries(snapshot)
-    return [entry for entry in live if matches_spec(table.paths.spec_of(entry.partition), specs)]
+def _files_of(table: Table, live: Sequence[ManifestEntry], chosen: Sequence[PartitionValue]) -> list[ManifestEntry]:
+    """Those of the files that these partitions have."""
+    covers = covering(table.schema.partition_fields, chosen)
+    return [entry for entry in live if covers(entry.partition)]
 
 
-def _specs(table: Table, entries: Sequence[ManifestEntry]) -> list[Spec]:
-    specs = [table.paths.spec_of(partition) for partition in dict.fromkeys(entry.partition for entry in entries)]
-    return sorted(specs, key=lambda spec: tuple(spec.values()))
+def _partitions(table: Table, entries: Sequence[ManifestEntry]) -> list[PartitionValue]:
+    partitions = map(table.paths.partition, dict.fromkeys(entry.partition for entry in entries))
+    return sorted(partitions, key=lambda partition: tuple(partition.values()))
 
 
-def _check_present(table: Table, asked: Sequence[Spec], found: Sequence[Spec], source: Snapshot) -> None:
-    missing = [spec for spec in asked if not any(matches_spec(existing, [spec]) for existing in found)]
-    if not missing:
+def _check_present(
+    table: Table, asked: Sequence[PartitionValue], live: Sequence[ManifestEntry], source: Snapshot
+) -> None:
+    absent = missing(table.paths, asked, {entry.partition for entry in live})
+    if not absent:
         return
-    there = [partition_text_of(spec) for spec in _specs(table, table.manifests.live_entries(source))]
+    there = list(map(str, _partitions(table, live)))
     more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
     raise NotFoundError(
-        f"snapshot {source.id} has no partition {partition_text_of(missing[0])}",
+        f"snapshot {source.id} has no partition {absent[0]}",
         f"table {table.identifier}",
         f"It has {', '.join(there[:_SHOWN]) or 'none'}{more}. Name one of them, or another tag or snapshot.",
     )
@@ -154,28 +158,27 @@ def _sizes(entries: Sequence[ManifestEntry]) -> tuple[int, int, int]:
     return len(files), sum(file.row_count for file in files), sum(file.file_size for file in files)
 
 
-def _write(spark: "SparkSession | None", table: Table, source: Snapshot, specs: Sequence[Spec]) -> int | None:
+def _write(
+    spark: "SparkSession | None", table: Table, source: Snapshot, chosen: Sequence[PartitionValue]
+) -> int | None:
     """Commit the rows. Returns the id of the snapshot that has them."""
     report = ingest(
         spark,
         table,
-        _rows(spark, table, source, specs),
+        _rows(spark, table, source, chosen),
         commit_user=new_commit_user(table.options),
-        overwrite=Overwrite(specs, dynamic=False),
+        overwrite=Overwrite(chosen, dynamic=False),
         properties={OPERATION_PROPERTY: "restore_partitions"},
     )
     return report.snapshot_ids[0] if report.snapshot_ids else None
 
 
 def _rows(
-    spark: "SparkSession | None", table: Table, source: Snapshot, specs: Sequence[Spec]
+    spark: "SparkSession | None", table: Table, source: Snapshot, chosen: Sequence[PartitionValue]
 ) -> "DataFrame | pa.Table":
     plan, read = plan_state(table, source)
-    splits = [
-        split
-        for split in plan.splits
-        if isinstance(split, Split) and matches_spec(table.paths.spec_of(split.partition), specs)
-    ]
+    covers = covering(table.schema.partition_fields, chosen)
+    splits = [split for split in plan.splits if isinstance(split, Split) and covers(split.partition)]
     if spark is not None:
         return splits_to_spark(spark, splits, read)
     schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])

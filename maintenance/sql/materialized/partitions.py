@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from sqlglot import exp
 
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.rows.binary_row import parse_row
-from maintenance.metadata.partition_path import is_blank, partition_text
+from maintenance.format.rows.binary_row import parse_row, serialize_row
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.sql.materialized.alignment import Alignment
+from maintenance.table.partitions import partition_names
 from maintenance.table.table import Table
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataType
 from maintenance.types.time_pattern import text_by_pattern
 from maintenance.types.values import Value, text_of_value
 
@@ -25,27 +26,10 @@ _MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionChoice:
-    """Partitions to replace: those that agree in some of the partition columns, or in all.
-
-    Attributes:
-        spec: column -> the text of its folder.
-        literals: column -> its value as SQL text.
-    """
-
-    spec: Mapping[str, str]
-    literals: Mapping[str, str]
-
-    @property
-    def key(self) -> tuple[tuple[str, str], ...]:
-        return tuple(self.spec.items())
-
-
-@dataclass(frozen=True, slots=True)
 class Choices:
-    """Partitions to replace; None = the whole table, since `why`."""
+    """Partitions to replace, by some of the partition columns or all; None = the whole table, since `why`."""
 
-    choices: tuple[PartitionChoice, ...] | None
+    choices: tuple[PartitionValue, ...] | None
     why: str = ""
 
 
@@ -79,63 +63,28 @@ def touched(table: Table, source: Table, partitions: Iterable[bytes], projection
     ]
     if not usable or not all(usable):
         return Choices(None, f"the query does not tell which partitions a change in {source.identifier} reaches")
-    choices: dict[tuple[tuple[str, str], ...], PartitionChoice] = {}
-    by_name = {f.name: f for f in table.schema.fields}
+    choices: set[PartitionValue] = set()
     for partition in partitions:
         values = dict(zip((f.name for f in fields), parse_row(partition, [f.type for f in fields]), strict=True))
-        for projection in usable:
-            choice = _choice(table, {by_name[name]: values[column] for name, column in projection.items()})
-            if choice is None:
-                return Choices(None, f"a partition without a name has changed in {source.identifier}")
-            choices.setdefault(choice.key, choice)
+        choices |= {_choice(table, projection, values) for projection in usable}
     if len(choices) > MOST:
         return Choices(None, f"more than {MOST} partitions have changed")
-    return Choices(tuple(choices[key] for key in sorted(choices)))
+    return Choices(tuple(sorted(choices, key=lambda choice: tuple(choice.items()))))
 
 
-def _choice(table: Table, values: Mapping[DataField, Value]) -> PartitionChoice | None:
-    """None: several values have the same folder as one of them."""
-    spec, literals = {}, {}
-    for column, value in values.items():
-        if value is None:
-            return None
-        text = partition_text(value, column.type, table.paths.legacy_partition_name, table.paths.zone)
-        if is_blank(text) or text == table.paths.default_partition_name:
-            return None
-        spec[column.name], literals[column.name] = text, _literal(value, column)
-    return PartitionChoice(spec, literals)
+def _choice(table: Table, projection: Projection, values: Mapping[str, Value]) -> PartitionValue:
+    """The partitions of a table that rows of a source reach. `values`: of the source's partition columns."""
+    columns = [field for field in table.schema.partition_fields if field.name in projection]
+    reached = [values[projection[field.name]] for field in columns]
+    return table.paths.partition_of(columns, serialize_row(reached, [field.type for field in columns]))
 
 
-def _literal(value: Value, column: DataField) -> str:
-    text = text_of_value(value, column.type)
-    if column.type.root in _TEXTS:
-        return exp.Literal.string(text).sql("spark")
-    return f"DATE '{text}'" if column.type.root == "DATE" else text
-
-
-def written(table: Table, spec: Mapping[str, str], folders: Mapping[str, str]) -> PartitionChoice:
-    """A partition that a statement names.
-
-    Args: `spec`: its values as they are written; `folders`: the texts of their folders.
-    Raises: UnsupportedError: a column of a type whose values have no literal.
-    """
-    fields = {f.name: f for f in table.schema.partition_fields}
-    literals = {}
-    for name, text in spec.items():
-        column = fields[name].type
-        quoted = exp.Literal.string(text).sql("spark")
-        if folders[name] == table.paths.default_partition_name:
-            literals[name] = "NULL"
-        elif column.root in (*_NUMBERS, "BOOLEAN"):
-            literals[name] = text
-        elif column.root in _TEXTS:
-            literals[name] = quoted
-        elif column.root in ("DATE", "DECIMAL"):
-            literals[name] = f"CAST({quoted} AS {column.as_nullable()})"
-        else:
-            problem = f"partitions by {name}, a {column}, cannot be refreshed one by one"
+def check_literals(table: Table, choice: PartitionValue) -> None:
+    """Raises: UnsupportedError: a column of a type whose values have no literal."""
+    for field in choice.fields:
+        if field.type.root not in (*_LITERALS, "DECIMAL") and choice.values_by_name[field.name] is not None:
+            problem = f"partitions by {field.name}, a {field.type}, cannot be refreshed one by one"
             raise UnsupportedError(problem, f"table {table.identifier}", "Refresh the whole table.")
-    return PartitionChoice(folders, literals)
 
 
 def by_clock(table: Table, formatters: Mapping[str, str], since: datetime, now: datetime) -> Choices:
@@ -146,7 +95,7 @@ def by_clock(table: Table, formatters: Mapping[str, str], since: datetime, now: 
     minutes = int((now - since) / _MINUTE) + 1
     if minutes > _MINUTES:
         return Choices(None, "its last refresh is too long ago to go by the clock")
-    choices: dict[tuple[tuple[str, str], ...], PartitionChoice] = {}
+    choices: dict[PartitionValue, None] = {}
     for number in range(minutes + 1):
         moment = min(since + number * _MINUTE, now)
         try:
@@ -154,41 +103,48 @@ def by_clock(table: Table, formatters: Mapping[str, str], since: datetime, now: 
         except ValueError as error:
             where = f"table {table.identifier}"
             raise OptionError(f"a date-formatter cannot be used: {error}", where, "Use another pattern.") from None
-        choice = PartitionChoice(spec, {name: exp.Literal.string(text).sql("spark") for name, text in spec.items()})
-        choices.setdefault(choice.key, choice)
-    return (
-        Choices(tuple(choices.values())) if len(choices) <= MOST else Choices(None, "too many partitions by the clock")
-    )
+        choices[partition_names(table).values(spec)] = None
+    return Choices(tuple(choices)) if len(choices) <= MOST else Choices(None, "too many partitions by the clock")
 
 
-def restricted(tree: exp.Expr, names: Sequence[str], choices: Sequence[PartitionChoice]) -> exp.Expr:
+def restricted(tree: exp.Expr, names: Sequence[str], choices: Sequence[PartitionValue]) -> exp.Expr:
     """A query held to the rows of partitions. `names`: of the table's columns, by position those of the query."""
     columns = [exp.to_identifier(name, quoted=True) for name in names]
     alias = exp.TableAlias(this=exp.to_identifier("definition", quoted=True), columns=columns)
     rows = exp.Subquery(this=tree.copy(), alias=alias)
-    alternatives = [exp.condition(condition_of(choice.literals), dialect="spark") for choice in choices]
-    query: exp.Expr = exp.select("*").from_(rows).where(exp.or_(*alternatives))
+    query: exp.Expr = exp.select("*").from_(rows).where(exp.or_(*map(_condition, choices)))
     return query
 
 
-def condition_of(literals: Mapping[str, str]) -> str:
-    """A condition in Spark's SQL. `literals`: column -> its value."""
-    parts = (
-        f"`{name.replace('`', '``')}` IS NULL" if text == "NULL" else f"`{name.replace('`', '``')}` = {text}"
-        for name, text in literals.items()
-    )
-    return " AND ".join(parts)
+def _condition(choice: PartitionValue, columns: Projection | None = None) -> exp.Expr:
+    """What the rows of a partition fulfil. `columns`: under other names, those that are not named left out."""
+    parts: list[exp.Expr] = []
+    for field in choice.fields:
+        name = field.name if columns is None else columns.get(field.name)
+        if name is not None:
+            column, value = exp.column(name, quoted=True), choice.values_by_name[field.name]
+            same = exp.EQ(this=column, expression=_literal(value, field.type))
+            parts.append(exp.Is(this=column, expression=exp.Null()) if value is None else same)
+    return exp.and_(*parts)
 
 
-def reading_condition(choices: Sequence[PartitionChoice], projections: Sequence[Projection]) -> str | None:
+def _literal(value: Value, data_type: DataType) -> exp.Expr:
+    text = text_of_value(value, data_type)
+    if data_type.root in _TEXTS:
+        return exp.Literal.string(text)
+    if data_type.root in _NUMBERS:
+        return exp.Neg(this=exp.Literal.number(text[1:])) if text.startswith("-") else exp.Literal.number(text)
+    if data_type.root == "BOOLEAN":
+        return exp.Boolean(this=value)
+    return exp.cast(exp.Literal.string(text), str(data_type.as_nullable()), dialect="spark")
+
+
+def reading_condition(choices: Sequence[PartitionValue], projections: Sequence[Projection]) -> str | None:
     """What the rows of a source fulfil that rows of these partitions are made from; None: nothing that is known."""
     if len(projections) != 1 or not choices:
         return None
     (projection,) = projections
-    alternatives = []
-    for choice in choices:
-        known = {projection[name]: text for name, text in choice.literals.items() if name in projection}
-        if not known:
-            return None
-        alternatives.append(f"({condition_of(known)})")
-    return " OR ".join(dict.fromkeys(alternatives))
+    if any(projection.keys().isdisjoint(choice) for choice in choices):
+        return None
+    alternatives = dict.fromkeys(_condition(choice, projection).sql("spark") for choice in choices)
+    return " OR ".join(f"({alternative})" for alternative in alternatives)

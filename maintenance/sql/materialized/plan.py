@@ -13,24 +13,24 @@ from zoneinfo import ZoneInfo
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
-from maintenance.metadata.paths import partition_text_of
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.options.materialized import RefreshMode
 from maintenance.sql.materialized.alignment import Alignment, alignment_of, is_repeatable
 from maintenance.sql.materialized.changes import SourceChange, change_of, follows_snapshots
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.partitions import (
     MOST,
-    PartitionChoice,
     Projection,
     by_clock,
+    check_literals,
     projections_of,
     touched,
-    written,
 )
 from maintenance.sql.materialized.record import LastRefresh, RefreshRecord, SourceState, last_refresh
-from maintenance.sql.partitions import folder_spec
 from maintenance.sql.query.relations import Relation
 from maintenance.sql.query.resolve import Resolved
+from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 
@@ -52,7 +52,7 @@ class RefreshRequest:
         zone: in which partitions by the clock are named.
     """
 
-    partition: Mapping[str, str] | None = None
+    partition: Spec | None = None
     full: bool = False
     zone: str = "UTC"
 
@@ -88,14 +88,14 @@ class RefreshPlan:
     table: Table
     kind: RefreshKind
     why: str
-    choices: tuple[PartitionChoice, ...]
+    choices: tuple[PartitionValue, ...]
     record: RefreshRecord | None
     number: int
     sources: Mapping[str, Source] = field(default_factory=dict)
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        return tuple(partition_text_of(choice.spec) for choice in self.choices)
+        return tuple(map(str, self.choices))
 
     @property
     def snapshots(self) -> dict[str, int | None]:
@@ -171,7 +171,8 @@ class _Planning:
     def _one_partition(self, made: RefreshPlan, last: LastRefresh, resolved: Resolved) -> RefreshPlan:
         """The others stay as they are, and with them what is known of the last refresh."""
         spec = self.request.partition or {}
-        choice = written(self.table, spec, folder_spec(self.table, spec))
+        (choice,) = named_partitions(self.table, [spec])
+        check_literals(self.table, choice)
         record = None if last.record is None else replace(last.record, number=made.number)
         sources = self._projected(made.sources, alignment_of(resolved))
         kind, why = RefreshKind.PARTITIONS, "the partition was asked for"
@@ -230,17 +231,17 @@ class _Planning:
 
     def _touched(
         self, sources: Mapping[str, Source], changed: Mapping[str, SourceChange]
-    ) -> tuple[tuple[PartitionChoice, ...] | None, str]:
+    ) -> tuple[tuple[PartitionValue, ...] | None, str]:
         if not self._may_replace_partitions():
             return None, "the table has no partitions that could be replaced one by one"
-        choices: dict[tuple[tuple[str, str], ...], PartitionChoice] = {}
+        choices: dict[PartitionValue, None] = {}
         for name, change in sorted(changed.items()):
             if change.partitions is None:
                 return None, change.why
             found = touched(self.table, sources[name].table, change.partitions, sources[name].projections)
             if found.choices is None:
                 return None, found.why
-            choices |= {choice.key: choice for choice in found.choices}
+            choices |= dict.fromkeys(found.choices)
         if len(choices) > MOST:
             return None, f"more than {MOST} partitions have changed"
-        return tuple(choices.values()), ""
+        return tuple(choices), ""

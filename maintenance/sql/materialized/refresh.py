@@ -15,6 +15,7 @@ from sqlglot import exp
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import ConflictError, PaimonError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.options import table as table_options
 from maintenance.sql.materialized.definition import DefiningQuery
@@ -63,7 +64,7 @@ def refresh_materialized_table(
     session: "SessionState",
     identifier: str,
     *,
-    partition: Mapping[str, str] | None = None,
+    partition: Spec | None = None,
     full: bool = False,
     zone: str = "UTC",
     dry_run: bool = False,
@@ -136,8 +137,7 @@ def carry_out(
 def _overwrite(plan: RefreshPlan) -> Overwrite | None:
     if plan.kind == RefreshKind.ROWS:
         return None
-    specs = [choice.spec for choice in plan.choices] if plan.kind == RefreshKind.PARTITIONS else None
-    return Overwrite(specs, dynamic=False)
+    return Overwrite(plan.choices if plan.kind == RefreshKind.PARTITIONS else None, dynamic=False)
 
 
 def rows_of(plan: RefreshPlan) -> Any:

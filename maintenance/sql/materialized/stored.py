@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.metadata.partition_names import kept
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, plan_refresh
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def stored(plan: RefreshPlan, request: RefreshRequest) -> StoredPlan:
     """A plan in the form that is kept until somebody applies it."""
     arguments = {
-        "partition": request.partition,
+        "partition": None if request.partition is None else kept(plan.choices[0]),
         "full": request.full,
         "zone": request.zone,
         "kind": str(plan.kind),

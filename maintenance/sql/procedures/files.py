@@ -272,9 +272,8 @@ def _apply_expire_partitions(call: Call, plan: StoredPlan) -> Result:
 
 
 def _rewrite_file_index(call: Call) -> Result:
-    report = rewrite_file_index(
-        call.session.spark, call.table(), where=_index_where(call), progress=call.progress, **call.passed("dry_run")
-    )
+    chosen = call.passed("where", "partitions", "dry_run")
+    report = rewrite_file_index(call.session.spark, call.table(), progress=call.progress, **chosen)
     return _indexed(report)
 
 
@@ -285,18 +284,8 @@ def _indexed(report: RewriteFileIndexReport) -> Result:
     return Result(pa.table(rows), nothing_to_do=not report.written_files)
 
 
-def _index_where(call: Call) -> str | None:
-    if not call.get("partitions"):
-        where: str | None = call.get("where")
-        return where
-    return " OR ".join(
-        "(" + " AND ".join(f"`{key}` = '{value}'" for key, value in spec.items()) + ")"
-        for spec in call.get("partitions")
-    )
-
-
 def _plan_file_index(call: Call) -> StoredPlan:
-    return plan_file_index(call.session.spark, call.table(), where=_index_where(call))
+    return plan_file_index(call.session.spark, call.table(), **call.passed("where", "partitions"))
 
 
 def _apply_file_index(call: Call, plan: StoredPlan) -> Result:

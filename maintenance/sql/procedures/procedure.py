@@ -1,11 +1,13 @@
 """What a procedure is: its parameters, how its arguments are read, and what it does."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maintenance.errors import PaimonError, SqlError
+from maintenance.metadata.partition_names import Exactly
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.plans.dry_run_plans import DryRunPlan
 from maintenance.operations.plans.stored_plan import StoredPlan
@@ -66,15 +68,33 @@ def names(value: Value) -> tuple[str, ...]:
 
 
 def specs(value: Value) -> tuple[Mapping[str, str], ...]:
-    """Partitions: ``a=1,b=2;a=2,b=3``, or a list of such texts."""
-    parts = [one for part in (value if isinstance(value, list) else [value]) for one in text(part).split(";")]
-    read = []
-    for part in parts:
-        pairs = [pair.partition("=") for pair in part.split(",")]
-        if not all(sign for _, sign, _ in pairs):
-            raise ValueError("partitions are written as a=1,b=2;a=2,b=3")
-        read.append({key.strip(): shown.strip().strip("'\"") for key, _, shown in pairs})
+    """Partitions: ``a=1,b=2;a=2,b=3``, or a list of such texts. A value in quotes may hold commas and semicolons."""
+    read: list[dict[str, str]] = []
+    for part in value if isinstance(value, list) else [value]:
+        written, start, end = text(part), 0, ";"
+        while end:
+            pair = _PAIR.match(written, start)
+            if pair is None:
+                raise ValueError("partitions are written as a=1,b=2;a=2,b=3")
+            if end == ";":
+                read.append({})
+            read[-1][pair["name"].strip()] = _unquoted(pair)
+            start, end = pair.end(), pair["end"]
     return tuple(read)
+
+
+# A value in quotes ends where its quotes do, any other at the next comma or semicolon.
+_PAIR = re.compile(
+    r"""(?P<name>[^=,;]+)=\s*(?:'(?P<text>(?:[^']|'')*)'|"(?P<other>(?:[^"]|"")*)"|(?P<bare>[^,;]*?))\s*(?P<end>[,;]|$)""",
+    re.DOTALL,
+)
+
+
+def _unquoted(pair: re.Match[str]) -> str:
+    for quote, group in (("'", "text"), ('"', "other")):
+        if pair[group] is not None:
+            return Exactly(pair[group].replace(quote * 2, quote))
+    return pair["bare"]
 
 
 def options(value: Value) -> dict[str, str]:

@@ -11,6 +11,7 @@ from maintenance.errors import NotFoundError, SqlError
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.names import TableName, path_of
+from maintenance.sql.partitions import newest_partition
 from maintenance.sql.place import unknown
 from maintenance.sql.query.computed import RELATION, compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
@@ -142,9 +143,10 @@ def _name_current(session: "SessionState", tree: exp.Expr) -> None:
 
 
 def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
-    """``sys.max_pt('db.t')``: the largest value that the first partition column of a table has rows for.
+    """``sys.max_pt('db.t')``: the largest value that the first partition column of a table has rows for, as a text.
 
-    Source: Java `MaxPtFunction`. Raises: SqlError: the table has no partitions, or there are no rows.
+    Source: Java `MaxPtFunction`, `ReplacePaimonFunctions`. Raises: SqlError: there are no rows in a partition that has
+        a value.
     """
     for node in list(tree.find_all(exp.Anonymous)):
         if str(node.this).lower() != MAX_PT or not isinstance(node.parent, exp.Dot):
@@ -152,13 +154,7 @@ def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
         if len(node.expressions) != 1 or not node.expressions[0].is_string:
             raise SqlError("max_pt takes the name of a table in quotes", "query", "Write sys.max_pt('db.t').")
         table = session.table(path_of(node.expressions[0].name))
-        snapshot = table.latest_snapshot()
-        entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
-        keys = table.schema.partition_keys
-        values = {table.paths.spec_of(entry.partition)[keys[0]] for entry in entries} if keys else set()
-        if not values:
-            raise SqlError(f"table '{table.identifier}' has no partition", "query", "Name a table that has one.")
-        node.parent.replace(exp.Literal.string(max(values)))
+        node.parent.replace(exp.Literal.string(newest_partition(table)))
 
 
 def _relation(

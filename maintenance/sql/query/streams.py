@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import SqlError
@@ -59,12 +60,12 @@ def run_stream(
     spark: "SparkSession",
     resolved: Resolved,
     table: Table,
-    columns: tuple[Sequence[DataField], Mapping[str, str]],
+    columns: tuple[Sequence[DataField], Mapping[str, pa.Scalar]],
     checkpoint: str,
 ) -> None:
     """Write what there is by now and is not written yet, and return.
 
-    Args: `columns`: those that the query gives, in order, and those that have one text each.
+    Args: `columns`: those that the query gives, in order, and those that have one value each.
     Raises: SqlError: the query does more than a stream can; errors of the batches.
     """
     from pyspark.errors import PySparkException
@@ -83,8 +84,12 @@ def run_stream(
     kind = _KIND if with_kinds else None
     try:
         frame = cast_frame(_frame(spark, resolved, relation, stores, kind), fields, kind)
-        for name, text in fixed.items():
-            frame = frame.withColumn(name, functions.lit(text))
+        for name, scalar in fixed.items():
+            value = scalar.as_py()
+            # Of a clock without a zone Spark would make an instant.
+            is_clock = pa.types.is_timestamp(scalar.type) and scalar.type.tz is None and value is not None
+            literal = functions.lit(str(value)).cast("timestamp_ntz") if is_clock else functions.lit(value)
+            frame = frame.withColumn(name, literal)
         sink = Sink(checkpoint, row_kind_column=kind)
         ingest_stream(spark, frame, lambda: table, sink).awaitTermination()
     except PySparkException as error:

@@ -23,12 +23,11 @@ from maintenance.errors import AlreadyExistsError, SqlError
 from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.nested_changes import nested_changes
-from maintenance.sql.partitions import folder_spec
-from maintenance.sql.plain_partitions import known_partitions, spec_of
+from maintenance.sql.partitions import Written, partition_of, read_spec
+from maintenance.sql.plain_partitions import folder_of, known_partitions, plain_spec
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, default_text, read_column, read_position, read_type
 from maintenance.sql.statements.computed import AlterBeside, read_watermark
-from maintenance.sql.statements.drops import read_spec
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.format_table import FormatTable
@@ -88,15 +87,16 @@ class RenameTable:
 @dataclass(frozen=True, slots=True)
 class DropPartitions:
     path: tuple[str, ...]
-    specs: tuple[Mapping[str, str], ...]
+    specs: tuple[Written, ...]
     if_exists: bool
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path)
-        specs = [spec_of(table, spec) for spec in self.specs]
         if isinstance(table, FormatTable):
-            table.drop_partitions(specs, ignore_if_not_exists=self.if_exists)
+            plain = [plain_spec(table, spec) for spec in self.specs]
+            table.drop_partitions(plain, ignore_if_not_exists=self.if_exists)
         else:
+            specs = [partition_of(table, spec) for spec in self.specs]
             drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
         return Result()
 
@@ -105,7 +105,7 @@ class DropPartitions:
         from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS
 
         table = session.table(self.path)
-        specs = [folder_spec(table, spec) for spec in self.specs]
+        specs = [partition_of(table, spec) for spec in self.specs]
         return DROP_PARTITIONS.plan(table, partitions=specs, ignore_if_not_exists=self.if_exists)
 
 
@@ -114,12 +114,12 @@ class AddPartitions:
     """Make partitions known to catalogs that keep them; elsewhere they come into being with their rows."""
 
     path: tuple[str, ...]
-    specs: tuple[Mapping[str, str], ...]
+    specs: tuple[Written, ...]
     if_not_exists: bool
 
     def run(self, session: "SessionState") -> Result:
         table, name = session.writable(self.path), session.table_name(self.path)
-        specs = [spec_of(table, spec) for spec in self.specs]
+        specs = [folder_of(table, spec) for spec in self.specs]
         known = {frozenset(partition.spec.items()) for partition in known_partitions(session, self.path, table)}
         new = [spec for spec in specs if frozenset(spec.items()) not in known]
         if len(new) < len(specs) and not self.if_not_exists:

@@ -13,10 +13,10 @@ from maintenance.metastore.view import View
 from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definition, is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed, watermark, without_columns
+from maintenance.sql.partitions import read_partition
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
 from maintenance.sql.statements.flink_types import flink_text
-from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.spark_details import (
     DescribeColumn,
     DescribePartition,

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maintenance.errors import NotFoundError, PaimonError, SqlError
+from maintenance.operations.compaction.partition_choice import missing_partitions
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.names import TableName
-from maintenance.sql.partitions import folder_spec
+from maintenance.sql.partitions import Written, partition_of, read_spec
 from maintenance.sql.place import unknown
-from maintenance.sql.plain_partitions import spec_of
+from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.result import Result
-from maintenance.sql.statements.inserts import partition_value
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -74,29 +75,26 @@ class DropTable:
 @dataclass(frozen=True, slots=True)
 class Truncate:
     path: tuple[str, ...]
-    partition: Mapping[str, str] | None
+    partition: Written | None
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path)
-        table.truncate(None if self.partition is None else [spec_of(table, self.partition)])
+        if self.partition is None:
+            table.truncate()
+        elif isinstance(table, FormatTable):
+            table.truncate([plain_spec(table, self.partition)])
+        else:
+            chosen = partition_of(table, self.partition)
+            if missing_partitions(table, [chosen]):
+                return Result(nothing_to_do=True)
+            table.truncate([chosen])
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         from maintenance.operations.plans.drop_plans import plan_truncate
 
         table = session.table(self.path)
-        return plan_truncate(table, None if self.partition is None else folder_spec(table, self.partition))
-
-
-def read_spec(cursor: Cursor) -> dict[str, str]:
-    """A partition: ``(a = 1, b = 'x')``."""
-
-    def column() -> tuple[str, str]:
-        name = cursor.name("the name of a partition column")
-        cursor.expect("=")
-        return name, partition_value(cursor)
-
-    return dict(cursor.listed(column))
+        return plan_truncate(table, None if self.partition is None else partition_of(table, self.partition))
 
 
 def _drop(cursor: Cursor) -> DropTable:

@@ -1,6 +1,6 @@
 """INSERT INTO and INSERT OVERWRITE, of values or a query, into all or some of the columns and partitions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,12 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from maintenance.commit.overwrite import Overwrite
+from maintenance.metadata.partition_names import Spec
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import put_defaults
+from maintenance.sql.partitions import PartitionLiteral, Written, read_partition, target_of
 from maintenance.sql.place import unknown_column
-from maintenance.sql.plain_partitions import spec_of
+from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.query.run import prepared, run_query
 from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
@@ -29,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Attributes: `partition`: partition columns to text, None for one whose values the rows give; `columns`: those
-    that the rows give, in order, None = all that `partition` does not."""
+    """Attributes: `partition`: its columns, None for one whose values the rows give; `columns`: those that the rows
+    give, in order, None = all that `partition` does not."""
 
     path: tuple[str, ...]
     overwrites: bool
     options: Mapping[str, str]
-    partition: Mapping[str, str | None]
+    partition: Mapping[str, PartitionLiteral | None]
     columns: tuple[str, ...] | None
     query: exp.Expr
     cursor: Cursor
@@ -43,16 +45,17 @@ class Insert:
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path).copy({**session.read_options(self.path), **self.options})
         fixed = {name: value for name, value in self.partition.items() if value is not None}
-        fields = table.schema.fields
-        targets = self._targets(fields, fixed)
+        targets = self._targets(table.schema.fields, fixed)
+        target, columns = self._target(table, fixed)
         checkpoint = checkpoint_of(session.settings, table.identifier, self.query)
         if checkpoint is not None:
-            self._stream(session, table, (targets, fixed), checkpoint)
+            self._stream(session, table, (targets, columns), checkpoint)
             return Result()
         rows = run_query(session, self.query, self.cursor, targets)
-        rows = self._filled(rows, table, fixed)
+        for name, value in columns.items():
+            rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
         if self.overwrites:
-            table.overwrite_arrow(rows, Overwrite([spec_of(table, fixed)] if fixed else None, self._dynamic(session)))
+            table.overwrite_arrow(rows, Overwrite(None if target is None else [target], self._dynamic(session)))
         elif isinstance(table, Table) and has_upserts(session, table):
             upsert(session, table, rows, self.cursor.source)
         elif rows.num_rows:
@@ -63,7 +66,7 @@ class Insert:
         self,
         session: "SessionState",
         table: Table | FormatTable,
-        columns: tuple[Sequence[DataField], Mapping[str, str]],
+        columns: tuple[Sequence[DataField], Mapping[str, pa.Scalar]],
         checkpoint: str,
     ) -> None:
         """Raises: SqlError: it replaces rows, or there is no Spark."""
@@ -88,7 +91,7 @@ class Insert:
             return None
         return session.settings.get("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
-    def _targets(self, fields: Sequence[DataField], fixed: Mapping[str, str]) -> list[DataField]:
+    def _targets(self, fields: Sequence[DataField], fixed: Collection[str]) -> list[DataField]:
         """The columns that the rows give, in order. Raises: SqlError: one of them does not exist."""
         by_name = {field.name: field for field in fields}
         for name in (*(self.columns or ()), *self.partition):
@@ -98,16 +101,15 @@ class Insert:
             return [by_name[name] for name in self.columns]
         return [field for field in fields if field.name not in fixed]
 
-    @staticmethod
-    def _filled(rows: pa.Table, table: Table | FormatTable, fixed: Mapping[str, str]) -> pa.Table:
-        """The rows with the columns of fixed partitions. Columns that are not given are null, or their default."""
-        for field in table.schema.fields:
-            if field.name in fixed:
-                value = pa.scalar(fixed[field.name])
-                if isinstance(table, FormatTable):
-                    value = table.partition_value(field.name, fixed[field.name])
-                rows = rows.append_column(field.name, pa.repeat(value, rows.num_rows))
-        return rows
+    def _target(self, table: Table | FormatTable, fixed: Written) -> tuple[Spec | None, Mapping[str, pa.Scalar]]:
+        """The partition that is written to, None = any, and the values that it has."""
+        if not fixed:
+            return None, {}
+        if isinstance(table, FormatTable):
+            spec = plain_spec(table, fixed)
+            return spec, {name: table.partition_value(name, text) for name, text in spec.items()}
+        partition = target_of(table, fixed, replaced=self.overwrites)
+        return partition, {name: column[0] for name, column in partition.columns().items()}
 
 
 def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
@@ -129,23 +131,6 @@ def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
 
 def _is_query(cursor: Cursor) -> bool:
     return any(cursor.peek(word, ahead=1) for word in ("SELECT", "WITH", "VALUES", "("))
-
-
-def read_partition(cursor: Cursor) -> dict[str, str | None]:
-    """``(a = 1, b)``."""
-
-    def column() -> tuple[str, str | None]:
-        name = cursor.name("the name of a partition column")
-        return name, partition_value(cursor) if cursor.take("=") else None
-
-    return dict(cursor.listed(column))
-
-
-def partition_value(cursor: Cursor) -> str:
-    """A literal as the text that folders of partitions show."""
-    if cursor.take("DATE") or cursor.take("TIMESTAMP"):
-        return cursor.string()
-    return cursor.option_value()
 
 
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {

@@ -39,11 +39,12 @@ from maintenance.sql.cursor import Cursor
 from maintenance.sql.materialized.refresh import refresh_materialized_table
 from maintenance.sql.materialized.status import activate, resume, suspend
 from maintenance.sql.names import TableName
+from maintenance.sql.partitions import Written, partition_of, read_spec
 from maintenance.sql.query.qualified import qualified_text
 from maintenance.sql.query.resolve import is_of_with
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
-from maintenance.sql.statements.drops import DropTable, read_spec
+from maintenance.sql.statements.drops import DropTable
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
@@ -160,12 +161,13 @@ class Refresh:
     """Fill a table again, whatever has changed. `partition`: the one to fill again, None = the whole table."""
 
     path: tuple[str, ...]
-    partition: Mapping[str, str] | None
+    partition: Written | None
 
     def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         identifier = f"{name.catalog}.{name.identifier}"
-        refresh_materialized_table(session, identifier, partition=self.partition, full=self.partition is None)
+        partition = None if self.partition is None else partition_of(session.table(self.path), self.partition)
+        refresh_materialized_table(session, identifier, partition=partition, full=partition is None)
         return Result()
 
 

@@ -1,21 +1,24 @@
 """SHOW CATALOGS, DATABASES, TABLES, VIEWS, PARTITIONS, COLUMNS and what is current."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from maintenance.metadata.paths import matches_spec
+from maintenance.metadata.partition_value import covering
+from maintenance.metadata.paths import matches_spec, partition_text_of
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition
 from maintenance.sql.patterns import fits
 from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
-from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
+from maintenance.table.partitions import live_partitions
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -146,23 +149,30 @@ class ShowPartitions:
     """`spec`: what the columns of the partitions to show have."""
 
     path: tuple[str, ...]
-    spec: Mapping[str, str | None]
+    spec: Mapping[str, PartitionLiteral | None]
     is_spark: bool
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path)
-        if isinstance(table, FormatTable):
-            chosen = plain_spec(table, {name: value for name, value in self.spec.items() if value is not None})
-            return self._shown(spec for spec, *_ in table.partitions() if matches_spec(spec, [chosen]))
-        snapshot = table.latest_snapshot()
-        entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
-        specs = {tuple(table.paths.spec_of(entry.partition).items()) for entry in entries}
         asked = {name: value for name, value in self.spec.items() if value is not None}
-        specs = {spec for spec in specs if all(dict(spec).get(name) == value for name, value in asked.items())}
-        return self._shown(map(dict, specs))
+        if isinstance(table, FormatTable):
+            chosen = plain_spec(table, asked)
+            return self._shown(
+                partition_text_of(spec) for spec, *_ in table.partitions() if matches_spec(spec, [chosen])
+            )
+        partitions = live_partitions(table)
+        if asked:
+            covers = covering(table.schema.partition_fields, [partition_of(table, asked)])
+            partitions = [partition for partition in partitions if covers(partition)]
+        folders = {partition: partition_text_of(table.paths.spec_of(partition)) for partition in partitions}
+        # A folder of several partitions would name none of them.
+        counts = Counter(folders.values())
+        return self._shown(
+            name if counts[name] == 1 else str(table.paths.partition(partition)) for partition, name in folders.items()
+        )
 
-    def _shown(self, specs: Iterable[Mapping[str, str]]) -> Result:
-        rows = sorted("/".join(f"{key}={value}" for key, value in spec.items()) for spec in specs)
+    def _shown(self, names: Iterable[str]) -> Result:
+        rows = sorted(names)
         return Result.of_texts(("partition" if self.is_spark else "partition name",), [(row,) for row in rows])
 
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.errors import NotFoundError, SqlError
+from maintenance.metadata.paths import partition_text_of
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.partitions import Partition
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition
 from maintenance.sql.patterns import fits
 from maintenance.sql.place import unknown_column
-from maintenance.sql.plain_partitions import known_partitions, spec_of
+from maintenance.sql.plain_partitions import folder_of, known_partitions
 from maintenance.sql.result import Result
-from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.spark_types import simple_text, tree_text
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
@@ -122,12 +123,12 @@ class DescribePartition:
     """``DESCRIBE [EXTENDED] t PARTITION (…)``, of a partition by all of its columns."""
 
     path: tuple[str, ...]
-    spec: Mapping[str, str | None]
+    spec: Mapping[str, PartitionLiteral | None]
     extended: bool
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path)
-        partition = partition_of(session, table, self.path, self.spec)
+        partition = _known_partition(session, table, self.path, self.spec)
         rows = column_rows(table.schema.fields, table.schema.partition_keys)
         if self.extended:
             database, name = table.identifier.split(".", 1)
@@ -147,7 +148,7 @@ class ShowTableExtended:
 
     path: tuple[str, ...] | None
     pattern: str
-    spec: Mapping[str, str | None] | None
+    spec: Mapping[str, PartitionLiteral | None] | None
 
     def run(self, session: "SessionState") -> Result:
         here = (session.current_catalog, session.current_database)
@@ -169,7 +170,7 @@ class ShowTableExtended:
         table = session.view(path)
         assert isinstance(table, Detailed)
         if self.spec is not None:
-            facts = _partition_facts(partition_of(session, session.writable(path), path, self.spec))
+            facts = _partition_facts(_known_partition(session, session.writable(path), path, self.spec))
         else:
             facts = {"Catalog": path[0], "Namespace": path[1], "Table": path[2], **_facts(table)}
             if table.schema.partition_keys:
@@ -179,21 +180,28 @@ class ShowTableExtended:
         return "\n".join(f"{title}: {value}" for title, value in facts.items()) + "\n"
 
 
-def partition_of(
-    session: "SessionState", table: Table | FormatTable, path: tuple[str, ...], written: Mapping[str, str | None]
+def _known_partition(
+    session: "SessionState",
+    table: Table | FormatTable,
+    path: tuple[str, ...],
+    written: Mapping[str, PartitionLiteral | None],
 ) -> Partition:
     """The partition that a statement names. Raises: SqlError: not by all columns; NotFoundError."""
     keys = table.schema.partition_keys
     given = {name: value for name, value in written.items() if value is not None}
-    spec = spec_of(table, given)
-    if set(spec) != set(keys):
+    if set(given) != set(keys):
         what = "no partition columns" if not keys else f"the partition columns {', '.join(keys)}"
         raise SqlError(f"the table has {what}", f"table {table.identifier}", "Give each of them a value.")
+    wanted = partition_of(table, given) if isinstance(table, Table) else None
+    folder = folder_of(table, given)
     for partition in known_partitions(session, path, table):
-        if dict(partition.spec) == spec:
+        if dict(partition.spec) == folder and partition.value in (None, wanted):
             return partition
-    shown = "/".join(f"{key}={spec[key]}" for key in keys)
-    raise NotFoundError(f"partition {shown} does not exist", f"table {table.identifier}", "SHOW PARTITIONS lists them.")
+    raise NotFoundError(
+        f"partition {wanted or partition_text_of(folder)} does not exist",
+        f"table {table.identifier}",
+        "SHOW PARTITIONS lists them.",
+    )
 
 
 def _partition_facts(partition: Partition) -> dict[str, str]:

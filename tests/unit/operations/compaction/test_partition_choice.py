@@ -114,9 +114,11 @@ def test_dates_that_folders_show_as_numbers(tmp_path: Path) -> None:
     table = create_table(tmp_path, fields, ("day", "id"), partition_keys=("day",))
     table.write_arrow(pa.table({"day": [dt.date(2026, 8, 1)], "id": pa.array([1], pa.int32())}))
     with pytest.raises(NotFoundError) as caught:
-        compact(None, table, partitions=[{"day": "2026-08-01"}])
-    assert caught.value.fix.startswith("Use day=20666: option 'partition.legacy-name' = true names dates by their day")
-    assert compact(None, get_table(tmp_path), full=True, partitions=[{"day": "20666"}]).snapshot_ids == (2,)
+        compact(None, table, partitions=[{"day": "2026-08-02"}])
+    assert caught.value.found == "partition day=20667 does not exist"
+    for name in ("2026-08-01", "20666"):
+        assert [group.partition for group in compact(None, table, partitions=[{"day": name}]).groups] == ["day=20666"]
+    assert compact(None, get_table(tmp_path), full=True, partitions=[{"day": "2026-08-01"}]).snapshot_ids == (2,)
 
 
 def test_a_table_without_partitions_has_nothing_to_match(tmp_path: Path) -> None:

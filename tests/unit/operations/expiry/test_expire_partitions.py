@@ -17,7 +17,7 @@ from maintenance.operations.compaction.produce_changelog import produce_changelo
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.partition_states import partition_states
-from tests.tables import create_table, data_files, files_on_disk, get_table, live
+from tests.tables import create_table, data_files, files_on_disk, get_table, live, texts_of
 
 FIELDS = (("id", "INT NOT NULL"), ("day", "STRING NOT NULL"), ("v", "INT"))
 NOW = datetime(2026, 3, 10, 12)
@@ -46,16 +46,17 @@ def test_only_partitions_past_their_time_go(tmp_path: Path) -> None:
     plan = expire_partitions(table, now=NOW, dry_run=True)
     assert table.snapshots.list_ids() == [1, 2]
     report = expire_partitions(table, now=NOW)
-    assert plan.expired == report.expired == ({"day": "2026-03-01"}, {"day": "2026-03-02"})
+    assert plan.expired == report.expired
+    assert texts_of(report.expired) == ({"day": "2026-03-01"}, {"day": "2026-03-02"})
     assert (plan.files, plan.rows, plan.bytes) == (report.files, report.rows, report.bytes)
     assert (report.files, report.rows, report.remaining) == (4, 12, 0)
-    assert report.without_time == ({"day": "soon"},)
+    assert texts_of(report.without_time) == ({"day": "soon"},)
     assert days_of(table) == ["2026-03-03 12:00:00", "2026-03-09", "soon"], "12:00 is not yet over"
     assert report.snapshot_ids == (3,)
     assert table.snapshots.get(3).commit_kind == CommitKind.OVERWRITE
     assert expire_partitions(table, now=NOW).snapshot_ids == (), "nothing is left to do, nothing is committed"
     later = expire_partitions(table, now=NOW + timedelta(seconds=1))
-    assert later.expired == ({"day": "2026-03-03 12:00:00"},)
+    assert texts_of(later.expired) == ({"day": "2026-03-03 12:00:00"},)
 
 
 def test_the_files_go_with_their_snapshots(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_an_expiry_that_died_is_finished_by_the_next(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         expire_partitions(table, now=NOW, progress=die)
     assert days_of(table) == [DAYS[1]]
-    assert expire_partitions(table, now=NOW).expired == ({"day": DAYS[1]},)
+    assert texts_of(expire_partitions(table, now=NOW).expired) == ({"day": DAYS[1]},)
     assert live(table) == []
 
 
@@ -120,7 +121,7 @@ def test_arguments_stand_in_for_options(tmp_path: Path) -> None:
     asked = partial(
         expire_partitions, table, now=NOW, dry_run=True, timestamp_formatter="yyyyMMdd", timestamp_pattern="$day"
     )
-    assert asked().expired == ({"day": "20260301"},)
+    assert texts_of(asked().expired) == ({"day": "20260301"},)
     assert len(asked(expiration_time=timedelta(days=1)).expired) == 2
     assert expire_partitions(table, now=NOW, dry_run=True, expire_strategy="update-time").expired == ()
     with pytest.raises(OptionError, match=r"partition.expiration-strategy.*expected one of values-time, update-time"):
@@ -210,6 +211,6 @@ def test_many_columns_make_one_time(tmp_path: Path) -> None:
     rows = {"id": pa.array([1, 2, 3], pa.int32()), "dt": pa.array([20260309] * 3, pa.int32()), "hh": hours}
     table.write_arrow(pa.table({**rows, "zone": ["de"] * 3}))
     report = expire_partitions(table, now=NOW)
-    assert report.expired == ({"dt": "20260309", "hh": "11", "zone": "de"},)
-    assert report.without_time == ({"dt": "20260309", "hh": "__DEFAULT_PARTITION__", "zone": "de"},)
+    assert texts_of(report.expired) == ({"dt": "20260309", "hh": "11", "zone": "de"},)
+    assert texts_of(report.without_time) == ({"dt": "20260309", "hh": "__DEFAULT_PARTITION__", "zone": "de"},)
     assert sorted(table.to_arrow()["id"].to_pylist()) == [2, 3]

@@ -9,7 +9,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, NotFoundError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from tests.tables import create_table
+from tests.tables import create_table, texts_of
 
 FIELDS = (("y", "INT NOT NULL"), ("m", "INT NOT NULL"), ("id", "INT NOT NULL"))
 
@@ -34,14 +34,15 @@ def test_whole_and_partial_specs(tmp_path: Path) -> None:
     assert table.snapshots.latest_id() == 1
     assert (would.snapshot_id, would.files, would.rows) == (None, 3, 3)
     report = drop_partitions(table, asked)
-    assert (
-        report.dropped == would.dropped == ({"y": "2023", "m": "1"}, {"y": "2023", "m": "2"}, {"y": "2024", "m": "2"})
-    )
+    assert report.dropped == would.dropped
+    assert texts_of(report.dropped) == ({"y": "2023", "m": "1"}, {"y": "2023", "m": "2"}, {"y": "2024", "m": "2"})
     assert (report.snapshot_id, report.rows, report.bytes) == (2, 3, would.bytes)
     assert table.snapshots.get(2).commit_kind == CommitKind.OVERWRITE
     assert months(table) == [(2024, 1)]
     again = drop_partitions(table, asked, ignore_if_not_exists=True)
-    assert (again.snapshot_id, again.dropped, list(again.missing)) == (None, (), asked), "nothing is left of them"
+    assert (again.snapshot_id, again.dropped, list(texts_of(again.missing))) == (None, (), asked), (
+        "nothing is left of them"
+    )
     assert table.snapshots.latest_id() == 2
 
 
@@ -53,7 +54,7 @@ def test_a_partition_that_does_not_exist(tmp_path: Path) -> None:
             drop_partitions(table, asked, dry_run=dry_run)
     assert len(months(table)) == 4, "none is dropped"
     report = drop_partitions(table, asked, ignore_if_not_exists=True)
-    assert (report.rows, report.missing) == (2, ({"y": "2042"},))
+    assert (report.rows, texts_of(report.missing)) == (2, ({"y": "2042"},))
     assert months(table) == [(2024, 1), (2024, 2)]
 
 

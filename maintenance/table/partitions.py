@@ -1,0 +1,30 @@
+"""The partitions of a table's newest state, and those that a user names."""
+
+from collections.abc import Iterable
+
+from maintenance.metadata.expired import reads_again
+from maintenance.metadata.partition_names import PartitionNames, Spec
+from maintenance.metadata.partition_value import PartitionValue
+from maintenance.table.handle import TableHandle
+
+
+@reads_again
+def live_partitions(table: TableHandle) -> list[bytes]:
+    """The serialized partitions that have files in the newest snapshot, in the order of its manifests."""
+    snapshot = table.latest_snapshot()
+    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+    return list(dict.fromkeys(entry.partition for entry in entries))
+
+
+def partition_names(table: TableHandle) -> PartitionNames:
+    """How the partitions of a table are named."""
+    return PartitionNames(table.paths, f"table {table.identifier}", lambda: live_partitions(table))
+
+
+def named_partitions(table: TableHandle, specs: Iterable[Spec]) -> tuple[PartitionValue, ...]:
+    """The partitions that are named, whether the table has them or not; some of the columns name several.
+
+    Raises: DataError: a column is not a partition column, a text is not a value of it, or it may mean several of the
+        table's partitions.
+    """
+    return partition_names(table).chosen(specs)

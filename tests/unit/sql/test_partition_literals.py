@@ -1,0 +1,254 @@
+"""PARTITION (…) in statements: NULL is null, a printed name is taken back, and a quote is part of a value."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from maintenance.catalog import Schema
+from maintenance.errors import DataError, NotFoundError, PaimonError, SqlError
+from maintenance.sql import Session
+from maintenance.sql.plans import keep_plan
+
+NULL_NAME = "__DEFAULT_PARTITION__"
+DIALECTS = ("spark", "flink")
+
+
+@pytest.fixture(params=DIALECTS)
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
+    return Session({"warehouse": str(tmp_path)}, dialect=request.param)
+
+
+@pytest.fixture
+def new_york() -> Iterator[None]:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "America/New_York"
+    time.tzset()
+    yield
+    del os.environ["TZ"]
+    if before is not None:
+        os.environ["TZ"] = before
+    time.tzset()
+
+
+def rows(session: Session, table: str = "t") -> list[tuple[object, ...]]:
+    found = session.sql(f"SELECT * FROM {table} ORDER BY id").to_arrow()
+    return list(zip(*found.to_pydict().values(), strict=True))
+
+
+def ids(session: Session, table: str = "t") -> list[int]:
+    found: list[int] = session.sql(f"SELECT id FROM {table} ORDER BY id").to_arrow()["id"].to_pylist()
+    return found
+
+
+def shown(session: Session, table: str = "t") -> list[str]:
+    names: list[str] = session.sql(f"SHOW PARTITIONS {table}").to_arrow().column(0).to_pylist()
+    return names
+
+
+@pytest.mark.parametrize("kind", ["STRING", "INT", "DATE", "DECIMAL(5, 2)", "TIMESTAMP(3)", "BOOLEAN"])
+def test_null_is_null(session: Session, kind: str) -> None:
+    session.sql(f"CREATE TABLE t (id INT, p {kind}, q STRING) PARTITIONED BY (p, q)")
+    session.sql("INSERT INTO t PARTITION (p = NULL, q = 'a') SELECT 1")
+    session.sql("INSERT INTO t PARTITION (p = null, q = NULL) SELECT 2")
+    assert rows(session) == [(1, None, "a"), (2, None, None)]
+    session.sql("INSERT OVERWRITE t PARTITION (p = NULL, q = 'a') SELECT 3")
+    assert ids(session) == [2, 3]
+    session.sql("TRUNCATE TABLE t PARTITION (q = NULL)")
+    assert ids(session) == [3]
+    session.sql("ALTER TABLE t DROP PARTITION (p = NULL)")
+    assert ids(session) == []
+    with pytest.raises(NotFoundError, match=f"partition p={NULL_NAME} does not exist"):
+        session.sql("ALTER TABLE t DROP PARTITION (p = NULL)")
+
+
+def test_null_beside_its_name(session: Session) -> None:
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql(f"INSERT INTO t VALUES (1, NULL), (2, ''), (3, ' '), (4, '{NULL_NAME}'), (5, 'NULL')")
+    assert shown(session) == ["p=' '", "p=''", f"p='{NULL_NAME}'", "p=NULL", f"p={NULL_NAME}"]
+    for statement in (
+        "ALTER TABLE t DROP PARTITION (p = '{}')",
+        "TRUNCATE TABLE t PARTITION (p = '{}')",
+        "INSERT OVERWRITE t PARTITION (p = '{}') SELECT 9",
+    ):
+        with pytest.raises(
+            DataError, match="may mean several partitions: p = NULL or p = '' or p = ' ' or p = '''__DEF"
+        ):
+            session.sql(statement.format(NULL_NAME))
+    assert ids(session) == [1, 2, 3, 4, 5]
+    session.sql("ALTER TABLE t DROP PARTITION (p = '')")
+    session.sql("TRUNCATE TABLE t PARTITION (p = ' ')")
+    session.sql("INSERT OVERWRITE t PARTITION (p = NULL) SELECT 6")
+    assert rows(session) == [(4, NULL_NAME), (5, "NULL"), (6, None)]
+    session.sql("TRUNCATE TABLE t PARTITION (p = NULL)")
+    assert shown(session) == ["p=NULL", f"p={NULL_NAME}"]
+    session.sql(f"ALTER TABLE t DROP PARTITION (p = '{NULL_NAME}'), PARTITION (p = 'NULL')")
+    assert ids(session) == []
+
+
+def test_a_literal_that_is_inserted_is_itself(session: Session) -> None:
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t PARTITION (p = NULL) SELECT 1")
+    session.sql(f"INSERT INTO t PARTITION (p = '{NULL_NAME}') SELECT 2")
+    session.sql("INSERT INTO t PARTITION (p = '') SELECT 3")
+    assert rows(session) == [(1, None), (2, NULL_NAME), (3, "")]
+    session.sql("CREATE TABLE n (id INT, p INT) PARTITIONED BY (p)")
+    session.sql(f"INSERT INTO n PARTITION (p = '{NULL_NAME}') SELECT 1")
+    assert rows(session, "n") == [(1, None)]
+
+
+def test_plans_of_null(session: Session) -> None:
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t VALUES (1, NULL), (2, ''), (3, 'x')")
+    session.apply(keep_plan(session, session.plan("TRUNCATE TABLE t PARTITION (p = NULL)")))
+    assert ids(session) == [2, 3]
+    plan = keep_plan(session, session.plan("ALTER TABLE t DROP PARTITION (p = '')"))
+    session.sql("INSERT INTO t VALUES (4, NULL)")
+    session.apply(plan)
+    assert ids(session) == [3, 4]
+
+
+def test_an_emptied_partition_that_is_not_there(session: Session) -> None:
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t VALUES (1, 'x')")
+    assert session.sql("TRUNCATE TABLE t PARTITION (p = 'y')").nothing_to_do
+    assert not session.sql("TRUNCATE TABLE t PARTITION (p = 'x')").nothing_to_do
+
+
+@pytest.mark.parametrize("legacy", ["true", "false"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE t DROP PARTITION (t = '{}')",
+        "ALTER TABLE t DROP PARTITION (t = TIMESTAMP '{}')",
+        "TRUNCATE TABLE t PARTITION (t = '{}')",
+        "INSERT OVERWRITE t PARTITION (t = '{}') SELECT 99",
+        "CALL sys.drop_partition('default.t', 't={}')",
+    ],
+)
+@pytest.mark.usefixtures("new_york")
+def test_a_printed_time_is_taken_back(tmp_path: Path, statement: str, legacy: str) -> None:
+    hours = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=hour) for hour in range(24)]
+    session = Session({"warehouse": str(tmp_path)})
+    options = {"partition.legacy-name": legacy}
+    columns = [("id", "INT"), ("t", "TIMESTAMP(6) WITH LOCAL TIME ZONE")]
+    session.current().create_table("default.t", Schema(fields=columns, partition_keys=["t"], options=options))
+    table = session.current().get_table("default.t")
+    table.write_arrow(
+        pa.table({"id": pa.array(range(24), pa.int32()), "t": pa.array(hours, pa.timestamp("us", "UTC"))})
+    )
+    by_system = session.sql("SELECT `partition` FROM t$partitions").to_arrow().column(0).to_pylist()
+    for name in (shown(session)[10], sorted(by_system)[5]):
+        text = name.partition("=")[2]
+        local = datetime.fromisoformat(text)
+        moment = local.replace(tzinfo=UTC) if "T" in text else local.astimezone(UTC)
+        before = set(ids(session))
+        session.sql(statement.format(text))
+        assert before - set(ids(session)) == {hours.index(moment)}
+
+
+def test_the_largest_partition(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    for number, (kind, small, large, text) in enumerate(
+        (
+            ("INT", "9", "10", "10"),
+            ("INT", "-20", "-3", "-3"),
+            ("DOUBLE", "9.5", "10.25", "10.25"),
+            ("DECIMAL(5, 2)", "9.50", "10.25", "10.25"),
+            ("DATE", "DATE '1999-09-09'", "DATE '2024-01-01'", "2024-01-01"),
+            ("STRING", "'9'", "'91'", "91"),
+            ("STRING", "'zz'", "'é'", "é"),
+            ("BOOLEAN", "false", "true", "true"),
+            (
+                "TIMESTAMP_NTZ",
+                "TIMESTAMP_NTZ '1999-01-01 00:00:00'",
+                "TIMESTAMP_NTZ '2024-01-01 10:00:00'",
+                "2024-01-01",
+            ),
+        )
+    ):
+        name = f"t{number}"
+        session.sql(f"CREATE TABLE {name} (id INT, p {kind}, q INT) PARTITIONED BY (p, q)")
+        session.sql(f"INSERT INTO {name} VALUES (1, {small}, 9), (2, {large}, 1), (3, NULL, 3)")
+        assert session.sql(f"SELECT sys.max_pt('{name}') AS m").to_arrow()["m"].to_pylist()[0].startswith(text)
+        newest = session.sql(f"SELECT id FROM {name} WHERE p = sys.max_pt('{name}')").to_arrow()
+        assert newest["id"].to_pylist() == [2]
+    session.sql("CREATE TABLE empty (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO empty VALUES (1, NULL)")
+    with pytest.raises(SqlError, match="has no partition"):
+        session.sql("SELECT sys.max_pt('empty')")
+
+
+QUOTED: Sequence[str] = ("O'Neil", "'quoted'", 'a "b" c', "a,b;c=d", "back\\slash", "x' OR '1'='1")
+
+
+@pytest.mark.parametrize("value", QUOTED)
+def test_a_quote_is_part_of_a_value(tmp_path: Path, value: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    options = "'file-index.bloom-filter.columns' = 'id', 'bucket' = '-1'"
+    session.sql(f"CREATE TABLE t (id INT, `na``me'` STRING) PARTITIONED BY (`na``me'`) WITH ({options})")
+    literal = value.replace("'", "''")
+    for number in range(2):
+        session.sql(f"INSERT INTO t VALUES ({number}, '{literal}'), ({number + 10}, 'other')")
+    session.sql("ALTER TABLE t SET ('file-index.bloom-filter.columns' = 'na`me''')")
+    spec = f"na`me'=''{literal.replace(chr(39), chr(39) * 2)}''".replace("na`me'", "na`me''")
+    plan = session.plan(f"CALL sys.rewrite_file_index(`table` => 'default.t', partitions => '{spec}')")
+    assert [group.name for group in plan.groups] == [f"na`me'={value} bucket 0"]
+    session.apply(keep_plan(session, plan))
+    assert not session.plan(f"CALL sys.rewrite_file_index(`table` => 'default.t', partitions => '{spec}')").groups
+    session.sql(f"CALL sys.compact(`table` => 'default.t', partitions => '{spec}')")
+    session.sql(f"INSERT OVERWRITE t PARTITION (`na``me'` = '{literal}') SELECT 5")
+    assert ids(session) == [5, 10, 11]
+    session.sql(f"CALL sys.drop_partition(`table` => 'default.t', partitions => '{spec}')")
+    assert ids(session) == [10, 11]
+
+
+def test_a_condition_with_a_quote(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p) WITH ('bucket' = '-1')")
+    for number in range(2):
+        session.sql(f"INSERT INTO t VALUES ({number}, 'O''Neil'), ({number}, 'x')")
+    before = session.current().get_table("default.t").snapshots.latest_id()
+    session.sql("CALL sys.compact(`table` => 'default.t', `where` => 'p = ''O\\''Neil''')")
+    assert session.current().get_table("default.t").snapshots.latest_id() == (before or 0) + 1
+
+
+@pytest.mark.parametrize(
+    ("partitions", "found"),
+    [
+        ("p=a,q=1;p=b,q=2", [3]),
+        ("p=a;p=b", [3]),
+        ("p='',q=1", [1, 2, 3]),
+        ('p="a",q=1', [2, 3]),
+        ("p=a,", None),
+        ("p", None),
+    ],
+)
+def test_partitions_of_a_procedure(tmp_path: Path, partitions: str, found: list[int] | None) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE TABLE t (id INT, p STRING, q INT) PARTITIONED BY (p, q)")
+    session.sql("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3), (4, '', 1)")
+    literal = partitions.replace("'", "\\'")
+    statement = f"CALL sys.drop_partition('default.t', '{literal}')"
+    if found is None:
+        with pytest.raises(PaimonError, match="partitions are written as"):
+            session.sql(statement)
+        return
+    session.sql(statement)
+    assert [number for number in ids(session) if number != 4] == found
+    assert (4 in ids(session)) == (partitions != "p='',q=1")
+
+
+def test_details_of_one_of_several(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t VALUES (1, NULL), (2, ''), (3, '')")
+    for literal, count in (("NULL", 1), ("''", 2)):
+        told = session.sql(f"DESCRIBE EXTENDED t PARTITION (p = {literal})").to_arrow().to_pylist()
+        facts = {row["col_name"]: row["data_type"] for row in told}
+        assert facts["Partition Statistics"].endswith(f"{count} rows")
+        assert session.sql(f"SHOW PARTITIONS t PARTITION (p = {literal})").to_arrow().num_rows == 1
