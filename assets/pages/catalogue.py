@@ -186,10 +186,10 @@ def landing_asset(table: TableConfig) -> dg.AssetSpec:
         fields.append(DataField(len(fields), table.landing.row_kind_column, parse_type("STRING"), "+I, -U, +U or -D"))
     return dg.AssetSpec(
         keys.landing(table.identifier),
-        description=f"Micro-batches for {table.identifier}, one Parquet file each, from `{table.landing.commit_user}`.",
+        description=f"Micro-batches for {table.identifier}, one file each, from `{table.landing.commit_user}`.",
         group_name=keys.asset_key(table.identifier).path[0],
         owners=list(table.owners) or None,
-        kinds={"parquet", "file"},
+        kinds={table.landing.format.removesuffix("-json"), "file"},
         metadata={"dagster/uri": table.landing.path, COLUMN_SCHEMA: column_schema(fields, (), ())},
     )
 

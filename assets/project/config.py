@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, InstanceOf, field_validator, model_validator
 
@@ -34,11 +34,12 @@ from assets.project.policies import (
     ZoneName,
 )
 from assets.project.yaml_file import parse_yaml
-from maintenance.errors import SchemaError
+from maintenance.errors import OptionError, SchemaError
 from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.operations.history import HISTORY_DATABASE
-from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.operations.ingestion.cdc.forms import form_of
+from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
 from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
 from maintenance.types.data_type import DataField
@@ -65,20 +66,41 @@ SPARK_ACTIONS = (
 
 
 class Landing(Entry):
-    """A folder into which a feed delivers micro-batches, one Parquet file each.
+    """A folder into which a feed delivers micro-batches, one file each.
 
-    A file is named ``<delivery>-batch-<number>.parquet``. Files are taken by delivery; the batch number is the commit
-    identifier, so that a batch which is delivered again is not committed again.
+    A file is named ``<delivery>-batch-<number>.parquet``, of other formats ``….json`` or ``….json.gz``. Files are taken
+    by delivery; the batch number is the commit identifier, so that a batch which is delivered again is not committed
+    again.
     """
 
     path: str = Field(description="Folder, relative to the project's, or a URI.")
     commit_user: str = Field(description="Stable name of this feed: with the batch number it identifies a commit.")
     row_kind_column: str | None = Field(default=None, description="Column with +I, -U, +U or -D; absent: all are +I.")
+    format: Literal["parquet", "debezium-json", "canal-json", "maxwell-json", "json"] = Field(
+        default="parquet", description="Of the files: Parquet, or change messages of a tool, one on each line."
+    )
+    options: Options = Field(default={}, description="How the tool writes values, in its own words.")
+    bad_lines: Literal["fail", "set_aside"] = Field(
+        default="fail", description="Of lines that are no changes: commit nothing of the file, or put them into _bad."
+    )
+
+    @model_validator(mode="after")
+    def options_are_known(self) -> "Landing":
+        if self.format == PARQUET and self.options:
+            raise ValueError("format 'parquet' has no options")
+        if self.format != PARQUET:
+            try:
+                form_of(self.format, self.options, self.row_kind_column)
+            except OptionError as error:
+                raise ValueError(f"{error.found}; {error.fix}") from error
+        return self
 
     @property
     def folder(self) -> LandingFolder:
         """The same as the engine takes it."""
-        return LandingFolder(self.path, self.commit_user, self.row_kind_column)
+        return LandingFolder(
+            self.path, self.commit_user, self.row_kind_column, self.format, self.options, self.bad_lines
+        )
 
 
 class TableSettings(Entry):

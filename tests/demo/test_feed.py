@@ -15,7 +15,7 @@ import pytest
 from demo.feed import FLIGHT_ROUNDS, Delivery, Round, deliver, deliveries
 from demo.flights import change_stream
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.ingestion.landing import LandedBatch, landed_batches, still_to_commit
+from maintenance.operations.ingestion.landing import LandedBatch, LandingFolder, landed_batches, still_to_commit
 
 T = TypeVar("T")
 # The hour of the flight HA 51 that the report follows.
@@ -109,7 +109,7 @@ def test_delivered_files_are_found_in_order(stream: pa.Table, tmp_path: Path) ->
     first, second = deliveries(stream, "time", ROUNDS)
     deliver(second, tmp_path)
     deliver(first, tmp_path)
-    landed = landed_batches(FileIO(), str(tmp_path))
+    landed = landed_batches(FileIO(), LandingFolder(str(tmp_path), "feed"))
     assert [(batch.delivery, batch.identifier) for batch in landed] == [(d.order, d.batch) for d in first + second]
     assert pq.read_table(landed[0].path).equals(first[0].rows)
 

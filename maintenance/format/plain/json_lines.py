@@ -24,7 +24,7 @@ def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str) -> pa
     text_types = pa.struct([(field.name, text_type(field.type, field.name)) for field in fields])
     with duckdb.connect() as connection:
         connection.register("lines", pa.table({_LINE: lines}))
-        shape = json.dumps(_shape(text_types)).replace("'", "''")
+        shape = json.dumps(json_shape(text_types)).replace("'", "''")
         try:
             parsed = connection.sql(
                 f"SELECT json_transform(CAST({_LINE} AS JSON), '{shape}') AS row FROM lines"
@@ -41,12 +41,12 @@ def _plain(array: pa.Array, target: pa.DataType) -> pa.Array:
     return array if array.type == target else array.cast(target)
 
 
-def _shape(kind: pa.DataType) -> Any:
+def json_shape(kind: pa.DataType) -> Any:
     """A type as DuckDB's `json_transform` takes it."""
     if pa.types.is_struct(kind):
-        return {field.name: _shape(field.type) for field in kind}
+        return {field.name: json_shape(field.type) for field in kind}
     if pa.types.is_list(kind):
-        return [_shape(kind.value_type)]
+        return [json_shape(kind.value_type)]
     if pa.types.is_map(kind):
         return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
     return "VARCHAR"

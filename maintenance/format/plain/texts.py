@@ -46,15 +46,15 @@ def nested_texts(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
     def leaf(values: pa.Array, of: DataType) -> pa.Array:
         return texts_of(pa.chunked_array([values]), of).combine_chunks()
 
-    return _with_leaves(array, data_type, lambda of: text_type(of, column), leaf)
+    return with_leaves(array, data_type, lambda of: text_type(of, column), leaf)
 
 
 def typed(texts: pa.Array, field: DataField) -> pa.Array:
     """The values of a column that may be nested. Raises: DataError: a text is not a value of its type."""
-    return _with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), _cast)
+    return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), _cast)
 
 
-def _with_leaves(
+def with_leaves(
     array: pa.Array,
     data_type: DataType,
     arrow_type_of: Callable[[DataType], pa.DataType],
@@ -64,7 +64,7 @@ def _with_leaves(
 
     def inside(part: pa.Array, of: DataType | None) -> pa.Array:
         assert of is not None
-        return _with_leaves(part, of, arrow_type_of, leaf)
+        return with_leaves(part, of, arrow_type_of, leaf)
 
     target = arrow_type_of(data_type)
     mask = array.is_null() if array.null_count else None

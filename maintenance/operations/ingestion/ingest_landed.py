@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from maintenance.operations.ingestion.cdc.read import KIND
 from maintenance.operations.ingestion.ingest import IngestReport, ingest
-from maintenance.operations.ingestion.landing import LandedBatch, LandingFolder, waiting_batches
+from maintenance.operations.ingestion.landed_messages import changes_of_batch
+from maintenance.operations.ingestion.landing import PARQUET, LandedBatch, LandingFolder, waiting_batches
 from maintenance.table.table import Table
 
 
@@ -19,6 +21,7 @@ class LandingReport:
         compacted_buckets, compaction_...: what the writer compacted beside writing, unless the table is `write-only`;
             `compacted_before_commit`: because they had reached `num-sorted-run.stop-trigger`.
         compaction_warnings: what went wrong with that; the rows are committed all the same.
+        bad_lines: of change messages that were set aside.
     """
 
     table: str
@@ -37,6 +40,7 @@ class LandingReport:
     compaction_warnings: tuple[str, ...]
     seconds: float
     input_bytes: int = 0
+    bad_lines: int = 0
 
     @classmethod
     def of(cls, table: Table, landed: int, reports: Sequence[IngestReport], seconds: float) -> Self:
@@ -73,33 +77,49 @@ def ingest_landed(
     """Commit the landed batches in the order of their delivery.
 
     Args:
-        session: called for the Spark session, only if there is a batch to commit.
+        session: called for the Spark session, only if there is a batch of Parquet to commit: this process reads and
+            writes change messages.
         limit: at most this many batches; None = all that landed.
         committed: number of the last batch in the table; None = the table is asked.
         progress: gets a line for each batch.
-    Raises: DataError: a file's name is not one of a batch; NotFoundError: it is unknown what the table holds; as
-        `ingest`, with the batches before committed.
+    Raises: DataError: a file's name is not one of a batch, or lines are no changes; NotFoundError: it is unknown what
+        the table holds; as `ingest`, with the batches before committed.
     """
     started = time.monotonic()
     landed, batches = waiting_batches(table.file_io, table, landing, limit=limit, committed=committed)
     progress(f"{len(batches)} of {len(landed)} landed micro-batches are new")
-    reports = _ingest_each(session(), table, landing, batches, progress) if batches else []
+    counts: list[int] = []
+    reports = _ingest_each(session, table, landing, batches, progress, counts) if batches else []
     size = sum(table.file_io.size(batch.path) or 0 for batch in batches)
-    return replace(LandingReport.of(table, len(landed), reports, time.monotonic() - started), input_bytes=size)
+    report = LandingReport.of(table, len(landed), reports, time.monotonic() - started)
+    return replace(report, input_bytes=size, bad_lines=sum(counts))
 
 
 def _ingest_each(
-    spark: Any, table: Table, landing: LandingFolder, batches: Sequence[LandedBatch], progress: Callable[[str], None]
+    session: Callable[[], Any],
+    table: Table,
+    landing: LandingFolder,
+    batches: Sequence[LandedBatch],
+    progress: Callable[[str], None],
+    bad_lines: list[int],
 ) -> Sequence[IngestReport]:
+    """`bad_lines`: gets the number of those of each batch."""
     reports = []
+    spark = session() if landing.format == PARQUET else None
     for place, batch in enumerate(batches, 1):
+        if spark is not None:
+            data, kind = spark.read.parquet(batch.path), landing.row_kind_column
+        else:
+            changes = changes_of_batch(table.file_io, table.schema.fields, landing, batch, progress)
+            data, kind = changes.rows, KIND
+            bad_lines.append(len(changes.bad))
         report = ingest(
             spark,
             table,
-            spark.read.parquet(batch.path),
+            data,
             commit_user=landing.commit_user,
             commit_identifier=batch.identifier,
-            row_kind_column=landing.row_kind_column,
+            row_kind_column=kind,
             progress=progress,
         )
         outcome = "was committed before" if report.already_committed else f"{report.row_count:,} rows committed"

@@ -5,29 +5,43 @@ that has expired. Nothing else is stored, so a run that died in the middle needs
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from maintenance.commit.replays import last_committed
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.table.table import Table
 
-_FILE_NAME = re.compile(r"(\d+)-batch-(\d+)\.parquet")
+PARQUET, SET_ASIDE = "parquet", "set_aside"
+_FILE_NAME = re.compile(r"(\d+)-batch-(\d+)\.(.+)")
+_ENDS = {PARQUET: ("parquet",)}
+_ENDS_OF_MESSAGES = ("json", "json.gz")
 
 
 @dataclass(frozen=True, slots=True)
 class LandingFolder:
-    """A folder into which a feed delivers micro-batches, one Parquet file named ``<delivery>-batch-<number>`` each.
+    """A folder into which a feed delivers micro-batches, one file named ``<delivery>-batch-<number>`` each.
 
     Attributes:
         commit_user: stable name of the feed: with the batch number it identifies a commit.
         row_kind_column: the column with +I, -U, +U or -D; None: all rows are +I.
+        format: of the files: ``parquet``, or a form of change messages, see `cdc.forms`.
+        format_options: of the messages.
+        bad_lines: ``fail``, or ``set_aside``: the others of a file are committed, these written down beside it.
     """
 
     path: str
     commit_user: str
     row_kind_column: str | None = None
+    format: str = PARQUET
+    format_options: Mapping[str, str] = field(default_factory=dict)
+    bad_lines: str = "fail"
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """What the names of its files end in."""
+        return _ENDS.get(self.format, _ENDS_OF_MESSAGES)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,17 +53,18 @@ class LandedBatch:
     path: str
 
 
-def landed_batches(file_io: FileIO, folder: str) -> list[LandedBatch]:
+def landed_batches(file_io: FileIO, landing: LandingFolder) -> list[LandedBatch]:
     """All files in the landing folder, by delivery; none if the folder is not there yet. Files of other names are an
     error, since leaving one out would lose data."""
-    batches = []
+    batches, folder = [], landing.path
     for name in file_io.list_names(folder):
         if name.startswith((".", "_")):  # being written, or a marker such as _SUCCESS
             continue
         match = _FILE_NAME.fullmatch(name)
-        if match is None:
-            fix = "Name it <delivery>-batch-<number>.parquet, or move it away."
-            raise DataError(f"the file name '{name}' does not contain a delivery and batch number", folder, fix)
+        if match is None or match[3] not in landing.ends:
+            fix = f"Name it <delivery>-batch-<number>.{landing.ends[0]}, or move it away."
+            problem = f"the file name '{name}' is not that of a batch of format '{landing.format}'"
+            raise DataError(problem, folder, fix)
         batches.append(LandedBatch(int(match[1]), int(match[2]), f"{folder.rstrip('/')}/{name}"))
     return sorted(batches)
 
@@ -81,7 +96,7 @@ def waiting_batches(
         committed: number of the last batch in the table; None = the table is asked.
     Raises: DataError; NotFoundError: as `committed_identifier`.
     """
-    landed = landed_batches(file_io, landing.path)
+    landed = landed_batches(file_io, landing)
     if committed is None and table is not None:
         committed = committed_identifier(table, landing.commit_user)
     return landed, still_to_commit(landed, committed)[:limit]

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from maintenance.errors import DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
-from maintenance.operations.ingestion.landing import LandedBatch, LandingFolder, waiting_batches
+from maintenance.operations.ingestion.landed_messages import message_count
+from maintenance.operations.ingestion.landing import PARQUET, LandedBatch, LandingFolder, waiting_batches
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.table.table import Table
 
@@ -30,11 +31,11 @@ def plan_ingest(
     """Which landed files would be looked at now, with their rows; a repeated delivery among them changes nothing.
 
     Args: `table`: None if it does not exist yet; `identifier`: its name; `limit`, `committed`: as of `ingest_landed`.
-    Raises: DataError: a file is not a Parquet file, or its name is not one of a batch; NotFoundError.
+    Raises: DataError: a file cannot be read, or its name is not one of a batch; NotFoundError.
     """
     base = table.snapshots.latest_identity() if table is not None else None
     _, batches = waiting_batches(file_io, table, landing, limit=limit, committed=committed)
-    groups = tuple(_planned(file_io, batch) for batch in batches)
+    groups = tuple(_planned(file_io, landing, batch) for batch in batches)
     chosen = {"limit": limit, "committed": committed}
     return StoredPlan(INGEST, identifier, base, datetime.now(UTC).timestamp(), groups, chosen)
 
@@ -69,11 +70,16 @@ def _moved(planned: PlannedGroup, now: PlannedGroup | None) -> str:
     return f"was {planned.bytes} bytes with {planned.reason}, is {now.bytes} bytes with {now.reason}"
 
 
-def _planned(file_io: FileIO, batch: LandedBatch) -> PlannedGroup:
+def _planned(file_io: FileIO, landing: LandingFolder, batch: LandedBatch) -> PlannedGroup:
+    is_parquet = landing.format == PARQUET
+    size = f"{_rows(file_io, batch)} rows" if is_parquet else f"{message_count(file_io, batch.path)} messages"
+    name = f"batch {batch.identifier} of delivery {batch.delivery}"
+    return PlannedGroup(name, (batch.path,), file_io.size(batch.path) or 0, 1, size)
+
+
+def _rows(file_io: FileIO, batch: LandedBatch) -> int:
     try:
         with file_io.open_input(batch.path) as file:
-            rows = pq.ParquetFile(file).metadata.num_rows
+            return int(pq.ParquetFile(file).metadata.num_rows)
     except pa.ArrowInvalid as error:
         raise DataError(f"this is not a Parquet file: {error}", batch.path, "Deliver the batch again.") from error
-    name = f"batch {batch.identifier} of delivery {batch.delivery}"
-    return PlannedGroup(name, (batch.path,), file_io.size(batch.path) or 0, 1, f"{rows} rows")

@@ -216,3 +216,23 @@ def test_keys_may_be_written_as_options(tmp_path: Path) -> None:
     unknown = GOOD.replace("      bucket: 4\n", "      bucket: 4\n      partition: hour\n")
     with pytest.raises(OptionError, match="the key 'hour' is not among the columns"):
         load_project(written(unknown, tmp_path), tmp_path)
+
+
+def test_the_format_of_a_landing_folder(tmp_path: Path) -> None:
+    def landing(more: str) -> str:
+        return GOOD.replace("      commit_user: feed\n", f"      commit_user: feed\n{more}")
+
+    said = "      format: debezium-json\n      options: {decimal.handling.mode: string}\n      bad_lines: set_aside\n"
+    (table,) = load_project(written(landing(said), tmp_path), tmp_path).tables
+    assert table.landing is not None
+    folder = table.landing.folder
+    assert (folder.format, folder.bad_lines) == ("debezium-json", "set_aside")
+    assert folder.format_options == {"decimal.handling.mode": "string"}
+    for wrong, problem in (
+        ("      format: ogg-json\n", "debezium-json"),
+        ("      options: {time-zone: UTC}\n", "format 'parquet' has no options"),
+        ("      format: canal-json\n      options: {time-zone: Mars}\n", "time-zone"),
+        ("      format: canal-json\n      row_kind_column: op\n", "say the kinds of their rows"),
+    ):
+        with pytest.raises(OptionError, match=problem):
+            load_project(written(landing(wrong), tmp_path), tmp_path)

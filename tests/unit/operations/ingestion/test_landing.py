@@ -10,7 +10,7 @@ from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.operations.ingestion.landing import committed_identifier, landed_batches
+from maintenance.operations.ingestion.landing import LandingFolder, committed_identifier, landed_batches
 from maintenance.operations.refs.create_tag import create_tag
 
 
@@ -74,11 +74,11 @@ def test_a_lost_history_is_an_error_and_no_beginning(table: CatalogTable) -> Non
 def test_a_file_that_is_no_batch_is_refused(tmp_path: Path) -> None:
     (tmp_path / "00001-batch-00001.parquet").touch()
     (tmp_path / "_SUCCESS").touch()
-    assert [batch.identifier for batch in landed_batches(FileIO(), str(tmp_path))] == [1]
+    assert [batch.identifier for batch in landed_batches(FileIO(), LandingFolder(str(tmp_path), "feed"))] == [1]
     (tmp_path / "orders.parquet").touch()
     with pytest.raises(DataError, match=r"orders\.parquet"):
-        landed_batches(FileIO(), str(tmp_path))
+        landed_batches(FileIO(), LandingFolder(str(tmp_path), "feed"))
 
 
 def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
-    assert landed_batches(FileIO(), str(tmp_path / "later")) == []
+    assert landed_batches(FileIO(), LandingFolder(str(tmp_path / "later"), "feed")) == []

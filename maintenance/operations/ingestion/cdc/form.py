@@ -1,0 +1,70 @@
+"""What the messages of a tool have in common, and what each form has to say of its own."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import pyarrow as pa
+
+from maintenance.errors import OptionError
+from maintenance.options.option import Option, time_zone
+from maintenance.types.data_type import DataType
+
+Leaf = Callable[[pa.Array, DataType], pa.Array]
+"""Texts of JSON, as `json_transform` gives them, to the values of a type without nested ones. Raises: DataError."""
+
+
+class Form(Protocol):
+    """How one tool words changes."""
+
+    @property
+    def query(self) -> str:
+        """Over the table `lines` (line: its number, message: JSON), in DuckDB's SQL: the rows of each line.
+
+        Columns: `line`; `position`, of the row in the line; `kind`, +I, -U, +U or -D; `row`, an object with the
+        columns; `old`, an object with those columns that had other values before, which `row` is to have; `schema`,
+        what the line says of types. A line without rows has one row with a `problem`, or with what is `passed` over.
+        """
+
+    @property
+    def arguments(self) -> Mapping[str, str | None]:
+        """The named parameters of the query."""
+
+    @property
+    def decimals(self) -> tuple[str, ...] | None:
+        """Where rows are in a message whose decimals are numbers; None: they are texts. A line has one row then."""
+
+    def leaf(self, column: str, schema: str | None) -> Leaf:
+        """How values of a column are written. `schema`: as in `query`."""
+
+
+def pointer(key: str) -> str:
+    """The place of a key of an object, RFC 6901."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def chosen(options: Mapping[str, str], known: Mapping[str, tuple[str, ...] | None], form: str) -> dict[str, str]:
+    """The options of a form. `known`: each with its values, the first being the default, or None for any text.
+
+    Raises: OptionError: there is no such option, or no such value.
+    """
+    for key in options:
+        if key not in known:
+            listed = ", ".join(known) or "none"
+            raise OptionError(f"'{key}' is no option of format '{form}'", "landing", f"Options are: {listed}.")
+    result = {}
+    for key, values in known.items():
+        value = options.get(key, values[0] if values else "")
+        if values is not None and value not in values:
+            raise OptionError(f"'{key}' = '{value}'", "landing", f"Use one of {', '.join(values)}.")
+        result[key] = value
+    return result
+
+
+_ZONE = "time-zone"
+
+
+def zone_of(options: Mapping[str, str], form: str) -> str:
+    """The zone of times that name none: option `time-zone`, by default UTC. Raises: OptionError."""
+    text = chosen(options, {_ZONE: None}, form)[_ZONE] or "UTC"
+    Option(_ZONE, time_zone, None).of({_ZONE: text})
+    return text

@@ -1,0 +1,258 @@
+"""A file of messages: the rows of its changes, and the lines that are none.
+
+DuckDB takes messages apart, all at once; decimals that are numbers are read by Arrow, which keeps all their digits.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json as arrow_json
+
+from maintenance.errors import DataError, UnsupportedError
+from maintenance.format.plain.json_lines import json_shape
+from maintenance.format.plain.texts import with_leaves
+from maintenance.operations.ingestion.cdc.form import Form, Leaf, pointer
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField, DataType
+
+KIND = "_paimon_row_kind"
+_MOST_BAD = 1000
+_WIDEST = pa.decimal256(76, 38)
+_DIGITS_OF_DOUBLES = 15
+_PLACE = ("line", "position")
+_LINES = "CREATE TABLE lines AS SELECT line, CAST(text AS JSON) AS message FROM texts WHERE json_valid(text)"
+_EVENTS = f"""
+CREATE TABLE events AS SELECT *, passed IS NULL AND (
+    problem IS NOT NULL OR kind IS NULL OR json_type(row) IS DISTINCT FROM 'OBJECT'
+) AS is_bad FROM ({{}}) ORDER BY {", ".join(_PLACE)}
+"""
+_PROBLEMS = """
+SELECT line, min(coalesce(problem, 'the change has no row, an object with the columns')) FROM events
+WHERE is_bad GROUP BY line UNION ALL SELECT line, 'this is not JSON' FROM texts WHERE NOT json_valid(text)
+"""
+_PASSED = "SELECT passed, count(*) FROM events WHERE passed IS NOT NULL GROUP BY 1"
+_KEYS = """
+SELECT key, min(line) FROM (SELECT line, unnest(json_keys(row)) AS key FROM events WHERE kind IS NOT NULL)
+GROUP BY key ORDER BY 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is no change of the table. `line`: from 1."""
+
+    line: int
+    problem: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRows:
+    """The rows of a file, in the order of its lines, of an update the old row before the new one.
+
+    Attributes:
+        rows: the table's columns, and the kinds of the rows as texts in column `KIND`.
+        passed: what lines without rows are, with the number of each.
+    """
+
+    rows: pa.Table
+    bad: tuple[BadLine, ...]
+    passed: Mapping[str, int]
+
+
+def read_changes(
+    data: bytes, fields: Sequence[DataField], form: Form, where: str, ignored: str | None = None
+) -> ChangeRows:
+    """The changes of a file.
+
+    Args: `fields`: columns of the table; `ignored`: a key of rows that is no column.
+    Raises: DataError: not UTF-8; more bad lines than come by accident; rows have a key that is no column;
+        UnsupportedError: a column cannot be read from such messages.
+    """
+    lines = _lines(data, where)
+    with duckdb.connect() as connection:
+        connection.register("texts", lines)
+        connection.execute(_LINES)
+        connection.execute(_EVENTS.format(form.query), dict(form.arguments) or None)
+        problems = dict(connection.execute(_PROBLEMS).fetchall())
+        connection.execute("DELETE FROM events WHERE line IN (SELECT line FROM events WHERE is_bad)")
+        passed = dict(connection.execute(_PASSED).fetchall())
+        _check_keys(connection, {*(field.name for field in fields), ignored}, where)
+        rows = _Rows(connection, fields, form, lines).table(problems)
+    if len(problems) > _MOST_BAD:
+        problem = f"{len(problems)} lines are bad, line {min(problems)} first: {problems[min(problems)]}"
+        raise DataError(problem, where, "Check the format and the columns of the table.")
+    texts = dict(zip(lines["line"].to_pylist(), lines["text"].to_pylist(), strict=True)) if problems else {}
+    bad = tuple(BadLine(line, problems[line], texts[line]) for line in sorted(problems))
+    return ChangeRows(rows, bad, passed)
+
+
+def _lines(data: bytes, where: str) -> pa.Table:
+    """The lines that are not blank, with their numbers."""
+    try:
+        whole = pa.array([data.decode()], pa.large_string())
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} is not UTF-8", where, "Deliver the file again.") from error
+    texts = pc.list_flatten(pc.split_pattern(whole, "\n"))
+    table = pa.table({"line": pa.array(range(1, len(texts) + 1), pa.int64()), "text": texts})
+    return table.filter(pc.not_equal(pc.utf8_trim_whitespace(texts), ""))
+
+
+def _check_keys(connection: duckdb.DuckDBPyConnection, known: set[str | None], where: str) -> None:
+    for key, line in connection.execute(_KEYS).fetchall():
+        if key not in known:
+            raise DataError(f"the table has no column '{key}'", f"{where}, line {line}", "Add the column first.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of the events of a file. `lines`: all of them, as text."""
+
+    connection: duckdb.DuckDBPyConnection
+    fields: Sequence[DataField]
+    form: Form
+    lines: pa.Table
+
+    def table(self, problems: dict[int, str]) -> pa.Table:
+        """Columns and kinds. Lines with a value that is none of its column's type are left out, as a problem each."""
+        found = self.connection.execute("SELECT DISTINCT schema FROM events WHERE kind IS NOT NULL").fetchall()
+        tables = [self._of_schema(schema, problems) for (schema,) in found]
+        if not tables:
+            kinds = pa.array([], pa.string())
+            return pa.table({**{f.name: pa.array([], arrow_type(f.type)) for f in self.fields}, KIND: kinds})
+        whole = pa.concat_tables(tables).sort_by([(name, "ascending") for name in _PLACE])
+        bad = pc.is_in(whole["line"], pa.array(list(problems), pa.int64()))
+        return whole.filter(pc.invert(bad)).drop_columns(list(_PLACE))
+
+    def _of_schema(self, schema: str | None, problems: dict[int, str]) -> pa.Table:
+        """The rows of the lines that say the same of types."""
+        events = self._texts(schema)
+        columns = {name: events[name] for name in _PLACE}
+        for number, field in enumerate(self.fields):
+            leaf = self.form.leaf(field.name, schema)
+            texts = self._column(events, number)
+            values, wrong = _converted(texts, lambda array: _typed(array, field, leaf))  # noqa: B023 - called here
+            for index, problem in wrong.items():
+                problems.setdefault(events["line"][index].as_py(), f"column '{field.name}': {problem}")
+            columns[field.name] = values
+        return pa.table({**columns, KIND: events["kind"].cast(pa.string())})
+
+    def _texts(self, schema: str | None) -> pa.Table:
+        """Events with the texts of their rows, of what they say of old rows, and of which columns they do."""
+        types = pa.struct([(field.name, text_type(field)) for field in self.fields])
+        shape = json.dumps(json_shape(types)).replace("'", "''")
+        paths = [pointer(field.name) for field in self.fields]
+        query = f"""
+            SELECT line, position, kind, json_transform(row, '{shape}') AS row, json_transform(old, '{shape}') AS old,
+                list_transform($paths, lambda path: coalesce(json_exists(old, path), false)) AS said
+            FROM events WHERE kind IS NOT NULL AND schema IS NOT DISTINCT FROM $schema ORDER BY line, position
+        """
+        found: pa.Table = self.connection.sql(query, params={"paths": paths, "schema": schema}).to_arrow_table()
+        return found.combine_chunks()
+
+    def _column(self, events: pa.Table, number: int) -> pa.Array:
+        field = self.fields[number]
+        row, old, said = (events[name].combine_chunks() for name in ("row", "old", "said"))
+        texts, before = (pc.struct_field(part, [number]) for part in (row, old))
+        exact = self._exact(events, field)
+        if exact is not None:
+            texts, before = exact
+        kind = text_type(field)
+        is_old = pc.list_element(said, number)
+        return pc.if_else(is_old, before, texts).cast(kind) if pc.any(is_old).as_py() else texts.cast(kind)
+
+    def _exact(self, events: pa.Table, field: DataField) -> tuple[pa.Array, pa.Array] | None:
+        """The texts of a column of decimals that double precision does not hold, of rows and of old rows."""
+        if self.form.decimals is None or not _has_long_decimals(field.type):
+            return None
+        if field.type.root != "DECIMAL":
+            problem = f"column '{field.name}' has decimals of more than {_DIGITS_OF_DOUBLES} digits inside"
+            raise UnsupportedError(problem, "JSON messages", "Deliver Parquet files.")
+        chosen = self.lines.filter(pc.is_in(self.lines["line"], events["line"].combine_chunks()))
+        found = [_decimals(chosen["text"].to_pylist(), path, field.name) for path in self.form.decimals]
+        place = pc.index_in(events["line"].combine_chunks(), chosen["line"].combine_chunks())
+        texts, *old = (column.take(place) for column in found)
+        return texts, old[0] if old else pa.nulls(len(texts), pa.string())
+
+
+def _decimals(lines: Sequence[str], path: str, column: str) -> pa.Array:
+    """The decimals of a key of each line, as texts; null where it is none."""
+    inner = pa.schema([(column, _WIDEST)])
+    schema = pa.schema([(path, pa.struct(inner))]) if path else inner
+    options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    try:
+        table = arrow_json.read_json(pa.BufferReader("\n".join(lines).encode()), parse_options=options)
+    except pa.ArrowInvalid:
+        if len(lines) == 1:
+            return pa.array(["no decimal"], pa.string())
+        half = len(lines) // 2
+        return pa.concat_arrays([_decimals(part, path, column) for part in (lines[:half], lines[half:])])
+    found = table[path or column].combine_chunks()
+    return (pc.struct_field(found, [0]) if path else found).cast(pa.string())
+
+
+def text_type(field: DataField) -> pa.DataType:
+    """The Arrow type of a column whose leaves are texts. Raises: UnsupportedError: messages cannot hold it."""
+
+    def inside(of: DataType | None) -> pa.DataType:
+        assert of is not None
+        match of.root:
+            case "ARRAY":
+                return pa.list_(inside(of.element))
+            case "MAP":
+                return pa.map_(pa.string(), inside(of.value))
+            case "ROW":
+                return pa.struct([(part.name, inside(part.type)) for part in of.fields])
+            case "MULTISET" | "VECTOR" | "VARIANT":
+                problem = f"column '{field.name}' of type {of} cannot be read from JSON messages"
+                raise UnsupportedError(problem, "JSON messages", "Deliver Parquet files.")
+        return pa.string()
+
+    return inside(field.type)
+
+
+def _has_long_decimals(data_type: DataType) -> bool:
+    if data_type.root == "DECIMAL":
+        return (data_type.precision or 0) > _DIGITS_OF_DOUBLES
+    parts = (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields))
+    return any(_has_long_decimals(part) for part in parts if part is not None)
+
+
+def _typed(texts: pa.Array, field: DataField, leaf: Leaf) -> pa.Array:
+    return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), leaf)
+
+
+def _converted(texts: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, dict[int, str]]:
+    """The values of texts, null where there is none; and the problem of those, by their places."""
+    try:
+        return convert(texts), {}
+    except DataError:
+        candidates = texts if pa.types.is_nested(texts.type) else pc.unique(texts)
+    wrong = _wrong(candidates, convert)
+    place = pa.array(range(len(texts)), pa.int32()) if candidates is texts else pc.index_in(texts, candidates)
+    number = pc.index_in(place, pa.array(list(wrong), place.type))
+    problems = list(wrong.values())
+    found = {index: problems[number[index].as_py()] for index in pc.indices_nonzero(pc.is_valid(number)).to_pylist()}
+    kept = pc.if_else(pc.is_valid(number), pa.scalar(None, pa.int64()), pa.array(range(len(texts)), pa.int64()))
+    return convert(texts.take(kept)), found
+
+
+def _wrong(texts: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> dict[int, str]:
+    """Which texts are no values, with the problem of each; found by halves."""
+    try:
+        convert(texts)
+    except DataError as error:
+        if len(texts) == 1:
+            return {0: error.found}
+    else:
+        return {}
+    half = len(texts) // 2
+    first = _wrong(texts[:half], convert)
+    if len(first) > _MOST_BAD:
+        problem = next(iter(first.values()))
+        raise DataError(f"more than {_MOST_BAD} values are wrong: {problem}", "messages", "Check the format.")
+    return first | {half + index: problem for index, problem in _wrong(texts[half:], convert).items()}
