@@ -1,6 +1,12 @@
-"""Statements on the database of a catalog, each committed by itself, through connections that a process keeps."""
+"""Statements on the database of a catalog, each committed by itself, through connections that a process keeps.
 
+They belong to the process that opened them, which closes them at its end at the latest: a forked one opens its own, and
+leaves those of its parent alone.
+"""
+
+import os
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -17,11 +23,16 @@ _AGAIN = "Check the server, and run again."
 
 
 class Connections:
-    """Runs statements; safe to use from several threads. A file of SQLite is opened for each, which is cheap."""
+    """Runs statements; safe to use from several threads. A file of SQLite is opened for each, which is cheap.
+
+    Connections that are not in use are closed by `close`, when nobody holds this object any more, and when the process
+    ends.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self._idle: list[tuple[float, Any]] = []
+        weakref.finalize(self, _close_own, self._idle, os.getpid())
         self._guard = Lock()
         self._memory = Lock()  # a database in memory is its connection, so there is one
 
@@ -43,7 +54,8 @@ class Connections:
     def close(self) -> None:
         """Close the connections that are not in use."""
         with self._guard:
-            idle, self._idle = self._idle, []
+            idle = self._idle.copy()
+            self._idle.clear()
         for _, connection in idle:
             _close(connection)
 
@@ -113,11 +125,22 @@ class Connections:
         _close(connection)
 
 
-@lru_cache(maxsize=64)
 def connections_of(server: Server) -> Connections:
     """The connections of this process to a database."""
+    return _connections(server, 0 if server.in_memory else os.getpid())
+
+
+@lru_cache(maxsize=64)
+def _connections(server: Server, process: int) -> Connections:
+    del process  # of which the connections are
     server.warn_of_unknown()
     return Connections(server)
+
+
+def _close_own(idle: list[tuple[float, Any]], process: int) -> None:
+    """Close connections in the process that opened them: another one would end them for it."""
+    while idle and os.getpid() == process:
+        _close(idle.pop()[1])
 
 
 def _answers(connection: Any) -> bool:
