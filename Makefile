@@ -1,7 +1,8 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
+#                                                                make test-nightly   all tests, with new seeds
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow soak chaos mutants lint benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow test-nightly soak chaos mutants lint benchmarks lock clean install-run install-test
 
 # Kept here also where the environment forbids Python to write beside its sources: hundreds of short processes would
 # compile every module again, which takes them three times as long to start.
@@ -24,7 +25,8 @@ UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 
 help:
 	@echo "make demo        ingest, compact, index and expire real tables with Dagster on Spark, then report"
 	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
-	@echo "make test        run the tests (make test-slow: the long ones)"
+	@echo "make test        run the tests, the same ones every time (make test-slow: the long ones)"
+	@echo "make test-nightly  both with every case, and a search with new seeds; what it finds is to become an example"
 	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
@@ -66,6 +68,10 @@ test-slow: install-test
 	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
 	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
 	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m slow $(ARGS)
+
+# Its finds are printed with what brings them back: see tests/examples.py.
+test-nightly:
+	@HYPOTHESIS_PROFILE=thorough $(MAKE) --keep-going test test-slow
 
 soak: install-test
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES)

@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import NoReturn, TypeVar
 
 import pytest
-from hypothesis import settings
 from xdist.remote import Producer
 
+from tests.cases import left_out, wants_all
+from tests.examples import load_profile
 from tests.flushing import with_flushing, without_flushing
 from tests.schedule import NOTED, LongestFirst, note_seconds, work_of
 from tests.servers import azure as azure_server
@@ -25,12 +26,8 @@ from tests.servers import mariadb as mariadb_server
 from tests.servers import postgresql as postgresql_server
 from tests.servers import s3 as s3_server
 from tests.servers.relay import Relay, relaying
-from tests.turns import others_turn, today
 
-# The machines are shared: how long an example takes says nothing.
-settings.register_profile("shared", deadline=None)
-settings.load_profile("shared")
-
+load_profile()
 without_flushing()
 
 # Nearly every JVM here lives for seconds: code that is compiled once, lightly, and a collector without threads take a
@@ -136,17 +133,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--note-seconds", action="store_true", help=f"note in {NOTED.name} how long the tests took")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure() -> None:
-    today()
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what has its turn on another day, except where a test is named."""
-    if not any("::" in argument for argument in config.args):
-        later = others_turn([item.nodeid for item in items], today())
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in later])
-        items[:] = [item for item in items if item.nodeid not in later]
+    """Leave out what only a run of all cases has, except where a test is named."""
+    if not wants_all() and not any("::" in argument for argument in config.args):
+        left = left_out([item.nodeid for item in items])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
+        items[:] = [item for item in items if item.nodeid not in left]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:

@@ -26,8 +26,8 @@ from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
+from tests.cases import ALL, CASES
 from tests.mutants.reach import reaching
-from tests.turns import EVERY_DAY
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("merge", "commit", "compaction", "scan", "metadata")
@@ -219,7 +219,7 @@ def survivors(alive: Sequence[Mutant], copies: "SimpleQueue[Path]", pool: Thread
     return left
 
 
-_ENVIRONMENT = {**os.environ, "PAIMON_TEST_DAY": EVERY_DAY}
+_ENVIRONMENT = {**os.environ, CASES: ALL}
 
 
 if __name__ == "__main__":

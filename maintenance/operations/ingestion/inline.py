@@ -218,7 +218,12 @@ def overwrite_rows(
 def finish_replayed(
     spark: "SparkSession | None", table: Table, identity: CommitIdentity, progress: Progress = lambda _: None
 ) -> InlineCompaction:
-    """Compact what a commit wrote that was killed behind its rows; it is repeated, and they are there already."""
+    """Compact what a commit wrote that was killed behind its rows; it is repeated, and they are there already.
+
+    Nothing tells a writer that was killed from one that found nothing to compact, so the rules of the table as it is
+    opened now decide, which may be others than those of the writer. That commits nothing but COMPACT snapshots, of the
+    commit's user and identifier; behind one of these, or behind another commit of the user, nothing is done any more.
+    """
     work = _Inline(spark, table, progress)
     if compacts_inline(table):
         for snapshot in table.snapshots.newest_first():

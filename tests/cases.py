@@ -1,0 +1,66 @@
+"""Of long parametrised tests `make test` runs a part of the cases, the same one every time; a nightly run has them all.
+
+So what a change breaks does not depend on the day. The part has as many different values of each parameter as it can.
+``PAIMON_TEST_CASES=all`` runs every case, and so does ``HYPOTHESIS_PROFILE=thorough``, with which `make test-nightly`
+runs.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from zlib import crc32
+
+from tests.examples import SEARCHES
+
+# One of how many cases of a test runs, by the beginning of the test's path.
+ONE_OF: Mapping[str, int] = {
+    "tests/chaos/test_chaos.py": 2,
+    "tests/crash/test_crash.py": 2,
+    "tests/crash/test_full_disk.py": 2,
+    "tests/crash/test_power_cut.py": 2,
+    "tests/damage/": 3,
+    "tests/java/": 3,
+    "tests/spark/": 3,
+    "tests/unit/compaction/test_proof": 3,
+    "tests/unit/operations/test_row_change_matrix.py": 3,
+    "tests/unit/operations/test_row_changes_concurrent.py": 2,
+}
+CASES, ALL = "PAIMON_TEST_CASES", "all"
+
+
+def wants_all() -> bool:
+    """Whether this run is to have every case."""
+    return SEARCHES or os.environ.get(CASES) == ALL
+
+
+def left_out(nodeids: Iterable[str], one_of: Mapping[str, int] = ONE_OF) -> set[str]:
+    """The cases that only a run of all has. Each test keeps at least one case."""
+    cases: dict[str, list[str]] = {}
+    for nodeid in nodeids:
+        test, bracket, _ = nodeid.partition("[")
+        if bracket:
+            cases.setdefault(test, []).append(nodeid)
+    left: set[str] = set()
+    for test, of_test in cases.items():
+        divisor = next((n for start, n in one_of.items() if test.startswith(start)), 1)
+        left.update({*of_test} - {*spread(of_test, max(1, round(len(of_test) / divisor)))})
+    return left
+
+
+def spread(cases: Sequence[str], count: int) -> list[str]:
+    """So many of the cases, those next whose values were chosen least; which, does not depend on the order given."""
+    if count >= len(cases):
+        return list(cases)
+    remaining = {case: case.partition("[")[2].rstrip("]").split("-") for case in sorted(cases, key=_place)}
+    chosen: list[str] = []
+    often: Counter[tuple[int, str]] = Counter()
+    while len(chosen) < count:
+        case = min(remaining, key=lambda one: sum(often[value] for value in enumerate(remaining[one])))
+        often.update(enumerate(remaining.pop(case)))
+        chosen.append(case)
+    return chosen
+
+
+def _place(case: str) -> tuple[int, str]:
+    """An order that has nothing to do with that of the parameters."""
+    return crc32(case.encode()), case
