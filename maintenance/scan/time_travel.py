@@ -41,10 +41,11 @@ def scan_target(history: History, startup: Startup) -> ScanTarget:
             return between_times(history, startup)
         case ToAutoTag(name):
             return to_auto_tag(history, name)
-    return FullState(_named(history, startup), travelled=True)
+    return FullState(named_snapshot(history, startup), travelled=True)
 
 
-def _named(history: History, startup: AtSnapshot | AtTag | AtVersion | AtTime | AtWatermark) -> Snapshot:
+def named_snapshot(history: History, startup: AtSnapshot | AtTag | AtVersion | AtTime | AtWatermark) -> Snapshot:
+    """The snapshot of a state that is named. Raises: NotFoundError."""
     match startup:
         case AtSnapshot(snapshot_id):
             return history.get(snapshot_id)

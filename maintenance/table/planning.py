@@ -25,14 +25,25 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
 from maintenance.scan.split import Split
-from maintenance.scan.startup import Latest, startup_of
+from maintenance.scan.startup import AtSnapshot, AtTag, AtVersion, AtWatermark, Latest, startup_of
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
+from maintenance.scan.time_travel import named_snapshot
 from maintenance.table.blob_views import TableViews
 from maintenance.table.chain import ChainBranches, chain_of, chained_splits, only_changed
 from maintenance.table.chosen_partitions import chosen_partitions, of_bucket
 from maintenance.table.handle import TableHandle
 from maintenance.table.waiting import sees_waiting_rows, with_waiting
 from maintenance.types.data_type import DataField
+
+_NAMES_OF_STATES = frozenset(
+    option.key
+    for option in (
+        table_options.SCAN_SNAPSHOT_ID,
+        table_options.SCAN_TAG_NAME,
+        table_options.SCAN_VERSION,
+        table_options.SCAN_WATERMARK,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +127,7 @@ def branches_of(table: TableHandle) -> tuple[TableHandle, TableHandle] | None:
     name = fallback or primary
     if not name or name not in Branches(table.file_io, table.paths).names():
         return None
-    other = table.on_branch(name)
-    other = replace(other, dynamic_options=_options_of_other(table, other))
+    other = _travelling(table, table.on_branch(name))
     _check_same_columns(table, other)
     return (table, other) if fallback else (other, table)
 
@@ -138,14 +148,33 @@ def _named(options: Mapping[str, str], table: str) -> tuple[str, str]:
     return fallback, primary
 
 
-def _options_of_other(table: TableHandle, other: TableHandle) -> dict[str, str]:
-    """The dynamic options for the other branch: its snapshots have ids of their own, so it travels by time."""
-    options = dict(table.dynamic_options)
-    snapshot_id = table_options.SCAN_SNAPSHOT_ID.of(options)
-    if snapshot_id is not None:
-        same_time = other.history().at_or_before(table.snapshots.get(snapshot_id).time_millis)
-        options[table_options.SCAN_SNAPSHOT_ID.key] = str(1 if same_time is None else same_time.id)
-    return options
+def _travelling(table: TableHandle, other: TableHandle) -> TableHandle:
+    """The other branch with the read's options. Its snapshots have ids, tags and watermarks of their own, so a state of
+    the table that is named by one of these is found there by its time.
+
+    Source: Java `FallbackReadFileStoreTable.rewriteFallbackOptions`, which does so for `scan.snapshot-id`.
+    """
+    startup = startup_of(table.options)
+    if not isinstance(startup, AtSnapshot | AtTag | AtVersion | AtWatermark):
+        return replace(other, dynamic_options=table.dynamic_options)
+    moment = named_snapshot(table.history(), startup).time_millis
+    stored, given = (
+        {key: value for key, value in options.items() if key not in _NAMES_OF_STATES}
+        for options in (other.schema.options, table.dynamic_options)
+    )
+    plain = replace(other, schema=replace(other.schema, options=stored), dynamic_options=given)
+    return replace(plain, dynamic_options={**given, **_state_at(plain, moment)})
+
+
+def _state_at(branch: TableHandle, moment: int) -> dict[str, str]:
+    """The options that name a branch's state at a moment: its last snapshot until then, an expired one by a tag that
+    holds it; the first one where it is younger, as in Java.
+    """
+    snapshot = branch.history().at_or_before(moment)
+    held = {name: tag.snapshot for name, tag in branch.tags.all().items() if tag.snapshot.time_millis <= moment}
+    if snapshot is None and held:
+        return {table_options.SCAN_TAG_NAME.key: max(held, key=lambda name: held[name].id)}
+    return {table_options.SCAN_SNAPSHOT_ID.key: str(1 if snapshot is None else snapshot.id)}
 
 
 def _target(table: TableHandle) -> tuple[TableHandle, ScanTarget]:

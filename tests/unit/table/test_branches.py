@@ -9,9 +9,13 @@ import pytest
 
 from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import NotFoundError, OptionError, SchemaError, UnsupportedError
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.sql import Session
 from maintenance.table.system.audit_log import AuditLogView
-from tests.small_tables import branch_from_tag
+from tests.small_tables import branch_from_tag, set_commit_time
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
 PARTED = (("p", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
@@ -116,3 +120,86 @@ def test_the_option_of_a_table_names_a_branch_that_exists(tmp_path: Path, two: C
     assert len(found(get_table(tmp_path))) == 4
     with pytest.raises(OptionError, match="both set"):
         catalog.alter_table("db.t", [SetOption("scan.primary-branch", "b")])
+
+
+def marked(table: CatalogTable, rows: Mapping[tuple[str, int], str], watermark: int) -> None:
+    ingest(None, table, parted(rows), commit_user="marked", watermark=watermark)
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> CatalogTable:
+    """`db.t` in four snapshots of main, 1, 2, 5 and 6 by time, and the branch b in 3, 4 and 7."""
+    table = create_table(tmp_path, PARTED, ("p", "id"), partition_keys=("p",))
+    marked(table, {("x", 1): "main"}, 100)
+    create_tag(table, "one")
+    branch = branch_from_tag(table, "b", "one")
+    marked(table, {("x", 1): "main2"}, 200)
+    create_tag(table, "two")
+    marked(branch, {("y", 1): "b3"}, 50)
+    marked(branch, {("y", 1): "b4"}, 60)
+    marked(table, {("x", 1): "main5"}, 300)
+    create_tag(table, "five")
+    create_tag(branch, "five", snapshot_id=1)
+    marked(table, {("x", 1): "main6"}, 400)
+    marked(branch, {("y", 1): "b7"}, 1000)
+    order = ((table, 1), (table, 2), (branch, 2), (branch, 3), (table, 3), (table, 4), (branch, 4))
+    for number, (side, snapshot_id) in enumerate(order, 1):
+        set_commit_time(side, snapshot_id, number * 1000)
+    for name, side, snapshot_id in (("one", table, 1), ("two", table, 2), ("five", table, 3)):
+        replace_tag(side, name, snapshot_id=snapshot_id)
+    set_commit_time(branch, 1, 1000)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("states", "y"),
+    [
+        ([{"scan.snapshot-id": "2"}, {"scan.version": "2"}, {"scan.tag-name": "two"}, {"scan.version": "two"},
+          {"scan.watermark": "150"}, {"scan.version": "watermark-150"}, {"scan.timestamp-millis": "2000"}], None),
+        ([{"scan.snapshot-id": "3"}, {"scan.version": "3"}, {"scan.tag-name": "five"}, {"scan.version": "five"},
+          {"scan.watermark": "300"}, {"scan.version": "watermark-300"}, {"scan.timestamp-millis": "5000"}], "b4"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("option", ["scan.fallback-branch", "scan.primary-branch"])
+def test_all_ways_to_name_a_state_of_the_table_find_the_branch_at_its_time(
+    apart: CatalogTable, option: str, states: list[dict[str, str]], y: str | None
+) -> None:
+    """A branch has other snapshots of the same numbers, other tags of the same names, other watermarks."""
+    x = {None: "main2", "b4": "main5"}[y] if option == "scan.fallback-branch" else "main"
+    expected = {("x", 1): x} | ({} if y is None else {("y", 1): y})
+    for how in states:
+        assert found(apart, options={option: "b", **how}) == expected, how
+
+
+def test_a_state_of_the_branch_that_only_its_tag_holds(apart: CatalogTable) -> None:
+    branch = apart.on_branch("b")
+    create_tag(branch, "kept", snapshot_id=3)
+    expire_snapshots(branch, retain_max=1, retain_min=1)
+    for how in ({"scan.version": "3"}, {"scan.tag-name": "five"}):
+        assert found(apart, options={"scan.fallback-branch": "b", **how}) == {("x", 1): "main5", ("y", 1): "b4"}
+
+
+def test_what_the_table_does_not_have_is_not_looked_for_in_the_branch(apart: CatalogTable) -> None:
+    create_tag(apart.on_branch("b"), "only-there")
+    with pytest.raises(NotFoundError, match="only-there"):
+        found(apart, options={"scan.fallback-branch": "b", "scan.version": "only-there"})
+
+
+def test_a_state_that_the_table_itself_names(tmp_path: Path, apart: CatalogTable) -> None:
+    catalog = open_warehouse(tmp_path)
+    catalog.alter_table("db.t", [SetOption("scan.fallback-branch", "b"), SetOption("scan.tag-name", "five")])
+    assert found(get_table(tmp_path)) == {("x", 1): "main5", ("y", 1): "b4"}
+
+
+def test_version_as_of_with_a_fallback_branch(tmp_path: Path, apart: CatalogTable) -> None:
+    del apart
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("ALTER TABLE db.t SET TBLPROPERTIES ('scan.fallback-branch' = 'b')")
+    for version, expected in (
+        ("2", ["main2"]),
+        ("'two'", ["main2"]),
+        ("3", ["b4", "main5"]),
+        ("'five'", ["b4", "main5"]),
+    ):
+        rows = session.sql(f"SELECT v FROM db.t VERSION AS OF {version} ORDER BY v").to_arrow()
+        assert rows["v"].to_pylist() == expected, version
