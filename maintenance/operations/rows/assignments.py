@@ -133,6 +133,16 @@ def assigned(rows: "DataFrame | pa.Table", values: Mapping[str, Assigned], table
     return rows.select(*(_spark_column(values.get(f.name), f) for f in table.schema.fields), *ids)
 
 
+def old_and_new(rows: "DataFrame", values: Mapping[str, Assigned], table: Table) -> "DataFrame":
+    """The rows before and after, as the structs `old` and `new`."""
+    from pyspark.sql import functions
+
+    fields = table.schema.fields
+    before = functions.struct(*(functions.col(_quoted(field.name)) for field in fields))
+    after = functions.struct(*(_spark_column(values.get(field.name), field) for field in fields))
+    return rows.select(before.alias("old"), after.alias("new"))
+
+
 def _column(rows: pa.Table, value: Assigned | None, name: str) -> pa.ChunkedArray | pa.Array:
     if value is None:
         return rows.column(name)
@@ -142,11 +152,14 @@ def _column(rows: pa.Table, value: Assigned | None, name: str) -> pa.ChunkedArra
     return pa.repeat(value.constant, rows.num_rows)
 
 
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
 def _spark_column(value: Assigned | None, field: DataField) -> Any:
     from pyspark.sql import functions
 
-    quoted = f"`{field.name.replace('`', '``')}`"
     if value is None:
-        return functions.col(quoted)
+        return functions.col(_quoted(field.name))
     new = functions.lit(value.literal) if value.text is None else functions.expr(value.text)
     return new.cast(spark_type(field.type, f"column {field.name}")).alias(field.name)

@@ -1,6 +1,6 @@
 """MERGE INTO on Spark: join the table and the source, and decide for each joined row what to do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _IN_TARGET, _IN_SOURCE, _CLAUSE = "_paimon_in_target", "_paimon_in_source", "_paimon_clause"
+BEFORE = "_paimon_before"
 _KINDS = {"update": UPDATED, "delete": DELETED, "insert": INSERTED}
 
 
@@ -33,6 +34,10 @@ class MergedFrame:
     frame: "DataFrame"
     columns: tuple[str, ...]
     counts: dict[str, int]
+
+    def updates(self) -> "DataFrame":
+        """The updated rows, with what they were in `BEFORE`."""
+        return self.frame.where(f"{KIND} = '{UPDATED}'")
 
     def positions(self) -> Positions:
         """Locations of the deleted and updated rows."""
@@ -49,9 +54,15 @@ class MergedFrame:
 
 @contextmanager
 def merge(
-    table: Table, target: "DataFrame", source: "DataFrame", on: str, clauses: Sequence[Clause]
+    table: Table,
+    target: "DataFrame",
+    source: "DataFrame",
+    on: str,
+    clauses: Sequence[Clause],
+    before: Collection[str] = (),
 ) -> Iterator[MergedFrame]:
-    """The changes. `target`: rows of the table, without a primary key with their locations.
+    """The changes. `target`: rows of the table, without a primary key with their locations; `before`: columns whose old
+    values are wanted, too.
 
     Raises: DataError: several rows of the source change one row of the table.
     """
@@ -69,7 +80,8 @@ def merge(
     tracked = []
     if table_options.ROW_TRACKING_ENABLED.of(table.options):
         tracked = [functions.col(f"{TARGET}.{ROW_ID.name}").alias(ROW_ID.name)]
-    frame = chosen.select(kind.alias(KIND), *columns, *tracked, *places, *old).persist()
+    was = [functions.struct(*(functions.col(f"{TARGET}.{quoted(name)}") for name in before)).alias(BEFORE)]
+    frame = chosen.select(kind.alias(KIND), *columns, *tracked, *places, *old, *(was if before else ())).persist()
     try:
         with ended_with_caller(frame.sparkSession):
             # Deleting a row twice is not a contradiction.

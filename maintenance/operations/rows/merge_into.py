@@ -6,7 +6,7 @@ Source: data section 10.2, Java `MergeIntoPaimonTable`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from maintenance.operations.rows.row_changes import (
     whole_rows,
 )
 from maintenance.operations.rows.stand_ins import own_partitions
+from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
@@ -125,14 +126,20 @@ class _Merge:
     def by_records(self) -> RowChangeReport:
         started = time.monotonic()
         table, report = self.table, RowChangeReport(self.table.identifier, "merge", RECORDS)
+        effects = UpdateEffects.of_merge(table, self._updated())
         if self.spark is None:
             assert isinstance(self.source, pa.Table)
             rows = as_stored(newest(table).to_arrow())
             merged = merge_rows.merge(table, rows, as_stored(self.source), self.on, self.clauses)
-            report = self.writer.as_records(table, merged.records(), report.counted(merged.counts))
+            for old, new in merged.updates():
+                effects.check(old, new)
+            changes, counts = effects.records(merged.records()), merged.counts
+            report = self.writer.as_records(table, changes, report.counted(counts))
         else:
-            with self._frames(newest(table).to_spark(self.spark)) as frames:
-                report = self.writer.as_records(table, frames.records(), report.counted(frames.counts))
+            with self._frames(newest(table).to_spark(self.spark), effects.columns) as frames:
+                effects.check_frame(frames.updates(), f"{merge_frames.BEFORE}.", "")
+                changes, counts = effects.records(frames.records()), frames.counts
+                report = self.writer.as_records(table, changes, report.counted(counts))
         return replace(report, seconds=time.monotonic() - started)
 
     def by_row_id(self) -> RowChangeReport:
@@ -144,8 +151,7 @@ class _Merge:
                 f"table {table.identifier}",
                 "Delete them with DELETE.",
             )
-        updated = {name for clause in self.clauses if clause.action == "update" for name in clause.values or {}}
-        names = tuple(name for name in table.schema.field_names if name in updated)
+        names = self._updated()
         check_columns(table, names)
         report = RowChangeReport(table.identifier, "merge", COLUMNS)
         state = TargetState.of(table, None, whole_rows(table))
@@ -170,6 +176,13 @@ class _Merge:
             counted = report.counted(frames.counts)
             return self.writer.in_files(self.spark, state, frames.positions(), frames.written(), counted)
 
-    def _frames(self, target: "DataFrame") -> AbstractContextManager[merge_frames.MergedFrame]:
+    def _updated(self) -> tuple[str, ...]:
+        """The columns that some clause gives new values."""
+        updated = {name for clause in self.clauses if clause.action == "update" for name in clause.values or {}}
+        return tuple(name for name in self.table.schema.field_names if name in updated)
+
+    def _frames(
+        self, target: "DataFrame", before: Collection[str] = ()
+    ) -> AbstractContextManager[merge_frames.MergedFrame]:
         assert not isinstance(self.source, pa.Table)
-        return merge_frames.merge(self.table, target, self.source, self.on, self.clauses)
+        return merge_frames.merge(self.table, target, self.source, self.on, self.clauses, before)

@@ -1,6 +1,6 @@
 """MERGE INTO without Spark: conditions of equal columns, and values that are columns or literals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,12 @@ class MergedRows:
             assert rows is not None
             counts[part.clause.action] = counts.get(part.clause.action, 0) + rows.num_rows
         return counts
+
+    def updates(self) -> Iterator[tuple[pa.Table, pa.Table]]:
+        """Rows that are updated, before and after."""
+        for part in self.parts:
+            if part.old is not None and part.new is not None:
+                yield part.old, part.new
 
     def positions(self) -> Positions:
         """Locations of the deleted and updated rows."""

@@ -15,7 +15,7 @@ from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.format.variant.extension import as_stored
-from maintenance.operations.rows.assignments import Assigned, assigned, resolved
+from maintenance.operations.rows.assignments import Assigned, assigned, old_and_new, resolved
 from maintenance.operations.rows.evolved import (
     COLUMNS,
     NewColumns,
@@ -45,6 +45,7 @@ from maintenance.operations.rows.row_changes import (
     whole_rows,
     with_finding,
 )
+from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
@@ -93,12 +94,18 @@ def _by_records(
 ) -> RowChangeReport:
     started = time.monotonic()
     where, predicate = condition
+    effects = UpdateEffects.of(table, values)
     rows: DataFrame | pa.Table
     if spark is None:
-        rows = assigned(as_stored(newest(table).to_arrow(where=where)), values, table)
+        old = as_stored(newest(table).to_arrow(where=where))
+        rows = assigned(old, values, table)
+        effects.check(old, rows)
     else:
         frame = newest(table).to_spark(spark, where=where if predicate is not None else None)
-        rows = assigned(frame if where is None or predicate is not None else frame.where(where), values, table)
+        frame = frame if where is None or predicate is not None else frame.where(where)
+        rows = assigned(frame, values, table)
+        effects.check_frame(old_and_new(frame, values, table), "old.", "new.")
+    rows = effects.records(rows)
     ids, count = write_records(table, rows, "update", UPDATED)
     report = RowChangeReport(table.identifier, "update", RECORDS, ids, updated_rows=count)
     return replace(report, seconds=time.monotonic() - started)

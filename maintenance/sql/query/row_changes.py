@@ -48,6 +48,7 @@ from maintenance.operations.rows.row_changes import (
     whole_rows,
 )
 from maintenance.operations.rows.stand_ins import own_partitions
+from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
@@ -128,7 +129,13 @@ def change_rows(
     for clause in change.clauses:
         if clause.action == "update":
             check_moves(table, clause.values or ())
-    rows = _changed(session, table, as_stored(newest(table).to_arrow()), change)
+    old = as_stored(newest(table).to_arrow())
+    rows = _changed(session, table, old, change)
+    if "update" in actions:
+        effects_of = UpdateEffects.of if change.operation == "update" else UpdateEffects.of_merge
+        effects, updates = effects_of(table, _updated(table, change)), rows.filter(pc.equal(rows.column(KIND), UPDATED))
+        effects.check(old.take(updates.column(_ROW)), updates)
+        rows = effects.records(rows)
     report = _counted(RowChangeReport(table.identifier, change.operation, RECORDS), rows)
     return writer.as_records(table, rows.select([*table.schema.field_names, KIND]), report)
 
