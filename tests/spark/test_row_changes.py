@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, OutdatedPlanError, UnsupportedError
-from maintenance.operations import create_branch
+from maintenance.operations import create_branch, merge_into, update
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.plans.row_change_plans import apply_merge_into, plan_merge_into
 from maintenance.operations.rows.merge_clauses import Clause
@@ -209,3 +209,34 @@ def test_merging_beside_a_fallback_branch(spark: SparkSession, tmp_path: Path, k
     with pytest.raises(DataError, match="fallback branch stands in for"):
         both.merge(spark.sql("SELECT 'y' p, 7 id, 'b' v"), on, clauses, spark=spark)
     assert sorted(tuple(row.values()) for row in both.to_arrow().to_pylist()) == expected
+
+
+def test_an_update_that_the_merge_engine_would_pass_over(spark: SparkSession, tmp_path: Path) -> None:
+    grouped = {"fields.g.sequence-group": "b,c", "fields.c.aggregate-function": "sum"}
+    fields = (("k", "INT NOT NULL"), ("a", "INT"), ("g", "INT"), ("b", "INT"), ("c", "INT"))
+    table = create_table(tmp_path, fields, ("k",), {"bucket": "1", "merge-engine": "partial-update", **grouped})
+    rows = [{"k": 1, "a": 10, "g": 5, "b": 20, "c": 3}, {"k": 2, "a": None, "g": None, "b": None, "c": None}]
+    table.write_arrow(pa.Table.from_pylist(rows, schema=table.to_arrow().schema))
+    source = spark.sql("SELECT * FROM VALUES (1, CAST(NULL AS INT)), (3, CAST(NULL AS INT)) AS s(k, a)")
+    merging = [Clause("matched", "update", {"a": "s.a"}), Clause("not_matched", "insert", {"k": "s.k", "a": "s.a"})]
+    for run, why in (
+        (
+            lambda: update(spark, table, {"a": "nullif(a, 10)"}),
+            "keeps the value of 'a' where the new is null, as in 1 row",
+        ),
+        (lambda: update(spark, table, {"b": "k + 1"}), "changes no column where 'g' is null, as in 1 row"),
+        (lambda: update(spark, table, {"g": "g - 1"}, "k = 1"), "where 'g' is smaller than before"),
+        (lambda: merge_into(spark, table, source, "t.k = s.k", merging), "keeps the value of 'a'"),
+    ):
+        with pytest.raises(UnsupportedError, match=why):
+            run()
+    assert table.snapshots.latest_id() == 1
+    update(spark, table, {"a": "a + 1"}, "k = 1")
+    update(spark, table, {"b": "CAST(NULL AS INT)", "g": "g + 1"}, "k = 1")
+    merging[0] = Clause("matched", "update", {"a": "coalesce(s.a, t.a + 1)"})
+    merge_into(spark, table, source, "t.k = s.k", merging)
+    assert table.to_arrow().sort_by("k").to_pylist() == [
+        {"k": 1, "a": 12, "g": 6, "b": None, "c": 3},
+        rows[1],
+        {"k": 3, "a": None, "g": None, "b": None, "c": None},
+    ]
