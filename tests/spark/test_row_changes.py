@@ -1,6 +1,6 @@
 """DELETE, UPDATE and MERGE INTO on Spark: conditions and values that only Spark understands."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -219,7 +219,7 @@ def test_an_update_that_the_merge_engine_would_pass_over(spark: SparkSession, tm
     table.write_arrow(pa.Table.from_pylist(rows, schema=table.to_arrow().schema))
     source = spark.sql("SELECT * FROM VALUES (1, CAST(NULL AS INT)), (3, CAST(NULL AS INT)) AS s(k, a)")
     merging = [Clause("matched", "update", {"a": "s.a"}), Clause("not_matched", "insert", {"k": "s.k", "a": "s.a"})]
-    for run, why in (
+    refused: Sequence[tuple[Callable[[], object], str]] = (
         (
             lambda: update(spark, table, {"a": "nullif(a, 10)"}),
             "keeps the value of 'a' where the new is null, as in 1 row",
@@ -227,7 +227,8 @@ def test_an_update_that_the_merge_engine_would_pass_over(spark: SparkSession, tm
         (lambda: update(spark, table, {"b": "k + 1"}), "changes no column where 'g' is null, as in 1 row"),
         (lambda: update(spark, table, {"g": "g - 1"}, "k = 1"), "where 'g' is smaller than before"),
         (lambda: merge_into(spark, table, source, "t.k = s.k", merging), "keeps the value of 'a'"),
-    ):
+    )
+    for run, why in refused:
         with pytest.raises(UnsupportedError, match=why):
             run()
     assert table.snapshots.latest_id() == 1

@@ -67,7 +67,7 @@ def test_they_are_kept_and_closed_with_their_owner() -> None:
 def test_a_process_that_was_forked_leaves_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Fake()
     connections = used(server)
-    monkeypatch.setattr(module.os, "getpid", lambda: -1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
     del connections
     gc.collect()
     assert [one.is_open for one in server.opened] == [True]
@@ -77,7 +77,7 @@ def test_a_process_that_was_forked_opens_its_own(monkeypatch: pytest.MonkeyPatch
     server = Server.of({"uri": "jdbc:postgresql://h/db-of-the-fork"})
     ours, child = connections_of(server), os.getpid() + 1
     assert connections_of(server) is ours
-    monkeypatch.setattr(module.os, "getpid", lambda: child)
+    monkeypatch.setattr(os, "getpid", lambda: child)
     assert connections_of(server) is not ours
 
 
