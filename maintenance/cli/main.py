@@ -56,9 +56,13 @@ class Target:
             )
         return self.options
 
-    def show(self, result: "Result") -> None:
-        """Print the rows of a statement, if it has any columns."""
+    def show(self, result: "Result", session: "Session | None" = None) -> None:
+        """Print the rows of a statement, if it has any columns. `session`: whose zone instants are shown in."""
         rows = result.to_arrow()
+        if session is not None and self.output not in FILES:
+            from maintenance.sql.zones import shown_in
+
+            rows = shown_in(rows, session.zone)
         if rows.num_columns:
             self.print_rows(rows)
 
@@ -262,10 +266,11 @@ def sql(target: Target, text: str | None, path: Path | None, dry_run: bool) -> i
         session = target.session()
         return show_plan(target, session, "apply", session.plan(script), only_id=False)
     answered = False
-    for result in target.session().execute(script):
+    session = target.session()
+    for result in session.execute(script):
         if answered and target.output in FILES and result.to_arrow().num_columns:
             raise click.UsageError(f"There is a second result, and {target.output} holds one.")
-        target.show(result)
+        target.show(result, session)
         answered = answered or bool(result.to_arrow().num_columns)
     return None
 
@@ -395,7 +400,7 @@ def _prompt(target: Target) -> None:
     for statement in statements(line_reader(session), session):
         try:
             for result in session.execute(statement):
-                target.show(result)
+                target.show(result, session)
         except SqlError as error:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:

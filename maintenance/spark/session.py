@@ -20,11 +20,11 @@ from pyspark.sql import SparkSession
 
 import maintenance
 from maintenance.errors import OptionError
+from maintenance.metadata.zone import local_zone
 from maintenance.spark.lost import wait_a_minute
 
-# Settings of a session: also those of a Connect server's have them.
+# Settings of a session: also those of a Connect server's have them. The zone is that of this process besides.
 _SESSION_DEFAULTS = {
-    "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.shuffle.partitions": "8",
@@ -46,6 +46,10 @@ ROOT = str(Path(maintenance.__file__).parent.parent)
 _SHIPPED: "WeakSet[SparkSession]" = WeakSet()
 
 
+def _session_defaults() -> dict[str, str]:
+    return {"spark.sql.session.timeZone": local_zone(), **_SESSION_DEFAULTS}
+
+
 def get_session(
     *, master: str | None = None, remote: str | None = None, config: Mapping[str, str] | None = None
 ) -> SparkSession:
@@ -57,7 +61,7 @@ def get_session(
     if remote is not None:
         session = SparkSession.builder.remote(remote).getOrCreate()
         wait_a_minute(session)
-        _set(session, {**_SESSION_DEFAULTS, **(config or {})}, remote.partition("/;")[0])
+        _set(session, {**_session_defaults(), **(config or {})}, remote.partition("/;")[0])
         if session.conf.get(PACKAGE_KEY, None) != ROOT:
             ship(session)
         return session
@@ -66,7 +70,7 @@ def get_session(
         # Spark would keep what it started with and say nothing.
         _set(running, {**({"spark.master": master} if master else {}), **(config or {})}, "a session of this process")
         return running
-    settings: dict[str, str] = {**START_DEFAULTS, **_SESSION_DEFAULTS, **(config or {})}
+    settings: dict[str, str] = {**START_DEFAULTS, **_session_defaults(), **(config or {})}
     # The Python of the tasks must have this process's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

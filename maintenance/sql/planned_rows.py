@@ -14,6 +14,7 @@ from maintenance.operations.rows.change_writer import ChangePreview, ChangeWrite
 from maintenance.operations.rows.row_changes import RowChangeReport
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.settings import READ_SETTINGS
+from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def statement_plan(session: "SessionState", table: Table, statement: RowStatemen
         "statement": statement.cursor.source.text,
         "dialect": session.dialect,
         "database": session.current_database,
-        "settings": {key: text for key, text in session.settings.items() if key.startswith(READ_SETTINGS)},
+        "settings": {
+            **{key: text for key, text in session.settings.items() if key.startswith(READ_SETTINGS)},
+            SETTINGS[session.dialect]: session.zone,
+        },
         "on_spark": session.spark is not None,
     }
     now = datetime.now(UTC).timestamp()

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from maintenance.catalog import Catalog, CatalogTable, open_catalog
 from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
+from maintenance.metadata.zone import local_zone
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
+from maintenance.sql import zones
 from maintenance.sql.dialects import Flink, PaimonSpark, check_parser
 from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
@@ -63,9 +65,11 @@ class SessionState:
         self.add_catalog(DEFAULT_CATALOG, opened)
 
     def beside(self, dialect: Literal["flink", "spark"]) -> Self:
-        """A session over the same catalogs, in which nothing is set. What it gets to know this one does not."""
+        """A session over the same catalogs, in which only the zone is set. What it gets to know this one does not."""
         other = type(self)(self.current(), self.spark, dialect, makes_default=False)
         other.catalogs, other.run = dict(self.catalogs), self.run
+        if self.zone != other.zone:
+            other.settings[zones.SETTINGS[dialect]] = self.zone
         return other
 
     @property
@@ -82,6 +86,20 @@ class SessionState:
             return {OWNER: getuser(), **options}
         except (KeyError, OSError):  # a container whose user has no name
             return dict(options)
+
+    @property
+    def zone(self) -> str:
+        """The time zone of instants as texts and of local times: what is set, else Spark's, else that of the process.
+
+        A name of the time zone database, or a distance from UTC such as ``+05:30``. Raises: SqlError: it is none.
+        """
+        key = zones.SETTINGS[self.dialect]
+        if key in self.settings:
+            return zones.named_zone(self.settings[key], key)
+        if self.spark is None:
+            return zones.named_zone(local_zone(), "TZ")
+        key = zones.SETTINGS["spark"]
+        return zones.named_zone(str(self.spark.conf.get(key)), key)
 
     def read_options(self, path: tuple[str, ...]) -> dict[str, str]:
         """The dynamic options that are set for a table: Flink's `paimon.catalog.database.table.key`, where `*` stands

@@ -26,8 +26,10 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.times import register_times
 from maintenance.sql.query.variant_functions import register_variant_functions
 from maintenance.sql.query.variants import with_variants
+from maintenance.sql.zones import duck_zone
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.casts.cast import STRING, cast
+from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
 # Wider than any type of Paimon: DuckDB's sums of integers.
@@ -49,14 +51,15 @@ class BoundQuery:
 
     text: str = ""
     process: int = 0
+    zone: str = ""
     relation: duckdb.DuckDBPyRelation | None = None
 
-    def run(self, text: str) -> pa.Table:
-        """The rows. Raises: duckdb.Error."""
-        if self.relation is None or (text, os.getpid()) != (self.text, self.process):
+    def run(self, text: str, zone: str) -> pa.Table:
+        """The rows. `zone`: of the session. Raises: duckdb.Error."""
+        if self.relation is None or (text, os.getpid(), zone) != (self.text, self.process, self.zone):
             # It keeps its connection, which no other thread uses.
-            self.relation = _root(os.getpid()).cursor().sql(text)
-            self.text, self.process = text, os.getpid()
+            self.relation = _cursor(zone).sql(text)
+            self.text, self.process, self.zone = text, os.getpid(), zone
         return _rows_of(self.relation)
 
 
@@ -95,12 +98,19 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def _cursor(zone: str) -> duckdb.DuckDBPyConnection:
+    """A connection of its own, with views and settings that no other one sees. `zone`: of instants."""
+    cursor = _root(os.getpid()).cursor()
+    if zone != UTC:
+        cursor.execute(f"SET TimeZone = '{duck_zone(zone)}'")
+    return cursor
+
+
 def _run(
     resolved: Resolved, fields: Sequence[DataField] | None, bound: BoundQuery | None, *, plainly: bool
 ) -> pa.Table:
     """The rows of a query. `plainly`: DuckDB reads by itself what it can."""
-    # A cursor is a connection of its own, with views and settings that no other one sees.
-    connection = _root(os.getpid()).cursor()
+    connection = _cursor(resolved.zone)
     plain: dict[str, str] = {}
     datasets: dict[str, RelationDataset] = {}
     try:
@@ -118,7 +128,7 @@ def _run(
         query = _over_files(translated(resolved), plain)
         register_quotients(_root(os.getpid()), query, os.getpid())
         if bound is not None and len(plain) == len(resolved.relations):
-            return with_variants(bound.run(query))
+            return with_variants(bound.run(query, resolved.zone))
         return with_variants(_fetched(connection, query, fields, is_spark=resolved.source.dialect is PaimonSpark))
     except duckdb.Error as error:
         if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):

@@ -54,6 +54,8 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules, *, embe
             return _json_value(node, embedded=embedded)
         case exp.Cast() if node.to.this == exp.DType.TIMESTAMP:
             return exp.cast(node.this.copy(), exp.DType.TIMESTAMPNTZ)
+        case exp.UnixToTime() if embedded:
+            return made("TIMEZONE('UTC', CAST(:time AS TIMESTAMP))", time=node) if node.args.get("scale") else None
         case exp.StrToTime() | exp.Localtimestamp() if not embedded and not isinstance(node.parent, exp.Cast):
             return exp.cast(node.copy(), exp.DType.TIMESTAMPNTZ)
         case exp.FirstValue() | exp.LastValue() if embedded and function_place(node) is node:
@@ -80,7 +82,7 @@ def _named(node: exp.Anonymous, *, embedded: bool) -> exp.Expr | None:
     name, arguments = str(node.this).upper(), node.expressions
     if name == WINDOW_START.upper():
         time, length, offset = arguments
-        instant = time if embedded else exp.cast(time.copy(), exp.DType.TIMESTAMPLTZ)
+        instant = exp.cast(time.copy(), exp.DType.TIMESTAMPNTZ if embedded else exp.DType.TIMESTAMPLTZ)
         shaped = made(_START[embedded], time=instant, length=length, offset=offset)
         return shaped if embedded else exp.cast(shaped.this, exp.DType.TIMESTAMPNTZ)
     if name == "JSON_QUERY" and len(arguments) == 2:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.spark.types import spark_type
 from maintenance.spark.variants import collected, has_variants
+from maintenance.sql.query.carried import uncarried
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.types.data_type import DataField
@@ -29,6 +30,7 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
+    rows = uncarried(rows)
     return with_variants(rows) if has_variants(chosen) else rows
 
 

@@ -9,13 +9,17 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from maintenance.sql.dialects import Flink
 from maintenance.sql.query.computed import RELATION
 from maintenance.sql.query.relations import Relation
+from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.times import PLAIN
+from maintenance.sql.query.zoned import with_instants
 
 
-def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
+def push_down(resolved: Resolved) -> None:
     """Give each relation what the query says of it."""
+    tree, relations = resolved.tree, resolved.relations
     mentioned = frozenset(node.name.lower() for node in tree.find_all(exp.Identifier))
     starred = any(_gives_columns(star) for star in tree.find_all(exp.Star))
     starred |= any(join.method.upper() == "NATURAL" for join in tree.find_all(exp.Join))
@@ -26,7 +30,7 @@ def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
         columns = frozenset(f.name.lower() for f in relation.fields())
         relation.mentioned = columns if starred else columns & mentioned
     for select in tree.find_all(exp.Select):
-        _select(select, relations)
+        _select(select, resolved)
 
 
 def _gives_columns(star: exp.Star) -> bool:
@@ -37,7 +41,8 @@ def _gives_columns(star: exp.Star) -> bool:
     return not isinstance(place, exp.Count | exp.Exists)
 
 
-def _select(select: exp.Select, relations: Mapping[str, Relation]) -> None:
+def _select(select: exp.Select, resolved: Resolved) -> None:
+    relations = resolved.relations
     source = select.args.get("from_") or select.args.get("from")
     if source is None:
         return
@@ -46,7 +51,7 @@ def _select(select: exp.Select, relations: Mapping[str, Relation]) -> None:
     where = select.args.get("where")
     if where is not None:
         for condition in _conjuncts(where.this):
-            _condition(condition, tables, alone=not joins)
+            _condition(condition, tables, resolved, alone=not joins)
     elif not joins and isinstance(source.this, exp.Table) and source.this.name in relations:
         relations[source.this.name].limit = _limit(select)
 
@@ -78,7 +83,7 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     )
 
 
-def _condition(condition: exp.Expr, tables: Mapping[str, Relation], *, alone: bool) -> None:
+def _condition(condition: exp.Expr, tables: Mapping[str, Relation], resolved: Resolved, *, alone: bool) -> None:
     columns = list(condition.find_all(exp.Column))
     owners = {column.table.lower() for column in columns}
     if len(owners) != 1 or any(True for _ in condition.find_all(exp.Query)):
@@ -90,7 +95,10 @@ def _condition(condition: exp.Expr, tables: Mapping[str, Relation], *, alone: bo
     plain = condition.transform(lambda node: node.meta.get(PLAIN, node))
     for column in plain.find_all(exp.Column):
         column.set("table", None)
-    text = plain.sql("spark")
+    zoned = with_instants(plain, relation.fields(), resolved.zone, is_flink=resolved.source.dialect is Flink)
+    if zoned is None:
+        return
+    text = zoned.sql("spark")
     if relation.understands(text):
         relation.where.append(text)
 

@@ -48,7 +48,7 @@ class RepeatedQuery:
 
 def _setting_of(session: "SessionState") -> Any:
     """What a query means depends on it, besides the tables."""
-    return session.current_catalog, session.current_database, dict(session.settings)
+    return session.current_catalog, session.current_database, dict(session.settings), session.zone
 
 
 def _again(session: "SessionState", made: Resolved) -> Resolved | None:

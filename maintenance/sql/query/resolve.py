@@ -19,6 +19,7 @@ from maintenance.sql.query.refused_functions import refuse_functions
 from maintenance.sql.query.relations import Readable, Relation, own_alias
 from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
+from maintenance.types.casts.zones import UTC
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
@@ -36,6 +37,7 @@ class Resolved:
         bound: rows that are here already, by the name that the query reads them under.
         is_wide: decimals have all the bits that there are.
         text: the query in DuckDB's dialect, if it is known.
+        zone: of the session.
     """
 
     tree: exp.Expr
@@ -44,6 +46,7 @@ class Resolved:
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
     is_wide: bool = False
     text: str | None = None
+    zone: str = UTC
 
 
 def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
@@ -62,7 +65,7 @@ def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapp
         tables = _tables_of(session, tree, relations)
         for column in long:
             _shorten(column, tables)
-    return Resolved(tree, relations, source, bound)
+    return Resolved(tree, relations, source, bound, zone=session.zone)
 
 
 def _tables_of(
@@ -161,7 +164,8 @@ def _relation(
     session: "SessionState", node: exp.Table, path: tuple[str, ...], source: Source, name: str, known: Readable | None
 ) -> Relation:
     """The relation of a node. `known`: the table, if it was opened already."""
-    options = {**session.read_options(path), **options_of(node, source, lambda time: _value(session, time, source))}
+    travelled = options_of(node, source, lambda time: _value(session, time, source), session.zone)
+    options = {**session.read_options(path), **travelled}
     first, last = node.parts[0], node.parts[-1]
     start = first.meta.get("start")
     try:

@@ -45,5 +45,5 @@ def prepared(
     """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
     resolved = resolve(session, tree.copy(), source, bound or {})
     shaped(resolved, embedded=session.spark is None)
-    push_down(resolved.tree, resolved.relations)
+    push_down(resolved)
     return resolved

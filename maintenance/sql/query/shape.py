@@ -214,7 +214,12 @@ def _casts(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
         if cast.to.this in exp.DataType.INTEGER_TYPES and _is_fraction(cast.this, types):
             cast.set("this", exp.Anonymous(this="trunc", expressions=[cast.this.copy()]))
     for seconds in list(tree.find_all(exp.StrToUnix, exp.TimeToUnix)):
-        seconds.replace(exp.cast(seconds.copy(), "BIGINT"))
+        if isinstance(seconds, exp.StrToUnix) and seconds.args.get("format") is not None:
+            time = exp.StrToTime(this=seconds.this.copy(), format=seconds.args["format"].copy())
+            instant = exp.Cast(this=time, to=exp.DataType(this=exp.DType.TIMESTAMPTZ))
+            seconds.replace(exp.cast(exp.Anonymous(this="epoch", expressions=[instant]), "BIGINT"))
+        else:
+            seconds.replace(exp.cast(seconds.copy(), "BIGINT"))
 
 
 def _is_fraction(node: exp.Expr, types: Mapping[str, DataType]) -> bool:

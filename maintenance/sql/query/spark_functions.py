@@ -73,7 +73,7 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> exp.
         case exp.Reverse() if _is_array(node.this, types):
             return made("LIST_REVERSE(:t)", t=node.this)
         case exp.StrToUnix() if _is_time(node.this, types):
-            return made("CAST(TRUNC(EPOCH(:time)) AS BIGINT)", time=node.this)
+            return made("CAST(TRUNC(EPOCH(CAST(:time AS TIMESTAMPTZ))) AS BIGINT)", time=node.this)
         case exp.Exists() if isinstance(node.expression, exp.Lambda):
             return _any(node.this, node.expression)
     return _special(node)

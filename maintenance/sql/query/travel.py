@@ -10,19 +10,21 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.sql.cursor import Cursor, Source
 from maintenance.sql.dialects import OPTIONS
+from maintenance.sql.zones import instant_of_text
 
 _FIX = "Write a number, a tag's name, or a time such as TIMESTAMP '2024-02-29 12:00:00'."
 
 
-def options_of(node: exp.Table, source: Source, evaluate: Callable[[exp.Expr], Any]) -> dict[str, str]:
+def options_of(node: exp.Table, source: Source, evaluate: Callable[[exp.Expr], Any], zone: str) -> dict[str, str]:
     """The dynamic options of a table's node, which lose their place in the tree.
 
-    Args: `evaluate`: gives the value of an expression without columns. Raises: SqlError.
+    Args: `evaluate`: gives the value of an expression without columns; `zone`: of times that name none.
+    Raises: SqlError.
     """
     options = hint_options(node.meta.get(OPTIONS), source)
     version = node.args.get("version")
     if version is not None:
-        options |= _travel(version, source, evaluate)
+        options |= _travel(version, source, evaluate, zone)
         node.set("version", None)
     return options
 
@@ -40,7 +42,7 @@ def hint_options(text: str | None, source: Source) -> dict[str, str]:
         raise source.error(at + (error.column or 1) - 1, 1, error.found, error.fix) from None
 
 
-def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], Any]) -> dict[str, str]:
+def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], Any], zone: str) -> dict[str, str]:
     kind, value = str(version.this), version.expression
     if kind == "VERSION":
         if isinstance(value, exp.Literal):
@@ -54,11 +56,14 @@ def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], An
         value = _literal(evaluate(value), version, source)
     if not value.is_string:  # Spark gives seconds
         return {"scan.timestamp-millis": str(int(float(value.name) * 1000))}
-    return {"scan.timestamp": value.name}
+    try:
+        return {"scan.timestamp-millis": str(instant_of_text(value.name, zone) // 10**6)}
+    except ValueError:  # the reader of this option says what it expects
+        return {"scan.timestamp": value.name}
 
 
 def _literal(time: Any, version: exp.Expr, source: Source) -> exp.Expr:
-    """A time that was computed, in seconds since 1970 UTC or as text of the local zone."""
+    """A time that was computed, in seconds since 1970 UTC or as text without a zone."""
     match time:
         case datetime() if time.tzinfo is not None:
             return exp.Literal.number(repr(time.timestamp()))

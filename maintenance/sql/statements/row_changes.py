@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.errors import PredicateError
+from maintenance.errors import PredicateError, SqlError
 from maintenance.operations import delete, update
 from maintenance.operations.rows.assignments import resolved
 from maintenance.operations.rows.change_writer import ChangeWriter
@@ -24,9 +24,11 @@ from maintenance.sql.place import unknown_column
 from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows, parts_of
 from maintenance.sql.query.run import prepared
+from maintenance.sql.query.zoned import has_moments, with_instants
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
+from maintenance.types.casts.zones import UTC
 
 if TYPE_CHECKING:
     from maintenance.operations.plans.stored_plan import StoredPlan
@@ -41,7 +43,8 @@ class Delete:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
-        table, where = session.table(self.path), self._condition()
+        table = session.table(self.path)
+        where = self._condition(session, table)
         if self._is_simple(session, table, where):
             delete(session.spark, table, where)
         else:
@@ -49,7 +52,8 @@ class Delete:
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
-        table, where = session.table(self.path), self._condition()
+        table = session.table(self.path)
+        where = self._condition(session, table)
         if self._is_simple(session, table, where):
             from maintenance.operations.plans.row_change_plans import DELETE
 
@@ -63,13 +67,14 @@ class Delete:
         clause = RowClause("matched", "delete", condition=self.where)
         return change_rows(session, table, RowChange("delete", self.alias, [clause], self.cursor.source), writer)
 
-    def _condition(self) -> str | None:
-        return None if self.where is None else plain_text(self.where, (self.alias, self.path[-1]))
+    def _condition(self, session: "SessionState", table: Table) -> str | None:
+        return _filter_text(session, table, self.where, (self.alias, self.path[-1]))
 
-    @staticmethod
-    def _is_simple(session: "SessionState", table: Table, where: str | None) -> bool:
+    def _is_simple(self, session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
-        return session.spark is not None or where is None or _is_filter(where, table)
+        if self.where is None or session.spark is not None:
+            return True
+        return where is not None and _is_filter(where, table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Update:
 
     def run(self, session: "SessionState") -> Result:
         table = self.target(session)
-        texts, where = self._texts(table)
+        texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
             update(session.spark, table, texts, where)
         else:
@@ -93,7 +98,7 @@ class Update:
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         table = self.target(session)
-        texts, where = self._texts(table)
+        texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
             from maintenance.operations.plans.row_change_plans import UPDATE
 
@@ -114,17 +119,21 @@ class Update:
         """New values by column. Raises: SqlError: a column or field does not exist, or is assigned twice."""
         return assigned_columns(self.cursor, table, self.assignments, (self.alias, self.path[-1]))
 
-    def _texts(self, table: Table) -> tuple[dict[str, str], str | None]:
+    def _texts(self, session: "SessionState", table: Table) -> tuple[dict[str, str], str | None]:
         """New values and the condition."""
         names = (self.alias, self.path[-1])
         texts = {name: plain_text(value, names) for name, value in self._values(table).items()}
-        return texts, None if self.where is None else plain_text(self.where, names)
+        return texts, _filter_text(session, table, self.where, names)
 
-    @staticmethod
-    def _is_simple(session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
+    def _is_simple(self, session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
         if session.spark is not None:
             return True
+        if self.where is not None and where is None:
+            return False
+        # It takes times for those of UTC.
+        if session.zone != UTC and any(has_moments(value) for value in self.assignments.values()):
+            return False
         try:
             resolved(table, texts, in_process=True)
         except PredicateError:
@@ -185,6 +194,20 @@ def plain_text(node: exp.Expr, names: Sequence[str]) -> str:
         if column.table in names and column.find_ancestor(exp.Query) is None:
             column.set("table", None)
     return node.sql("spark", comments=False)
+
+
+def _filter_text(session: "SessionState", table: Table, where: exp.Expr | None, names: Sequence[str]) -> str | None:
+    """A condition as text whose instants are in UTC; None if there is none, or DuckDB has to judge it.
+
+    Raises: SqlError: Spark would have to.
+    """
+    if where is None:
+        return None
+    zoned = with_instants(where, table.schema.fields, session.zone, is_flink=session.dialect == "flink")
+    if zoned is None and session.spark is not None:
+        problem = f"the condition compares instants with local times, and the session's zone is {session.zone}"
+        raise SqlError(problem, f"table {table.identifier}", "Cast one side, or set the zone to UTC.")
+    return None if zoned is None else plain_text(zoned, names)
 
 
 def _aliased(node: exp.Expr, aliases: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot.tokens import TokenType
 
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.known_settings import check_setting, hand_to_spark
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """`key` None: show all settings; `value` None: show one."""
+    """`key` None: show all settings; `value` None: show one. Only settings that are honoured can be set."""
 
     key: str | None
     value: str | None
 
     def run(self, session: "SessionState") -> Result:
         if self.key is not None and self.value is not None:
+            check_setting(self.key, self.value, session.spark)
+            hand_to_spark(self.key, self.value, session.spark)
             session.settings[self.key] = self.value
             return Result()
         shown = {key: value for key, value in session.settings.items() if self.key in (None, key)}
@@ -36,10 +39,9 @@ class Reset:
     key: str | None
 
     def run(self, session: "SessionState") -> Result:
-        if self.key is None:
-            session.settings.clear()
-        else:
-            session.settings.pop(self.key, None)
+        for key in list(session.settings) if self.key is None else [self.key]:
+            if session.settings.pop(key, None) is not None:
+                hand_to_spark(key, None, session.spark)
         return Result()
 
 
