@@ -18,6 +18,8 @@ from maintenance.types.nested import Path, Rebuild, leaves_of, retyped
 
 MICROS, REST = "paimon_micros", "paimon_nanos"
 """The parts of such a struct."""
+CARRIED = f"STRUCT({MICROS} "
+"""How the name of its type begins in DuckDB."""
 
 
 class _CarriedType(pa.ExtensionType):  # type: ignore[misc]

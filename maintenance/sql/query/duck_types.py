@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from maintenance.sql.query.carried import MICROS, REST
+from maintenance.sql.query.carried import CARRIED, MICROS, REST
 from maintenance.types.arrow import element_of, has_nanos, map_parts
 from maintenance.types.data_type import DataType
 
@@ -108,6 +108,8 @@ def shown_type(text: str) -> str:
     kind = text.strip()
     if kind.endswith("]"):
         return "ARRAY"
+    if kind.startswith(CARRIED):
+        return "TIMESTAMP_LTZ(9)" if "TIME ZONE" in kind else "TIMESTAMP(9)"
     kind = kind if kind.startswith("DECIMAL") else kind.partition("(")[0].strip()
     return _SHOWN.get(kind, kind)
 

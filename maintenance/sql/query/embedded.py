@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.place import unknown_column
-from maintenance.sql.query.carried import carried, uncarried
+from maintenance.sql.query.carried import CARRIED, MICROS, REST, carried, uncarried
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
@@ -205,8 +205,11 @@ def _fetched(
 
 def _converted(name: str, kind: str, target: str) -> str:
     # A time of the zone's clock has no zone in its text.
-    is_instant = kind == "TIMESTAMP WITH TIME ZONE" and target == "VARCHAR"
-    return f"CAST(CAST({name} AS TIMESTAMP) AS VARCHAR)" if is_instant else f"CAST({name} AS {target})"
+    if target != "VARCHAR":
+        return f"CAST({name} AS {target})"
+    if kind.startswith(CARRIED):
+        return f"paimon_plain({name}.{MICROS}, {name}.{REST})"
+    return f"paimon_text({name})" if kind == "TIMESTAMP WITH TIME ZONE" else f"CAST({name} AS VARCHAR)"
 
 
 def _as_texts(rows: pa.Table, numbers: Iterable[int]) -> pa.Table:
@@ -274,7 +277,7 @@ def check_assignable(types: Sequence[str], fields: Sequence[DataField], *, is_sp
 
 
 def _is_plain(kind: str) -> bool:
-    return not kind.startswith(("STRUCT", "MAP", "ENUM")) and not kind.endswith("]")
+    return kind.startswith(CARRIED) or (not kind.startswith(("STRUCT", "MAP", "ENUM")) and not kind.endswith("]"))
 
 
 def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import UpdateColumnType
+from maintenance.errors import SqlError
 from maintenance.sql import Session
 from tests.tables import create_table, get_table, open_warehouse
 
@@ -188,3 +189,13 @@ def test_a_time_as_a_text_shows_no_zone(lake: Path, dialect: Dialect, value: str
 def test_a_text_of_what_a_function_gives_shows_no_zone(lake: Path, dialect: Dialect, value: str) -> None:
     (text,) = column(lake, dialect, f"SELECT MAX(CONCAT(x, '')) FROM (SELECT {value} AS x FROM db.t GROUP BY v) AS q")
     assert "+" not in text
+
+
+def test_a_time_in_a_column_of_texts_shows_no_zone(lake: Path) -> None:
+    session = Session(open_warehouse(lake))
+    session.sql("CREATE TABLE db.texts (id INT, x STRING)")
+    for name in ("a", "z", "v"):
+        session.sql(f"INSERT OVERWRITE db.texts SELECT id, {name} FROM db.t")
+        assert column(lake, "spark", "SELECT x FROM db.texts ORDER BY id") == TEXTS[name][1]
+    with pytest.raises(SqlError, match="column 'x' is STRING"):
+        Session(open_warehouse(lake), dialect="flink").sql("INSERT INTO db.texts SELECT id, a FROM db.t")
