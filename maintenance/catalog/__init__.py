@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         before,
     )
     from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, View, ViewChange
+    from maintenance.table.format_table import FormatTable
+    from maintenance.table.object_table import ObjectTable
 
 __all__ = [
     "FIRST",
@@ -48,6 +50,8 @@ __all__ = [
     "DropColumn",
     "DropDialect",
     "DropPrimaryKey",
+    "FormatTable",
+    "ObjectTable",
     "Partition",
     "Position",
     "RemoveOption",
@@ -75,6 +79,8 @@ _HOMES = {
         "open_catalog",
     ),
     "maintenance.catalog.table": ("CatalogTable",),
+    "maintenance.table.format_table": ("FormatTable",),
+    "maintenance.table.object_table": ("ObjectTable",),
     "maintenance.metastore.database": ("Database",),
     "maintenance.metastore.partitions": ("Partition",),
     "maintenance.metastore.schema": ("Schema",),

@@ -379,7 +379,7 @@ def write(target: Target, table: str, path: Path) -> None:
     from maintenance.table.format_table import FormatTable
     from maintenance.types.arrow import arrow_type
 
-    written = target.catalog().get_table(table)
+    written = target.catalog().open_table(table)
     if not isinstance(written, CatalogTable | FormatTable):
         raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
     rows = rows_of(path, {field.name: arrow_type(field.type) for field in written.schema.fields})
@@ -489,7 +489,7 @@ def health(target: Target, table: str, max_age: str | None) -> int:
     from maintenance.errors import UnsupportedError
     from maintenance.options.option import duration
 
-    judged = target.catalog().get_table(table)
+    judged = target.catalog().open_table(table)
     if not isinstance(judged, CatalogTable):
         raise UnsupportedError("there is nothing to judge in such a table", f"table {table}", "Name the table itself.")
     judgements = judge_table(judged, duration(max_age) if max_age is not None else None)

@@ -82,6 +82,12 @@ class Catalog(Protocol):
     def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
         """The table as it is now. Raises: NotFoundError."""
 
+    def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
+        """As `get_table`, and ``db.t$branch_b`` is a branch in every catalog: Paimon's JDBC catalog refuses that name.
+
+        Raises: NotFoundError.
+        """
+
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         """Delete a table with all its files. Raises: NotFoundError."""
 
@@ -95,6 +101,11 @@ class Catalog(Protocol):
         self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
     ) -> None:
         """Apply changes as one new schema. Raises: NotFoundError, SchemaError, OptionError, UnsupportedError."""
+
+    def change_table(
+        self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
+    ) -> None:
+        """As `alter_table`; of the names of branches as `open_table`."""
 
     def list_partitions(self, identifier: str) -> "list[Partition]":
         """The partitions of a table, in no order; none of a table without. Raises: NotFoundError."""

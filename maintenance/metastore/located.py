@@ -115,6 +115,19 @@ class LocatedCatalog(ABC):
         table = on_named_branch(table, stored)
         return table if name.system_table is None else system_table(table, name.system_table)
 
+    def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
+        return self.get_table(identifier)
+
+    def change_table(
+        self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
+    ) -> None:
+        self.alter_table(identifier, changes, ignore_if_not_exists)
+
+    @abstractmethod
+    def alter_table(
+        self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
+    ) -> None: ...
+
     def _opened(self, name: Identifier) -> "tuple[ObjectTable | FormatTable | Table, Mapping[str, str]]":
         """A table, without the branch that its options may name, and the options as they are stored."""
         from maintenance.metastore.siblings import Siblings

@@ -377,7 +377,12 @@ def check_readable(options: Mapping[str, str], table: str) -> None:
 
 
 def check_writable(options: Mapping[str, str], table: str) -> None:
-    """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
+    """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option or kind of table."""
+    kind = options.get(TYPE.key, "")
+    if kind in ("format-table", "object-table"):
+        article = "an" if kind == "object-table" else "a"
+        problem = f"'{table}' is {article} {kind.replace('-', ' ')}, the files of a folder: it has no snapshots"
+        raise UnsupportedError(problem, f"table {table}", "Name a table of Paimon's own.")
     _check(options, REFUSED, table)
     _check(options, REFUSED_ON_WRITE, table)
     if PK_CLUSTERING_OVERRIDE.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:

@@ -173,7 +173,7 @@ class SessionState:
     def view(self, path: tuple[str, ...]) -> Readable:
         """What is read under a name: a table or a system table. Raises: NotFoundError, SqlError."""
         name = self.table_name(path)
-        return self.catalog_of(name.catalog).get_table(name.identifier)
+        return self.catalog_of(name.catalog).open_table(name.identifier)
 
     def existing(self, path: tuple[str, ...]) -> Readable | None:
         """What is read under a name that is not a view's; None if there is nothing, or it cannot be read."""

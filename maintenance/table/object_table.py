@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import DataError, MissingFileError, NotFoundError
 from maintenance.table.folder_table import FolderTable
 from maintenance.types.data_type import DataField
 from maintenance.types.type_text import parse_data_type
@@ -61,7 +61,29 @@ class ObjectTable(FolderTable):
         arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)]
         return pa.Table.from_arrays(arrays, schema=_ARROW)
 
+    def read_object(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        """The bytes of an object.
+
+        Args: `path`: as column `path` shows it; `offset`, `length`: of a part, in bytes; None = up to the end.
+        Raises: NotFoundError: there is no such object; DataError: the path or the part cannot be; StorageError.
+        """
+        if offset < 0 or (length is not None and length < 0):
+            raise DataError(f"offset {offset}, length {length}", f"object {path}", "Give numbers from 0.")
+        with self.open_object(path) as source:
+            source.seek(min(offset, source.size()))
+            return bytes(source.read(length))
+
+    def open_object(self, path: str) -> "pa.NativeFile":
+        """An object as a file to read: `read`, `seek`, `tell`, `size`; it closes as a context. See `read_object`."""
+        parts = path.split("/")
+        if not path or path.startswith("/") or ".." in parts or "." in parts:
+            raise DataError(f"'{path}' is no path of an object", f"table {self.name}", "Give one of column 'path'.")
+        try:
+            return self.file_io.open_input(f"{self.location.rstrip('/')}/{path}")
+        except MissingFileError as error:
+            raise NotFoundError(f"object '{path}' does not exist", f"table {self.name}", "List the table.") from error
+
     def write_arrow(self, data: pa.Table | pa.RecordBatch) -> tuple[int, ...]:
         """Raises: UnsupportedError, always."""
         del data
-        raise UnsupportedError("an object table cannot be written", f"table {self.name}", "Write files to its folder.")
+        raise self.refused("no rows that could be written")

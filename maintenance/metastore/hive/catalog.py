@@ -38,7 +38,9 @@ from maintenance.metastore.hive.objects import (
     describe,
     format_schema,
     format_table_object,
+    is_object_of_users,
     is_paimon,
+    object_schema,
     table_object,
     update_parameters,
 )
@@ -155,6 +157,8 @@ class HiveCatalog(HiveViews):
         return self._schema_of(name, table)
 
     def _schema_of(self, name: Identifier, table: Struct) -> TableSchema:
+        if is_object_of_users(table):
+            return object_schema(table)
         if is_paimon(table):
             schema = self._schemas(self._location_of(table), name.branch).latest()
         else:
@@ -243,6 +247,10 @@ class HiveCatalog(HiveViews):
         if first.options.get(table_options.TYPE.key) == object_table.TYPE:
             # As Java stores it, so that the listing of the table does not depend on who created it.
             first = _with_option(first, table_options.PATH_KEY, place.location)
+            if place.external:
+                # The folder is the user's: nothing is written there, and the metastore alone has the definition.
+                self._create_object(name, table_object(name.database, name.table, first, place, sync=True))
+                return
         table = table_object(name.database, name.table, first, place, sync=self._sync)
         schemas = self._schemas(place.location)
         with self._lock(name).held() as lock:
@@ -302,11 +310,13 @@ class HiveCatalog(HiveViews):
             what = "a format table, whose definition is the metastore's alone" if known else "not a table of Paimon"
             problem = f"'{name}' is {what}: a hive catalog changes tables of Paimon only"
             raise UnsupportedError(problem, f"table {name}", "Alter it in Hive.")
-        following = self._publish_next_schema(name, changes)
-        if name.branch != MAIN_BRANCH:
-            return
         removed = [change.key for change in changes if isinstance(change, RemoveOption)]
-        self._update_or_withdraw(name, table, following, removed)
+        if is_object_of_users(table):
+            self._update_object(name, table, self._next_schema(name, changes), removed)
+            return
+        following = self._publish_next_schema(name, changes)
+        if name.branch == MAIN_BRANCH:
+            self._update_or_withdraw(name, table, following, removed)
 
     def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:
         table = self._found(name)
@@ -327,7 +337,7 @@ class HiveCatalog(HiveViews):
 
     def _update_object(self, name: Identifier, table: Struct, schema: TableSchema, removed: Sequence[str]) -> None:
         place = Place(self._location_of(table), table.tableType == EXTERNAL, self._in_properties)
-        update_parameters(table, schema, removed, sync=self._sync)
+        update_parameters(table, schema, removed, sync=self._sync or is_object_of_users(table))
         describe(table, schema, place)
         stays = str((table.parameters or {}).get("DO_NOT_UPDATE_STATS", "false")).lower() == "true"
         settings = {"DO_NOT_UPDATE_STATS": str(stays).lower()}
@@ -503,6 +513,8 @@ class HiveCatalog(HiveViews):
     def repair_table(self, identifier: str) -> None:
         name = self._plain(identifier)
         stored = self._found(name)
+        if stored is not None and is_object_of_users(stored):
+            return  # only the metastore has anything of it
         location = self._new_location(name) if stored is None else self._location_of(stored)
         schema = self._schemas(location).latest()
         if schema is None:

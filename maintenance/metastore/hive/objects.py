@@ -12,9 +12,12 @@ from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.plain.csv import FIELD_DELIMITER
 from maintenance.metastore.hive.client import Struct, thrift
+from maintenance.metastore.hive.parameters import METASTORE_PARAMETERS
 from maintenance.metastore.hive.types import hive_type, type_of_hive
 from maintenance.metastore.view import View
 from maintenance.options import table as table_options
+from maintenance.table import object_table
+from maintenance.table.object_table import object_fields
 from maintenance.types.data_type import DataField
 
 EXTERNAL, MANAGED, VIEW = "EXTERNAL_TABLE", "MANAGED_TABLE", "VIRTUAL_VIEW"
@@ -219,6 +222,20 @@ def format_schema(table: Struct) -> TableSchema | None:
     options |= {"path": sd.location or "", "type": "format-table", "file.format": chosen}
     keys = tuple(column.name for column in table.partitionKeys or ())
     return TableSchema(0, fields, len(fields) - 1, keys, (), options, comment)
+
+
+def is_object_of_users(table: Struct) -> bool:
+    """Whether it is an object table over a folder of the user's, whose definition the metastore has."""
+    kind = (table.parameters or {}).get(table_options.TYPE.key)
+    return table.tableType == EXTERNAL and kind == object_table.TYPE
+
+
+def object_schema(table: Struct) -> TableSchema:
+    """The schema of an object table, from the metastore's parameters."""
+    parameters = dict(table.parameters or {})
+    options = {key: value for key, value in parameters.items() if key not in METASTORE_PARAMETERS}
+    fields, created = object_fields(), int(table.createTime or 0) * 1000
+    return TableSchema(0, fields, len(fields) - 1, (), (), options, parameters.get(COMMENT), created)
 
 
 def view_object(database: str, name: str, view: View) -> Struct:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +24,7 @@ from maintenance.errors import (
 )
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metastore.database import LOCATION, Database
 from maintenance.metastore.folder_move import FolderMove
 from maintenance.metastore.identifier import SYS, Identifier
@@ -40,6 +41,12 @@ from maintenance.metastore.view import View, ViewChange, changed_view
 from maintenance.names import check_new_name
 from maintenance.options import catalog as catalog_options
 from maintenance.options.table import TYPE
+
+if TYPE_CHECKING:
+    from maintenance.metastore.global_tables import GlobalView
+    from maintenance.table.format_table import FormatTable
+    from maintenance.table.object_table import ObjectTable
+    from maintenance.table.system.view import AnyView
 
 _EXISTS = "exists"
 _KINDS = ("table", "materialized-table", "object-table")
@@ -143,12 +150,20 @@ class JdbcCatalog(LocatedCatalog):
     def _table_names(self, database: str) -> list[str]:
         return self.rows.tables(database)
 
+    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
+        self._check_main(Identifier.parse(identifier))
+        return self.open_table(identifier)
+
+    def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
+        return super().get_table(identifier)
+
     def _stored_schema(self, name: Identifier) -> TableSchema:
-        self._check_main(name)
         if not self.rows.has_table(name):
             self.get_database(name.database)
             raise self._no_table(name)
-        schema = self._schemas(self.location(name)).latest()
+        schema = self._schemas(self.location(name), name.branch).latest()
+        if schema is None and name.branch != MAIN_BRANCH:
+            raise NotFoundError(f"branch '{name.branch}' does not exist", f"table {name}", "Check the name.")
         if schema is None:
             raise MissingFileError(
                 f"the catalog has table '{name}', and its schema files are missing",
@@ -199,14 +214,20 @@ class JdbcCatalog(LocatedCatalog):
                 )
 
     def alter_table(self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False) -> None:
+        self._check_main(Identifier.parse(identifier))
+        self.change_table(identifier, changes, ignore_if_not_exists)
+
+    def change_table(
+        self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False
+    ) -> None:
         name = Identifier.parse(identifier)
-        self._check_main(name)
         if name.system_table is not None:
             raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Alter the table itself.")
         if ignore_if_not_exists and not self.rows.has_table(name):
             return
         following = self._publish_next_schema(name, changes)
-        self.rows.replace_properties(name, properties_of(following))
+        if name.branch == MAIN_BRANCH:
+            self.rows.replace_properties(name, properties_of(following))
 
     def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:
         self.rows.replace_properties(name, properties_of(following))
@@ -372,11 +393,11 @@ class JdbcCatalog(LocatedCatalog):
                 yield
 
     def _check_main(self, name: Identifier) -> None:
-        if name.branch != "main":
+        if name.branch != MAIN_BRANCH:
             raise UnsupportedError(
-                "branches of tables are not supported in a jdbc catalog",
+                "a jdbc catalog, as Paimon's own, has no names of branches",
                 f"table {name}",
-                "Open the branch through a filesystem catalog on the same warehouse.",
+                "Statements of SQL take it; in Python use open_table and change_table.",
             )
 
     def _no_view(self, name: Identifier) -> NotFoundError:

@@ -184,6 +184,14 @@ class RestCatalog:
             return self._table(name, self._described(name))
         raise AssertionError
 
+    def open_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable | FormatTable:
+        return self.get_table(identifier)
+
+    def change_table(
+        self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False
+    ) -> None:
+        self.alter_table(identifier, changes, ignore_if_not_exists)
+
     def _table(self, name: Identifier, answer: Json) -> AnyView | ObjectTable | FormatTable:
         schema = schema_of_answer(answer)
         location = str(answer.get("path") or schema.options[table_options.PATH_KEY])

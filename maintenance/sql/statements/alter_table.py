@@ -51,7 +51,7 @@ class AlterTable:
             return Result()
         table, name = session.stored(self.path), session.table_name(self.path)
         changes = self.changes if session.dialect == "spark" else _by_field(table, self.changes)
-        session.catalog_of(name.catalog).alter_table(name.identifier, changes)
+        session.catalog_of(name.catalog).change_table(name.identifier, changes)
         return Result()
 
 

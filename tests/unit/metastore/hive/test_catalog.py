@@ -39,6 +39,7 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
+from maintenance.table.object_table import ObjectTable
 from tests.format_table_statements import DIALECTS, KINDS, exercise
 from tests.servers.hive import Hive
 from tests.small_tables import put, small_table
@@ -310,6 +311,41 @@ def test_a_failed_query_leaves_no_table(catalog: Catalog, db: str, tmp_path: Pat
             session.sql(f"CREATE TABLE {db}.bad (a CHAR(1)) WITH ({table}{path}) AS SELECT 'too long'")
         assert catalog.list_tables(db) == []
         assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("sync", ["true", "false"])
+def test_object_tables_write_nothing_into_the_folder_of_users(
+    options: dict[str, str], db: str, tmp_path: Path, sync: str
+) -> None:
+    catalog = open_catalog({**options, "sync-all-properties": sync})
+    folder = tmp_path / "images"
+    (folder / "schema").mkdir(parents=True)
+    (folder / "a.txt").write_text("hello")
+    (folder / "schema" / "schema-0").write_text("not one of ours")
+    before = sorted(folder.rglob("*"))
+    given = Schema([], options={"type": "object-table", "path": str(folder)}, comment="pictures")
+    catalog.create_table(f"{db}.o", given)
+
+    def opened() -> ObjectTable:
+        table = catalog.get_table(f"{db}.o")
+        assert isinstance(table, ObjectTable)
+        return table
+
+    assert opened().to_arrow(["path"])["path"].to_pylist() == ["a.txt", "schema/schema-0"]
+    assert opened().read_object("a.txt") == b"hello"
+    assert (opened().schema.comment, opened().schema.field_names[0]) == ("pictures", "path")
+    catalog.alter_table(f"{db}.o", [SetOption("a", "b")])
+    assert dict(opened().options) == {"type": "object-table", "path": str(folder), "a": "b"}
+    catalog.alter_table(f"{db}.o", [RemoveOption("a")])
+    assert "a" not in opened().options
+    catalog.repair_table(f"{db}.o")
+    catalog.rename_table(f"{db}.o", f"{db}.renamed")
+    catalog.drop_table(f"{db}.renamed")
+    assert sorted(folder.rglob("*")) == before
+    catalog.create_table(f"{db}.own", Schema([], options={"type": "object-table"}))
+    own = catalog.get_table(f"{db}.own")
+    assert isinstance(own, ObjectTable)
+    assert own.to_arrow(["path"])["path"].to_pylist() == ["schema/schema-0"], "as Paimon lists a folder of its own"
 
 
 def test_a_table_of_plain_files_is_migrated(catalog: Catalog, options: dict[str, str], db: str) -> None:
