@@ -3,12 +3,12 @@
 Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``, also ``db.t$branch_b``,
 ``db.t$audit_log``, ``sys.tables``); `read.changelog` = ``true`` for the table's audit log; every other option is a
 dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`. The
-further options of ``write`` are listed in `data_writer`.
+further options of ``write`` are listed in `data_writer`, those of ``writeStream`` in `stream_writer`.
 Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
 Register it in each thread that names the format: `register(spark)`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,10 +37,12 @@ from pyspark.sql.types import StructType
 from maintenance.catalog import open_catalog
 from maintenance.connector.data_writer import PaimonWriter, write_options
 from maintenance.connector.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
+from maintenance.connector.stream_writer import STREAM_OPTIONS, PaimonStreamWriter
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.rows.system_fields import ROW_KIND
 from maintenance.format.variant.extension import as_stored
 from maintenance.metastore.global_tables import GlobalView
+from maintenance.options.known import check_names
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
 from maintenance.read.split_read import ReadsSplits
@@ -138,18 +140,25 @@ class PaimonDataSource(DataSource):
         return PaimonReader(dict(self.options), schema.fieldNames())
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        table, options = self._sink(())
+        return PaimonWriter(table, options, self.properties, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> PaimonStreamWriter:  # noqa: N802 - Spark's name
+        table, options = self._sink(STREAM_OPTIONS)
+        return PaimonStreamWriter(table, options, self.properties, overwrite=overwrite)
+
+    def _sink(self, more: Collection[str]) -> tuple[Table, dict[str, str]]:
+        """The table that is written, with its options, and all options of the write; keys in lower case.
+
+        Args: `more`: options beside those of every write that are not of the table.
+        """
         lowered = {key.lower(): value for key, value in self.options.items()}
         bare = {key: lowered[key] for key in lowered if key in _OWN or key.startswith("fs.")}
         table = opened(bare)
         if not isinstance(table, Table):
             raise UnsupportedError(f"writing to {table.identifier}", "the sink", "Name the table itself.")
-        own = write_options(lowered, table.schema.partition_keys)
-        return PaimonWriter(
-            table.copy({key: value for key, value in lowered.items() if key not in bare and key not in own}),
-            lowered,
-            self.properties,
-            overwrite=overwrite,
-        )
+        own = {*bare, *more, *write_options(lowered, table.schema.partition_keys)}
+        return table.copy(_checked({k: v for k, v in lowered.items() if k not in own}, table)), lowered
 
     def streamReader(self, schema: StructType) -> PaimonStreamReader:  # noqa: N802 - Spark's name
         opened_ = opened(self.options)
@@ -223,8 +232,16 @@ def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
             "object and format tables are not supported here", identifier, "Use `to_spark` of the table."
         )
     own = {*_OWN, READ_CHANGELOG, *LIMIT_KEYS}
-    with_options = table.copy({k: v for k, v in lowered.items() if k not in own and not k.startswith("fs.")})
+    dynamic = {k: v for k, v in lowered.items() if k not in own and not k.startswith("fs.")}
+    with_options = table.copy(_checked(dynamic, table))
     return AuditLogView(with_options) if reads_changelog(lowered) and isinstance(with_options, Table) else with_options
+
+
+def _checked(options: Mapping[str, str], table: AnyView | GlobalView) -> Mapping[str, str]:
+    """Dynamic options for a table. Raises: OptionError: one does not exist."""
+    stored = table.options if isinstance(table, Table) else {}
+    check_names(options, stored, f"options for {table.identifier}")
+    return options
 
 
 def pushed(filter_: Filter, columns: Sequence[DataField]) -> Predicate | None:

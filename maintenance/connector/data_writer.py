@@ -13,6 +13,7 @@ Source: Paimon's Spark connector, `WriteIntoPaimonTable`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,7 +44,8 @@ from maintenance.write.table_write import TableWrite
 
 _PARTITION = "partition."
 _INGEST = (
-    "Call maintenance.operations.ingestion.ingest.ingest(spark, table, frame, commit_user=...), which routes the rows"
+    "Call maintenance.operations.ingestion.ingest.ingest(spark, table, frame, commit_user=...), or ingest_stream for a "
+    "stream, which routes the rows"
 )
 # Of the write itself, not of the table; lower case, as Spark's options are.
 WRITE_OPTIONS = ("row-kind-column", "commit-user", "commit-identifier", "partitionoverwritemode")
@@ -69,7 +71,7 @@ class _Settings:
     def of(
         cls, options: Mapping[str, str], table: Table, properties: Mapping[str, str], *, overwrite: bool
     ) -> "_Settings":
-        number = _parsed("commit-identifier", integer, options)
+        number = parsed("commit-identifier", integer, options)
         user = options.get("commit-user", new_commit_user(table.options))
         fixed = _partition(options, table, overwrite=overwrite)
         return cls(
@@ -82,8 +84,8 @@ class _Settings:
 
 def _replaced(options: Mapping[str, str], fixed: PartitionValue | None) -> Overwrite:
     """Without any of the options the whole table, as Spark's mode `overwrite` says."""
-    mode = _parsed("partitionoverwritemode", one_of("static", "dynamic"), options)
-    dynamic = _parsed(table_options.DYNAMIC_PARTITION_OVERWRITE.key, boolean, options)
+    mode = parsed("partitionoverwritemode", one_of("static", "dynamic"), options)
+    dynamic = parsed(table_options.DYNAMIC_PARTITION_OVERWRITE.key, boolean, options)
     return Overwrite(
         None if fixed is None else [fixed], dynamic=mode == "dynamic" if mode is not None else bool(dynamic)
     )
@@ -103,7 +105,7 @@ def _partition(options: Mapping[str, str], table: Table, *, overwrite: bool) -> 
         raise OptionError(error.found, f"option {named} of a write", error.fix) from error
 
 
-def _parsed(key: str, parse: Any, options: Mapping[str, str]) -> Any:
+def parsed(key: str, parse: Any, options: Mapping[str, str]) -> Any:
     try:
         return parse(options[key]) if key in options else None
     except ValueError as error:
@@ -144,6 +146,21 @@ class PaimonWriter(DataSourceArrowWriter):
         self._write = FrameWrite(context, state, self._settings.row_kind_column)
         self._skipped = already_committed(table.commit_target(), self._settings.identity)
 
+    def of_batch(self, user: str, number: int, state: WriteState | None = None) -> "PaimonWriter":
+        """The same for a batch of a stream. `state`: upon which its rows were written, None = the one of this."""
+        other = copy(self)
+        identity = replace(self._settings.identity, user=user, identifier=number)
+        other._settings = replace(self._settings, identity=identity)
+        other._write = replace(self._write, state=state or replace(self._write.state, user=user))
+        if number == 0:
+            other._table = self._table.copy({table_options.COMMIT_FORCE_CREATE_SNAPSHOT.key: "true"})
+        return other
+
+    @property
+    def state(self) -> WriteState:
+        """Upon which rows are written."""
+        return self._write.state
+
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:
         """Write the rows of this task."""
         enter_task()
@@ -177,7 +194,7 @@ class PaimonWriter(DataSourceArrowWriter):
                 f"table {self._table.identifier}",
                 f"{_INGEST}, or write frame.coalesce(1) if it is small.",
             )
-        written = [message for task in tasks for message in task]
+        written = written_by(messages)
         settings = self._settings
         if settings.overwrite is not None:
             overwrite_rows(None, self._table, written, settings.identity, settings.overwrite)
@@ -188,8 +205,7 @@ class PaimonWriter(DataSourceArrowWriter):
         """Delete what the tasks wrote, unless it is in the table: whether a commit that failed came through."""
         if self._is_committed():
             return
-        written = [message for task in messages if isinstance(task, TaskWritten) for message in task.messages]
-        abort(self._table.commit_target(), written)
+        abort(self._table.commit_target(), written_by(messages))
 
     def _is_committed(self) -> bool:
         """Whether a snapshot of this commit is there; also true where the user has others and gave it no number."""
@@ -219,6 +235,11 @@ class PaimonWriter(DataSourceArrowWriter):
                     f"table {self._table.identifier}",
                     f"Set 'postpone.default-bucket-num'. Or: {_INGEST}.",
                 )
+
+
+def written_by(messages: "Sequence[WriterCommitMessage | None]") -> list[CommitMessage]:
+    """What those tasks wrote that have ended well."""
+    return [message for task in messages if isinstance(task, TaskWritten) for message in task.messages]
 
 
 def write_options(options: Mapping[str, str], table_columns: Sequence[str]) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """The streaming side of the data source: ``spark.readStream.format("paimon").load("/warehouse/db.db/t")``.
 
 Options: those of the batch source, `scan.mode` and its keys say where the stream starts; `consumer-id` notes its
-progress with the table, so that expiry waits for it; `read.changelog` = ``true`` puts `rowkind` before the columns;
+progress with the table, so that expiry waits for it (with Spark's old trigger ``once`` the query's next start does);
+`read.changelog` = ``true`` puts `rowkind` before the columns;
 `read.stream.maxFilesPerTrigger`, `.maxBytesPerTrigger`, `.maxRowsPerTrigger`, and `.minRowsPerTrigger` with
 `.maxTriggerDelayMs`, limit the size of a micro-batch. Spark keeps the position in its checkpoint: a restarted query
 reads each split once more at most, in the same batch as before. Rows of one bucket come in the order of the snapshots,
@@ -28,6 +29,8 @@ from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 READ_CHANGELOG = "read.changelog"
+# A consumer that says nothing for longer than `consumer.expiration-time` is given up, also one with nothing to read.
+_SILENT_SECONDS = 60.0
 
 
 @dataclass
@@ -56,6 +59,8 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._with_kind = with_kind
         self._target: StreamPosition | None = None
         self._last_batch = 0.0
+        self._noted: StreamPosition | None = None
+        self._noted_at = 0.0
 
     def initialOffset(self) -> dict[str, int | bool | str]:  # noqa: N802 - Spark's name
         return self._stream.start().to_json()
@@ -69,6 +74,8 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, int | bool | str], limit: ReadLimit) -> dict[str, int | bool | str]:  # noqa: N802
         position = StreamPosition.of_json(start)
+        # Spark asks for more when a batch has ended. It asks once more behind the last one, and calls no `commit` then.
+        self._note(position)
         limits = Limits() if isinstance(limit, ReadAllAvailable) else self._limits
         end = self._stream.end() if self._target is None else self._target
         reached, taken = self._stream.advance(position, end, limits)
@@ -99,7 +106,14 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from split_batches(partition.split_read, split)
 
     def commit(self, end: dict[str, int | bool | str]) -> None:
-        self._stream.progress(StreamPosition.of_json(end))
+        self._note(StreamPosition.of_json(end))
+
+    def _note(self, position: StreamPosition) -> None:
+        """Note for the consumer, if there is one, that everything before a position is read."""
+        now = time.monotonic()
+        if position != self._noted or now - self._noted_at > _SILENT_SECONDS:
+            self._stream.progress(position)
+            self._noted, self._noted_at = position, now
 
 
 def _tasks(splits: Sequence[AnySplit], *, keyed: bool) -> list[tuple[AnySplit, ...]]:

@@ -1,6 +1,7 @@
 """The state of a session: where names are looked for, and what is set."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from getpass import getuser
 from typing import TYPE_CHECKING, Literal, Self
@@ -70,6 +71,12 @@ class SessionState:
         other.catalogs, other.run = dict(self.catalogs), self.run
         if self.zone != other.zone:
             other.settings[zones.SETTINGS[dialect]] = self.zone
+        return other
+
+    def alone(self) -> Self:
+        """The same session without Spark."""
+        other = copy(self)
+        other.spark = None
         return other
 
     @property

@@ -118,7 +118,11 @@ class Table(TableHandle):
 
 
 def new_commit_user(options: Mapping[str, str]) -> str:
-    """A user that nobody else is. Source: option `commit.user-prefix`."""
+    """A user that nobody else is."""
+    return prefixed_user(options, str(uuid.uuid4()))
+
+
+def prefixed_user(options: Mapping[str, str], user: str) -> str:
+    """A user as snapshots name it. Source: option `commit.user-prefix`."""
     prefix = table_options.COMMIT_USER_PREFIX.of(options)
-    user = str(uuid.uuid4())
     return f"{prefix}_{user}" if prefix else user

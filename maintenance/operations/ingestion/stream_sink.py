@@ -20,6 +20,7 @@ from maintenance.commit.replays import last_committed
 from maintenance.errors import CommitError, DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.options import table as table_options
+from maintenance.spark.application import is_connect
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.table.table import Table, new_commit_user
 
@@ -74,22 +75,22 @@ def commit_user_of(checkpoint: str, file_io: FileIO, options: Mapping[str, str])
     return user
 
 
-def check_known(table: Table, batch: MicroBatch, resume_after: int | None) -> bool:
-    """Whether the first batch after a start must be written; later ones follow it.
+def check_known(table: Table, user: str, number: int, resume_after: int | None) -> bool:
+    """Whether the first batch after a start must be written; later ones follow it. `user`: of the pipeline.
 
     Raises: CommitError: nothing tells whether it is in the table.
     """
-    if batch.number == 0:
+    if number == 0:
         return True
     if resume_after is not None:
-        return batch.number > resume_after
-    if last_committed(table.commit_target(), batch.commit_user) is not None:
+        return number > resume_after
+    if last_committed(table.commit_target(), user) is not None:
         return True
     if table.snapshots.earliest_id() in (None, 1):
         return True
     raise CommitError(
-        f"batch {batch.number} may be in the table already: the pipeline's snapshots have expired",
-        f"table {table.identifier}, commit user {batch.commit_user}",
+        f"batch {number} may be in the table already: the pipeline's snapshots have expired",
+        f"table {table.identifier}, commit user {user}",
         "Look up its last batch and set resume_after; keep snapshots longer than a pipeline may be down.",
     )
 
@@ -114,27 +115,28 @@ def start_stream(
     """Start the query that hands each micro-batch to `write`.
 
     Args: `frame`: streaming; `open_table`: called for each batch, so that changes of the schema are seen; `sink`: its
-        `settings` are those of Spark's writer, `trigger` among them: ``availableNow``, ``once``, or a time such as
-        ``10 seconds``.
+        `settings` are those of Spark's writer, `trigger` among them: ``availableNow`` (``once`` is the same here), or a
+        time such as ``10 seconds``.
     """
     table = open_table()
     table_options.check_writable(table.options, table.identifier)
     user = commit_user_of(sink.checkpoint, table.file_io, table.options)
-    run = _Run(spark, open_table, sink, write, user)
+    # A Connect server gets a copy of this, and gives each batch its own session.
+    run = _Run(None if is_connect(spark) else spark, open_table, sink, write, user)
     trigger = dict(sink.settings).pop("trigger", "availableNow")
     writer = frame.writeStream.foreachBatch(run.batch).option("checkpointLocation", sink.checkpoint)
     writer = writer.queryName(f"paimon-{table.identifier}-{uuid.uuid4().hex[:8]}")
     for key, value in sink.settings.items():
         if key != "trigger":
             writer = writer.option(key, value)
-    if trigger == "availableNow":
-        return writer.trigger(availableNow=True).start()
-    return (writer.trigger(once=True) if trigger == "once" else writer.trigger(processingTime=trigger)).start()
+    # Spark's own `once` never tells the source that its batch has ended.
+    is_now = trigger in ("availableNow", "once")
+    return (writer.trigger(availableNow=True) if is_now else writer.trigger(processingTime=trigger)).start()
 
 
 @dataclass(slots=True)
 class _Run:
-    spark: "SparkSession"
+    spark: "SparkSession | None"
     open_table: Callable[[], Table]
     sink: Sink
     write: WriteBatch
@@ -143,12 +145,16 @@ class _Run:
 
     def batch(self, frame: "DataFrame", number: int) -> None:
         table = self.open_table()
-        if self.first and not check_known(table, MicroBatch(frame, number, self.user, None), self.sink.resume_after):
+        if self.first and not check_known(table, self.user, number, self.sink.resume_after):
             return
         # The watermark looks at all rows before they are written.
         held = frame.persist() if self.sink.event_time else frame
         try:
-            self.write(self.spark, table, MicroBatch(held, number, self.user, watermark_of(held, self.sink)))
+            self.write(
+                self.spark or frame.sparkSession,
+                table,
+                MicroBatch(held, number, self.user, watermark_of(held, self.sink)),
+            )
         finally:
             if self.sink.event_time:
                 held.unpersist()

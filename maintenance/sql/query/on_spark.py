@@ -1,8 +1,8 @@
 """Queries run by Spark, over DataFrames of our own reader."""
 
 import uuid
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -57,18 +57,29 @@ def cast_frame(frame: "DataFrame", fields: Sequence[DataField], last: str | None
 
 
 def frame_of(spark: "SparkSession", resolved: Resolved) -> "DataFrame":
-    """The DataFrame of a query. Its tables are registered under names that nobody else has."""
+    """The DataFrame of a query."""
+    opened = {name: relation.opened() for name, relation in resolved.relations.items()}
+    frames = {name: view.to_spark(spark, where=resolved.relations[name].condition) for name, view in opened.items()}
+    return frame_over(spark, resolved.tree, frames)
+
+
+def frame_over(spark: "SparkSession", tree: exp.Expr, frames: "Mapping[str, DataFrame]") -> "DataFrame":
+    """The DataFrame of a query over others, by the names that its tables have in it.
+
+    They go to Spark as arguments of the query: on Connect, where it is analysed each time that it is used, they stay
+    with it. Names that this engine gave them in the session's catalog would be gone by then, or stay for ever.
+    """
     mark = uuid.uuid4().hex
-    names = {relation.name: f"{relation.name}_{mark}" for relation in resolved.relations.values()}
-    tree = resolved.tree.copy()
+    tree = tree.copy()
     for node in tree.find_all(exp.Table):
-        if node.name in names:
-            node.set("this", exp.to_identifier(names[node.name], quoted=True))
-    try:
-        for relation in resolved.relations.values():
-            view = relation.opened()
-            view.to_spark(spark, where=relation.condition).createOrReplaceTempView(names[relation.name])
-        return spark.sql(tree.sql("spark", comments=False))
-    finally:
-        for name in names.values():
-            spark.catalog.dropTempView(name)
+        if node.name in frames:
+            node.set("this", exp.to_identifier(f"{node.name}_{mark}", quoted=True))
+    text = tree.sql("spark", comments=False)
+    if not frames:
+        return spark.sql(text)
+    # Braces mean arguments now.
+    text = text.replace("{", "{{").replace("}", "}}")
+    for name in frames:
+        text = text.replace(f"`{name}_{mark}`", f"{{{name}}}")
+    arguments: dict[str, Any] = dict(frames)
+    return spark.sql(text, **arguments)

@@ -9,7 +9,6 @@ reach the table that is written.
 """
 
 import hashlib
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -128,25 +127,19 @@ def _frame(
     """The streaming DataFrame of the query. `stores`: options of stores; `kind`: its last column, if any."""
     from maintenance.connector import register
     from maintenance.connector.stream_source import READ_CHANGELOG
+    from maintenance.sql.query.on_spark import frame_over
 
     register(spark)
     table = _table_of(relation)
     options = {**stores, **relation.options, READ_CHANGELOG: str(kind is not None).lower()}
     branch = "" if table.branch == "main" else f"$branch_{table.branch}"
     log = f"${AUDIT_LOG}" if isinstance(relation.opened(), AuditLogView) else ""
-    name = f"{relation.name}_{uuid.uuid4().hex}"
     tree = resolved.tree.copy()
     assert isinstance(tree, exp.Select)
     outputs = [each for output in tree.expressions for each in _outputs(output, relation)]
     tree.set("expressions", outputs if kind is None else [*outputs, exp.column(kind)])
-    for node in tree.find_all(exp.Table):
-        node.set("this", exp.to_identifier(name, quoted=True))
     followed = spark.readStream.format("paimon").options(**options).load(table.location + branch + log)
-    followed.createOrReplaceTempView(name)
-    try:
-        return spark.sql(tree.sql("spark", comments=False))
-    finally:
-        spark.catalog.dropTempView(name)
+    return frame_over(spark, tree, {relation.name: followed})
 
 
 def _outputs(output: exp.Expr, relation: Relation) -> Sequence[exp.Expr]:

@@ -4,7 +4,7 @@ Each is carried out with a writer that gets what changes, unless the operation e
 a plan is made by the same code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,14 +65,15 @@ class Delete:
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         clause = RowClause("matched", "delete", condition=self.where)
-        return change_rows(session, table, RowChange("delete", self.alias, [clause], self.cursor.source), writer)
+        return change_rows(session.alone(), table, RowChange("delete", self.alias, [clause], self.cursor.source), writer)
 
     def _condition(self, session: "SessionState", table: Table) -> str | None:
         return _filter_text(session, table, self.where, (self.alias, self.path[-1]))
 
     def _is_simple(self, session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
-        if self.where is None or session.spark is not None:
+        on_spark = session.spark is not None and not _has_query([self.where])
+        if self.where is None or on_spark:
             return True
         return where is not None and _is_filter(where, table)
 
@@ -113,7 +114,7 @@ class Update:
         # This refuses columns of the primary key.
         resolved(table, dict.fromkeys(values, "NULL"), in_process=True)
         clause = RowClause("matched", "update", values, self.where)
-        return change_rows(session, table, RowChange("update", self.alias, [clause], self.cursor.source), writer)
+        return change_rows(session.alone(), table, RowChange("update", self.alias, [clause], self.cursor.source), writer)
 
     def _values(self, table: Table) -> Mapping[str, exp.Expr]:
         """New values by column. Raises: SqlError: a column or field does not exist, or is assigned twice."""
@@ -128,7 +129,7 @@ class Update:
     def _is_simple(self, session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
         if session.spark is not None:
-            return True
+            return not _has_query([self.where, *self.assignments.values()])
         if self.where is not None and where is None:
             return False
         # It takes times for those of UTC.
@@ -185,6 +186,11 @@ def _plan(session: "SessionState", table: Table, statement: Delete | Update | Me
     from maintenance.sql.planned_rows import statement_plan
 
     return statement_plan(session, table, statement)
+
+
+def _has_query(nodes: Iterable[exp.Expr | None]) -> bool:
+    """Whether an expression reads other rows, of tables that Spark does not know."""
+    return any(node is not None and node.find(exp.Query) is not None for node in nodes)
 
 
 def plain_text(node: exp.Expr, names: Sequence[str]) -> str:

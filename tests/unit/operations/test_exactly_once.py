@@ -18,7 +18,7 @@ from maintenance.metadata import commit_records
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.ingestion.stream_sink import MicroBatch, check_known
+from maintenance.operations.ingestion.stream_sink import check_known
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.fast_forward import fast_forward
@@ -244,9 +244,6 @@ def test_a_stream_goes_on_after_its_snapshots_expired(tmp_path: Path) -> None:
     put(table, {1: "other"})
     expire(table)
 
-    def batch_of(user: str) -> MicroBatch:
-        return MicroBatch(None, 5, user, None)  # type: ignore[arg-type]
-
-    assert check_known(table, batch_of("feed"), None)
+    assert check_known(table, "feed", 5, None)
     with pytest.raises(CommitError, match="may be in the table already"):
-        check_known(table, batch_of("unknown"), None)
+        check_known(table, "unknown", 5, None)
