@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,13 +17,15 @@ _STARTED: list[SparkSession] = []
 # How Spark marks a process all of whose sessions are of a server.
 _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
 # What asks Spark for the most different things; the other files are run on Connect by `make test-slow`.
-_ALWAYS_ON_BOTH = ("test_sessions", "test_sql", "test_stream_writer")
+_ALWAYS_ON_BOTH = ("test_sessions", "test_sql")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every test that takes a session takes one of each kind."""
     if "spark" in metafunc.fixturenames:
-        always = metafunc.module.__name__.rpartition(".")[2] in _ALWAYS_ON_BOTH
+        # A stream starts many processes.
+        is_stream = "stream" in metafunc.function.__name__
+        always = metafunc.module.__name__.rpartition(".")[2] in _ALWAYS_ON_BOTH and not is_stream
         connect = pytest.param("connect", marks=() if always else pytest.mark.slow)
         metafunc.parametrize("spark", ["classic", connect], indirect=True, scope="module")
 
@@ -56,5 +59,5 @@ def spark(request: pytest.FixtureRequest) -> SparkSession:
     return _STARTED[-1]
 
 
-def _lives(session: SparkSession) -> bool:
+def _lives(session: Any) -> bool:
     return not session.is_stopped if is_connect(session) else session.sparkContext._jsc is not None

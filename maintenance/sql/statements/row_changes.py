@@ -65,7 +65,9 @@ class Delete:
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         clause = RowClause("matched", "delete", condition=self.where)
-        return change_rows(session.alone(), table, RowChange("delete", self.alias, [clause], self.cursor.source), writer)
+        return change_rows(
+            session.alone(), table, RowChange("delete", self.alias, [clause], self.cursor.source), writer
+        )
 
     def _condition(self, session: "SessionState", table: Table) -> str | None:
         return _filter_text(session, table, self.where, (self.alias, self.path[-1]))
@@ -114,7 +116,9 @@ class Update:
         # This refuses columns of the primary key.
         resolved(table, dict.fromkeys(values, "NULL"), in_process=True)
         clause = RowClause("matched", "update", values, self.where)
-        return change_rows(session.alone(), table, RowChange("update", self.alias, [clause], self.cursor.source), writer)
+        return change_rows(
+            session.alone(), table, RowChange("update", self.alias, [clause], self.cursor.source), writer
+        )
 
     def _values(self, table: Table) -> Mapping[str, exp.Expr]:
         """New values by column. Raises: SqlError: a column or field does not exist, or is assigned twice."""
