@@ -6,12 +6,15 @@ from difflib import get_close_matches
 _MOST = 2
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name that is most like `name`, upper and lower case aside; None if none is close."""
+def nearest(name: str, names: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known name that is most like `name`, upper and lower case aside; None if none is close.
+
+    Args: `alike`: from 0 to 1, how close it must be.
+    """
     spelt: dict[str, str] = {}
     for each in names:
         spelt.setdefault(each.lower(), each)
-    close = get_close_matches(name.lower(), spelt, n=1)
+    close = get_close_matches(name.lower(), spelt, n=1, cutoff=alike)
     return spelt[close[0]] if close else None
 
 

@@ -36,13 +36,14 @@ from pyspark.sql.types import StructType
 
 from maintenance.catalog import open_catalog
 from maintenance.connector.data_writer import PaimonWriter, write_options
-from maintenance.connector.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
+from maintenance.connector.stream_source import PaimonStreamReader, reads_changelog
 from maintenance.connector.stream_writer import STREAM_OPTIONS, PaimonStreamWriter
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.rows.system_fields import ROW_KIND
 from maintenance.format.variant.extension import as_stored
 from maintenance.metastore.global_tables import GlobalView
-from maintenance.options.known import check_names
+from maintenance.options.known import as_spelt
+from maintenance.options.streams import READ_CHANGELOG
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
 from maintenance.read.split_read import ReadsSplits
@@ -158,7 +159,7 @@ class PaimonDataSource(DataSource):
         if not isinstance(table, Table):
             raise UnsupportedError(f"writing to {table.identifier}", "the sink", "Name the table itself.")
         own = {*bare, *more, *write_options(lowered, table.schema.partition_keys)}
-        return table.copy(_checked({k: v for k, v in lowered.items() if k not in own}, table)), lowered
+        return table.copy(as_spelt({k: v for k, v in lowered.items() if k not in own})), lowered
 
     def streamReader(self, schema: StructType) -> PaimonStreamReader:  # noqa: N802 - Spark's name
         opened_ = opened(self.options)
@@ -171,7 +172,7 @@ class PaimonDataSource(DataSource):
             # The stream starts at a snapshot of another schema, whose columns Spark knows.
             table = table.target()[0]
         columns = [*([ROW_KIND] if with_kind else []), *table.schema.fields]
-        return PaimonStreamReader(table, columns, Limits.of(self.options), with_kind=with_kind)
+        return PaimonStreamReader(table, columns, Limits.of({**table.options, **self.options}), with_kind=with_kind)
 
 
 class PaimonReader(DataSourceReader):
@@ -231,17 +232,11 @@ def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
         raise UnsupportedError(
             "object and format tables are not supported here", identifier, "Use `to_spark` of the table."
         )
-    own = {*_OWN, READ_CHANGELOG, *LIMIT_KEYS}
-    dynamic = {k: v for k, v in lowered.items() if k not in own and not k.startswith("fs.")}
-    with_options = table.copy(_checked(dynamic, table))
-    return AuditLogView(with_options) if reads_changelog(lowered) and isinstance(with_options, Table) else with_options
-
-
-def _checked(options: Mapping[str, str], table: AnyView | GlobalView) -> Mapping[str, str]:
-    """Dynamic options for a table. Raises: OptionError: one does not exist."""
-    stored = table.options if isinstance(table, Table) else {}
-    check_names(options, stored, f"options for {table.identifier}")
-    return options
+    own = {*_OWN, READ_CHANGELOG.key, *LIMIT_KEYS}
+    with_options = table.copy(as_spelt({k: v for k, v in lowered.items() if k not in own and not k.startswith("fs.")}))
+    if isinstance(with_options, Table) and reads_changelog({**with_options.options, **lowered}):
+        return AuditLogView(with_options)
+    return with_options
 
 
 def pushed(filter_: Filter, columns: Sequence[DataField]) -> Predicate | None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
+from maintenance.options.streams import READ_CHANGELOG
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.stream_position import Limits, StreamPosition
@@ -28,7 +29,6 @@ from maintenance.table.system.planned import ViewRead
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
-READ_CHANGELOG = "read.changelog"
 # A consumer that says nothing for longer than `consumer.expiration-time` is given up, also one with nothing to read.
 _SILENT_SECONDS = 60.0
 
@@ -129,4 +129,4 @@ def _tasks(splits: Sequence[AnySplit], *, keyed: bool) -> list[tuple[AnySplit, .
 
 def reads_changelog(options: Mapping[str, str]) -> bool:
     """Whether a stream shows row kinds. `options`: keys in lower case."""
-    return options.get(READ_CHANGELOG, "false").strip().lower() == "true"
+    return READ_CHANGELOG.of(options)

@@ -13,6 +13,7 @@ from maintenance.metastore.schema import Schema
 from maintenance.names import check_new_name
 from maintenance.options import table as table_options
 from maintenance.options.catalog import table_defaults
+from maintenance.options.known import as_meant, check_set
 from maintenance.table import format_table, object_table
 from maintenance.table.object_table import object_fields
 
@@ -23,13 +24,17 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
     Raises: SchemaError, OptionError, UnsupportedError: the definition is not allowed.
     """
     check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
-    schema = replace(schema, options={**table_defaults(catalog_options), **schema.options})
+    given = {**table_defaults(catalog_options), **schema.options}
+    schema = replace(schema, options=as_meant(given, f"table {name}"))
     options = schema.options
     kind = table_options.check_type(options, str(name))
     branch = table_options.BRANCH.of(options)
     if branch != MAIN_BRANCH:
         raise OptionError(f"'branch' = '{branch}': a new table has no branch", str(name), "Set it once there is one.")
     where, now = str(name), time.time_ns() // 1_000_000
+    if kind in (object_table.TYPE, format_table.TYPE):
+        of_kind = (table_options.TYPE.key, table_options.FILE_FORMAT.key)
+        check_set({key: value for key, value in options.items() if key not in of_kind}, {}, f"table {name}")
     if kind == object_table.TYPE:
         of_objects = Schema([("path", "STRING")], options={}, comment=schema.comment).table_schema(where, now)
         fields = object_fields()

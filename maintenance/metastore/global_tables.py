@@ -11,6 +11,7 @@ import pyarrow as pa
 from maintenance.errors import NotFoundError
 from maintenance.metastore.identifier import SYS
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
+from maintenance.options.known import check_set
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.local_time import epoch_millis
@@ -59,8 +60,8 @@ class GlobalView(MetadataView):
         return self.table.schema
 
     def copy(self, options: Mapping[str, str]) -> Self:
-        """This table: options of a read change nothing in it, as in Paimon."""
-        del options
+        """This table: options of a read change nothing in it, as in Paimon. Raises: OptionError: one is wrong."""
+        check_set(options, {}, self.identifier)
         return self
 
     def rows(self, options: Mapping[str, str]) -> pa.Table:

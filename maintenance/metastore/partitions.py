@@ -64,7 +64,7 @@ def _partition(table: Table, partition: bytes, entries: Sequence[ManifestEntry])
 
 def truncate(table: Table) -> None:
     """Delete all rows; nothing happens if there are none. Raises: CommitError."""
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     commit_drop(
         table.commit_target(),
         CommitIdentity(new_commit_user(table.options)),
@@ -77,7 +77,7 @@ def drop_partitions(table: Table, partitions: Sequence[Spec]) -> None:
 
     Raises: DataError: none is named, or one of a column that is not a partition column; CommitError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     if not partitions:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, or truncate the table.")
     target = table.commit_target()

@@ -44,6 +44,7 @@ from maintenance.metastore.schema_change import (
 from maintenance.metastore.validation import validate
 from maintenance.options import table as table_options
 from maintenance.options.changes import fix_of_change
+from maintenance.options.known import as_meant
 from maintenance.options.option import Option
 from maintenance.options.renames import renamed
 from maintenance.types.casts.default import default_value
@@ -79,7 +80,8 @@ class _Evolution:
     def apply(self, change: SchemaChange) -> None:
         match change:
             case SetOption(key, value):
-                self._set_option(key, str(value))
+                for meant, text in as_meant({key: str(value)}, self.where).items():
+                    self._set_option(meant, text)
             case RemoveOption(key):
                 self._set_option(key, None)
             case UpdateComment(comment):

@@ -14,11 +14,10 @@ from maintenance.metadata.external_paths import ExternalPaths
 from maintenance.metadata.zone import local_zone
 from maintenance.metastore.apart_rules import check_apart
 from maintenance.metastore.option_rules import check_options
-from maintenance.options import blob, global_index
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
-from maintenance.options.known import check_names
-from maintenance.options.option import Option
+from maintenance.options.known import all_options, check_set
+from maintenance.options.state import Honoured
 from maintenance.read.defaults import read_defaults
 from maintenance.scan.startup import checked_startup
 from maintenance.types.arrow import arrow_type
@@ -42,7 +41,7 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     _validate_defaults(schema, where)
     _validate_retention(schema, where)
     news = {key: value for key, value in schema.options.items() if known.get(key) != value}
-    check_names(news, known, where)
+    check_set(news, known, where)
     table_options.check_writable(news, table)
     check_apart(schema, where, news)
     check_callbacks(news, table)
@@ -55,15 +54,11 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
         clustered_by(schema, schema.options, where)
     check_merge_engine(schema, where)
     read_defaults(schema, schema.options)
-    for option in _all_options():
-        option.of(schema.options)
+    for option in all_options():
+        if isinstance(option.state, Honoured):
+            option.of(schema.options)
     column_indexes(schema.options, schema.fields)
     check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.options, where)
-
-
-def _all_options() -> list[Option[object]]:
-    modules = (table_options, blob, global_index)
-    return [value for module in modules for value in vars(module).values() if isinstance(value, Option)]
 
 
 def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from maintenance.operations.refs.delete_branch import delete_branch
     from maintenance.operations.refs.delete_tag import delete_tag
     from maintenance.operations.refs.fast_forward import fast_forward
+    from maintenance.operations.refs.mark_partition_done import mark_partition_done
     from maintenance.operations.refs.merge_branch import merge_branch
     from maintenance.operations.refs.rename_branch import rename_branch
     from maintenance.operations.refs.rename_tag import rename_tag
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from maintenance.operations.rows.compact_chain_table import compact_chain_table
     from maintenance.operations.rows.delete import delete
     from maintenance.operations.rows.drop_partitions import drop_partitions
-    from maintenance.operations.rows.mark_partition_done import mark_partition_done
     from maintenance.operations.rows.merge_into import merge_into
     from maintenance.operations.rows.rescale import rescale
     from maintenance.operations.rows.restore_partitions import restore_partitions
@@ -98,7 +98,7 @@ _PACKAGES = {
     "ingest": "ingestion",
     "ingest_landed": "ingestion",
     "ingest_stream": "ingestion",
-    "mark_partition_done": "rows",
+    "mark_partition_done": "refs",
     "merge_branch": "refs",
     "merge_into": "rows",
     "migrate_database": "databases",

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from maintenance.options.option import Option, at_least, boolean, integer, one_of, string
+from maintenance.options.state import CHANGES, Honoured, Refused, only
 
 _TABLE, _CATALOG = "table-location", "catalog-location"
+_OTHERS = "tables are not registered in other catalogs of Iceberg"
 
 
 def _version(text: str) -> int:
@@ -17,6 +19,7 @@ STORAGE = Option(
     "metadata.iceberg.storage",
     one_of("disabled", _TABLE, "hadoop-catalog", "hive-catalog", "rest-catalog"),
     "disabled",
+    state=Honoured(Refused(_OTHERS, only("disabled", _TABLE, "hadoop-catalog"), CHANGES)),
 )
 STORAGE_LOCATION: Option[str | None] = Option("metadata.iceberg.storage-location", one_of(_TABLE, _CATALOG), None)
 FORMAT_VERSION = Option("metadata.iceberg.format-version", _version, 2)

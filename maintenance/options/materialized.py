@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Self, TypeVar
 
 from maintenance.errors import OptionError
-from maintenance.options.option import Option, duration
+from maintenance.options.option import Option, duration, string
 from maintenance.options.own import MATERIALIZED_TABLE_DIALECT
 
 TYPE, MATERIALIZED_TABLE = "type", "materialized-table"
@@ -24,6 +24,11 @@ HANDLER_BYTES = _PREFIX + "refresh-handler-bytes"
 PARTITION_FIELDS, DATE_FORMATTER = "partition.fields.", ".date-formatter"
 THRESHOLD = Option(_PREFIX + "refresh-mode.freshness-threshold", duration, timedelta(minutes=30))
 """From this freshness on a table is refreshed in full, unless its REFRESH_MODE says otherwise."""
+DEFINITION: tuple[Option[str | None], ...] = (
+    *(Option(key, string, None) for key in (QUERY, FRESHNESS, REFRESH_MODE, REFRESH_STATUS, LOGICAL_REFRESH_MODE)),
+    *(Option(key, string, None) for key in (TIME_UNIT, HANDLER_DESCRIPTION, HANDLER_BYTES)),
+)
+"""What `Definition` reads, and checks."""
 HERE = "paimon-maintenance"
 """The description of the refresh handler of a table that this project keeps fresh."""
 

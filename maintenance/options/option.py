@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from maintenance.errors import OptionError
+from maintenance.options.state import HONOURED, State
 
 T = TypeVar("T")
 
@@ -85,6 +86,13 @@ def boolean(text: str) -> bool:
 
 def string(text: str) -> str:
     """The text as is."""
+    return text
+
+
+def not_empty(text: str) -> str:
+    """The text as is, unless there is none."""
+    if not text:
+        raise ValueError("expected a text that is not empty")
     return text
 
 
@@ -186,7 +194,7 @@ def _digits(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Option(Generic[T]):
-    """An option: its key, how its text is read, its default, and older spellings of the key.
+    """An option: its key, how its text is read, its default, older spellings of the key, and what becomes of it here.
 
     `parse` raises ValueError saying what it expected.
     """
@@ -195,10 +203,16 @@ class Option(Generic[T]):
     parse: Callable[[str], T]
     default: T
     fallbacks: tuple[str, ...] = ()
+    state: State = HONOURED
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key and the older spellings, in the order they are looked for."""
+        return (self.key, *self.fallbacks)
 
     def of(self, options: Mapping[str, str]) -> T:
         """The value in `options`, else the default. Raises OptionError naming the key and the text."""
-        for key in (self.key, *self.fallbacks):
+        for key in self.keys:
             if key in options:
                 try:
                     return self.parse(options[key])

@@ -1,14 +1,19 @@
-"""Table options that this engine honours, and those it refuses by name. A new option is one line here.
+"""Table options that this engine honours. A new option is one line here.
+
+Those that are harmless here are in `options/harmless.py`, those that are refused in `options/refused.py`.
 
 Source: seeds and Java `CoreOptions`; defaults are those of Paimon 2.0, which differ from old documents in places
 (`bucket` is -1, `file.format` is parquet).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, timedelta, tzinfo
+from functools import cache
 
 from maintenance.errors import UnsupportedError
 from maintenance.names import file_prefix, relative_folder
+from maintenance.options import iceberg
+from maintenance.options.families import family_refusal
 from maintenance.options.option import (
     Option,
     at_least,
@@ -18,6 +23,7 @@ from maintenance.options.option import (
     long_integer,
     memory_size,
     names,
+    not_empty,
     number,
     one_of,
     per_level,
@@ -27,8 +33,39 @@ from maintenance.options.option import (
     time_zone,
     untrimmed_names,
 )
+from maintenance.options.refused import REFUSED
+from maintenance.options.state import (
+    ALWAYS,
+    CHANGES,
+    KEEPS,
+    READS,
+    WRITES,
+    Accepts,
+    Honoured,
+    Refused,
+    Use,
+    only,
+    refusal_of,
+)
 
 MAX_INT = 2**31 - 1
+_DATA_FORMATS = ("parquet", "orc", "avro", "row")
+_NOT_WRITTEN = "files of this format are not written here"
+
+
+def _levels_are(*accepted: str) -> Accepts:
+    """Whether each level has an accepted setting. A text that is not a map is left to the option's own parser."""
+
+    def accepts(text: str) -> bool:
+        try:
+            return all(setting.lower() in accepted for setting in per_level(text).values())
+        except ValueError:
+            return True
+
+    return accepts
+
+
+_OF_FILES = Honoured(Refused(_NOT_WRITTEN, only(*_DATA_FORMATS), WRITES))
 _PADDINGS = ("row-kind-flag", "second-to-micro", "millis-to-micro")
 
 
@@ -47,14 +84,22 @@ TYPE = Option(
     "type",
     one_of("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"),
     "table",
+    state=Honoured(Refused("this is another kind of table", only("table", "materialized-table"), ALWAYS)),
 )
+PARTITION_END_INPUT_TO_DONE = Option("partition.end-input-to-done", boolean, False)
+END_INPUT_WATERMARK: Option[int | None] = Option("end-input.watermark", long_integer, None)
 PARTITION_MARK_DONE_ACTION: Option[tuple[str, ...]] = Option("partition.mark-done-action", names, ("success-file",))
 PARTITION_MARK_DONE_ACTION_URL: Option[str | None] = Option("partition.mark-done-action.http.url", string, None)
 PARTITION_MARK_DONE_ACTION_PARAMS: Option[str | None] = Option("partition.mark-done-action.http.params", string, None)
 METASTORE_PARTITIONED_TABLE = Option("metastore.partitioned-table", boolean, False)
 METASTORE_TAG_TO_PARTITION: Option[str | None] = Option("metastore.tag-to-partition", string, None)
 METASTORE_TAG_TO_PARTITION_PREVIEW = Option(
-    "metastore.tag-to-partition.preview", one_of("none", "process-time", "watermark", "batch"), "none"
+    "metastore.tag-to-partition.preview",
+    one_of("none", "process-time", "watermark", "batch"),
+    "none",
+    state=Honoured(
+        Refused("tags are shown in the metastore by the clock alone", only("none", "process-time"), CHANGES)
+    ),
 )
 POSTPONE_BUCKET = -2
 """The bucket of rows that wait for theirs, and the value of `bucket` of tables with such rows."""
@@ -115,8 +160,10 @@ CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS: Option[tuple[str, ...]] = Option(
     "changelog-producer.row-deduplicate-ignore-fields", untrimmed_names, ()
 )
 
-FILE_FORMAT = Option("file.format", string, "parquet")
-FILE_FORMAT_PER_LEVEL: Option[Mapping[int, str]] = Option("file.format.per.level", per_level, {})
+FILE_FORMAT = Option("file.format", string, "parquet", state=_OF_FILES)
+FILE_FORMAT_PER_LEVEL: Option[Mapping[int, str]] = Option(
+    "file.format.per.level", per_level, {}, state=Honoured(Refused(_NOT_WRITTEN, _levels_are(*_DATA_FORMATS), WRITES))
+)
 FILE_COMPRESSION = Option("file.compression", string, "zstd")
 FILE_COMPRESSION_PER_LEVEL: Option[Mapping[int, str]] = Option("file.compression.per.level", per_level, {})
 FILE_COMPRESSION_ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1)
@@ -129,11 +176,13 @@ DATA_EVOLUTION_ROW_SIDECAR_ENABLED = Option("data-evolution.row-sidecar.enabled"
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTED_ROWS = Option("data-evolution.row-sidecar.max-selected-rows", at_least(1), 4096)
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO = Option("data-evolution.row-sidecar.max-selection-ratio", share, 0.05)
 VECTOR_FIELD: Option[tuple[str, ...]] = Option("vector-field", names, ())
-VECTOR_FILE_FORMAT: Option[str | None] = Option("vector.file.format", string, None)
+VECTOR_FILE_FORMAT: Option[str | None] = Option(
+    "vector.file.format", string, None, state=Honoured(Refused(_NOT_WRITTEN, only("parquet", "avro", "row"), WRITES))
+)
 VECTOR_TARGET_FILE_SIZE: Option[int | None] = Option("vector.target-file-size", memory_size, None)
 DATA_FILE_PREFIX = Option("data-file.prefix", file_prefix, "data-")
 CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", file_prefix, "changelog-")
-CHANGELOG_FILE_FORMAT: Option[str | None] = Option("changelog-file.format", string, None)
+CHANGELOG_FILE_FORMAT: Option[str | None] = Option("changelog-file.format", string, None, state=_OF_FILES)
 CHANGELOG_FILE_COMPRESSION: Option[str | None] = Option("changelog-file.compression", string, None)
 CHANGELOG_FILE_STATS_MODE: Option[str | None] = Option("changelog-file.stats-mode", string, None)
 DATA_FILE_THIN_MODE = Option("data-file.thin-mode", boolean, False)
@@ -243,7 +292,9 @@ SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = Option(
 CHANGELOG_NUM_RETAINED_MIN: Option[int | None] = Option("changelog.num-retained.min", integer, None)
 CHANGELOG_NUM_RETAINED_MAX: Option[int | None] = Option("changelog.num-retained.max", integer, None)
 CHANGELOG_TIME_RETAINED: Option[timedelta | None] = Option("changelog.time-retained", duration, None)
-CONSUMER_ID: Option[str | None] = Option("consumer-id", string, None)
+CONSUMER_ID: Option[str | None] = Option("consumer-id", not_empty, None)
+SCAN_BOUNDED_WATERMARK: Option[int | None] = Option("scan.bounded.watermark", long_integer, None)
+STREAMING_READ_SNAPSHOT_DELAY: Option[timedelta | None] = Option("streaming.read.snapshot.delay", duration, None)
 CONSUMER_IGNORE_PROGRESS = Option("consumer.ignore-progress", boolean, False)
 CONSUMER_EXPIRATION_TIME: Option[timedelta | None] = Option("consumer.expiration-time", duration, None)
 CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False)
@@ -270,6 +321,7 @@ SCAN_MODE = Option(
         "from-file-creation-time", "from-snapshot", "from-snapshot-full", "incremental",
     ),
     "default",
+    ("log.scan",),
 )  # fmt: skip
 SCAN_PARTITIONS: Option[str | None] = Option("scan.partitions", string, None)
 SCAN_BUCKET: Option[int | None] = Option("scan.bucket", integer, None)
@@ -279,7 +331,9 @@ BATCH_SCAN_MODE = Option("batch-scan-mode", one_of("none", "compact"), "none")
 SCAN_VERSION: Option[str | None] = Option("scan.version", string, None)
 SCAN_WATERMARK: Option[int | None] = Option("scan.watermark", long_integer, None)
 SCAN_TIMESTAMP: Option[str | None] = Option("scan.timestamp", string, None)
-SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option("scan.timestamp-millis", long_integer, None)
+SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option(
+    "scan.timestamp-millis", long_integer, None, ("log.scan.timestamp-millis",)
+)
 SCAN_FILE_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.file-creation-time-millis", long_integer, None)
 SCAN_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.creation-time-millis", long_integer, None)
 STREAMING_READ_OVERWRITE = Option("streaming-read-overwrite", boolean, False)
@@ -318,50 +372,6 @@ IMMUTABLE = frozenset(
     }
 )  # fmt: skip
 
-# Options of Paimon whose meaning this engine does not implement yet: the values that leave the default behaviour.
-_Accepts = Callable[[str], bool]
-
-
-def _is(*accepted: str) -> _Accepts:
-    return lambda text: text.strip().lower() in accepted
-
-
-def _never(_text: str) -> bool:
-    return False
-
-
-def _levels_are(*accepted: str) -> _Accepts:
-    """Whether each level has an accepted setting. A text that is not a map is left to the option's own parser."""
-
-    def accepts(text: str) -> bool:
-        try:
-            return all(setting.lower() in accepted for setting in per_level(text).values())
-        except ValueError:
-            return True
-
-    return accepts
-
-
-_OFF = _is("false")
-_DATA_FORMATS = ("parquet", "orc", "avro", "row")
-REFUSED: Mapping[str, _Accepts] = {
-    "query-auth.enabled": _OFF,
-    "type": _is("table", "materialized-table"),
-}
-# Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
-REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
-    "file.format": _is(*_DATA_FORMATS),
-    "file.format.per.level": _levels_are(*_DATA_FORMATS),
-    "changelog-file.format": _is(*_DATA_FORMATS),
-    "metastore.tag-to-partition.preview": _is("none", "process-time"),
-    "vector.file.format": _is("parquet", "avro", "row"),
-    "pk-vector.index.columns": _never,
-    "pk-multivalue.index.columns": _never,
-    "pk-full-text.index.columns": _never,
-    "metadata.iceberg.storage": _is("disabled", "table-location", "hadoop-catalog"),
-}
-
 
 def check_type(options: Mapping[str, str], table: str) -> str:
     """The kind of table that `type` names. Raises: OptionError: Paimon has no such kind; UnsupportedError."""
@@ -373,18 +383,13 @@ def check_type(options: Mapping[str, str], table: str) -> str:
 
 def check_readable(options: Mapping[str, str], table: str) -> None:
     """Refuse to read a table whose options mean something this engine does not do. Raises: UnsupportedError."""
-    _check(options, REFUSED, table)
+    _check(options, READS, table)
 
 
 def check_writable(options: Mapping[str, str], table: str) -> None:
-    """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option or kind of table."""
-    kind = options.get(TYPE.key, "")
-    if kind in ("format-table", "object-table"):
-        article = "an" if kind == "object-table" else "a"
-        problem = f"'{table}' is {article} {kind.replace('-', ' ')}, the files of a folder: it has no snapshots"
-        raise UnsupportedError(problem, f"table {table}", "Name a table of Paimon's own.")
-    _check(options, REFUSED, table)
-    _check(options, REFUSED_ON_WRITE, table)
+    """Refuse to write rows to such a table, and to rewrite its files. Raises: UnsupportedError naming the option."""
+    _check_kind(options, table)
+    _check(options, CHANGES, table)
     if PK_CLUSTERING_OVERRIDE.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
         raise UnsupportedError(
             f"'{PK_CLUSTERING_OVERRIDE.key}' together with '{BUCKET.key}' = '-2' is not supported",
@@ -400,14 +405,36 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
         )
 
 
-def _check(options: Mapping[str, str], refused: Mapping[str, _Accepts], table: str) -> None:
-    for key, accepts in refused.items():
-        if key in options and not accepts(options[key]):
-            raise UnsupportedError(
-                f"option '{key}' = '{options[key]}' is not supported yet",
-                f"table {table}",
-                "Unset the option, or maintain this table with Apache Paimon's own jobs.",
-            )
+def check_keepable(options: Mapping[str, str], table: str) -> None:
+    """Refuse what decodes and writes no rows, such as expiry, tags and rollbacks. Raises: UnsupportedError.
+
+    What rows are written in, and which rows may be seen, do not matter here.
+    """
+    _check_kind(options, table)
+    _check(options, KEEPS, table)
+
+
+def _check_kind(options: Mapping[str, str], table: str) -> None:
+    kind = options.get(TYPE.key, "")
+    if kind in ("format-table", "object-table"):
+        article = "an" if kind == "object-table" else "a"
+        problem = f"'{table}' is {article} {kind.replace('-', ' ')}, the files of a folder: it has no snapshots"
+        raise UnsupportedError(problem, f"table {table}", "Name a table of Paimon's own.")
+
+
+def _check(options: Mapping[str, str], uses: frozenset[Use], table: str) -> None:
+    for key, value in options.items():
+        refusal = _refusals().get(key) or family_refusal(key)
+        if refusal is not None and refusal.by & uses and not refusal.accepts(value):
+            raise refusal.error(key, value, f"table {table}")
+
+
+@cache
+def _refusals() -> Mapping[str, Refused]:
+    """Refused values, by the keys of their options."""
+    options = [value for module in (globals(), vars(iceberg)) for value in module.values() if isinstance(value, Option)]
+    found = {key: refusal_of(option.state) for option in (*options, *REFUSED) for key in option.keys}
+    return {key: refusal for key, refusal in found.items() if refusal is not None}
 
 
 def has_one_version(options: Mapping[str, str]) -> bool:

@@ -13,7 +13,9 @@ from typing import TypeVar
 
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.options import table as table_options
+from maintenance.options.known import in_new_spelling, state_of
 from maintenance.options.option import Option
+from maintenance.options.state import READS, refusal_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ def startup_of(options: Mapping[str, str]) -> Startup:
 
 def checked_startup(options: Mapping[str, str]) -> Startup:
     """The same, passing over options that only reads refuse: what a table's own options must make sense for."""
+    options = in_new_spelling(options)
     mode = table_options.SCAN_MODE.of(options)
     set_keys = [key for key in _KEYS if key in options]
     if mode == "default" and not set_keys:
@@ -245,40 +248,14 @@ def _incremental_mode(options: Mapping[str, str]) -> str:
     return "delta" if table_options.CHANGELOG_PRODUCER.of(options) == "none" else "changelog"
 
 
-# Options that need no decision here: they do not change which rows a batch read returns, or are seen to elsewhere.
-# Reads of a fallback branch always fail fast. Those of Flink's sources say how its jobs share the work.
-_HARMLESS = frozenset(
-    {
-        "scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition",
-        "scan.max-splits-per-task", "scan.fallback-branch", "scan.primary-branch",
-        "scan.fallback-branch.read-fail-fast", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch",
-        "scan.infer-parallelism.max", "scan.split-enumerator.batch-size", "scan.split-enumerator.mode",
-        "scan.dedicated-split-generation", "scan.max-snapshot.count", "scan.remove-normalize", "scan.bounded",
-        "scan.watermark.alignment.group",
-        "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
-        "scan.watermark.emit.strategy", "scan.watermark.idle-timeout",
-        table_options.SCAN_PARTITIONS.key, table_options.SCAN_BUCKET.key,
-    }
-)  # fmt: skip
-_HARMLESS_IF_FALSE = frozenset({"scan.ignore-corrupt-files", "scan.ignore-lost-files"})
-_MODIFIERS = frozenset(
-    {
-        table_options.SCAN_MODE.key,
-        table_options.INCREMENTAL_BETWEEN_SCAN_MODE.key,
-        table_options.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT.key,
-    }
-)
-
-
 def _refuse_others(options: Mapping[str, str]) -> None:
     for key, value in options.items():
-        if key in _KEYS or key in _MODIFIERS or key in _HARMLESS:
-            continue
-        if key in _HARMLESS_IF_FALSE and value.strip().lower() == "false":
-            continue
-        if key.startswith(("scan.", "log.scan", "incremental-")):
+        refusal = refusal_of(state_of(key))
+        if refusal is not None and refusal.by & READS and not refusal.accepts(value):
+            raise refusal.error(key, value, "options")
+        if key.startswith(("scan.", "log.scan", "incremental-")) and state_of(key) is None:
             raise UnsupportedError(
-                f"option '{key}' = '{value}' is not supported yet", "options", f"Use one of {', '.join(_KEYS)}."
+                f"option '{key}' = '{value}' is not supported", "options", f"Use one of {', '.join(_KEYS)}."
             )
 
 

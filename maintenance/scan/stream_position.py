@@ -10,14 +10,9 @@ from dataclasses import dataclass, field
 
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
-from maintenance.options.option import Option, memory_size, positive
+from maintenance.options.option import Option
+from maintenance.options.streams import LIMITS, MAX_BYTES, MAX_DELAY, MAX_FILES, MAX_ROWS, MIN_ROWS
 from maintenance.scan.split import AnySplit
-
-MAX_FILES: Option[int | None] = Option("read.stream.maxFilesPerTrigger", positive, None)
-MAX_BYTES: Option[int | None] = Option("read.stream.maxBytesPerTrigger", memory_size, None)
-MAX_ROWS: Option[int | None] = Option("read.stream.maxRowsPerTrigger", positive, None)
-MIN_ROWS: Option[int | None] = Option("read.stream.minRowsPerTrigger", positive, None)
-MAX_DELAY: Option[int | None] = Option("read.stream.maxTriggerDelayMs", positive, None)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -106,7 +101,7 @@ class Limits:
         return self != Limits()
 
 
-LIMIT_KEYS = frozenset(option.key.lower() for option in (MAX_FILES, MAX_BYTES, MAX_ROWS, MIN_ROWS, MAX_DELAY))
+LIMIT_KEYS = frozenset(option.key.lower() for option in LIMITS)
 
 
 @dataclass(slots=True)

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maintenance.errors import SqlError
-from maintenance.options.known import known_options
 from maintenance.spelling import suggestion
-from maintenance.sql.settings import READ_SETTINGS
+from maintenance.sql.settings import READ_SETTINGS, check_option
 from maintenance.sql.zones import SETTINGS, named_zone
 
 if TYPE_CHECKING:
@@ -54,11 +53,11 @@ _HARMLESS = (
 
 
 def check_setting(key: str, value: str, spark: "SparkSession | None") -> None:
-    """Raises: SqlError: the setting is not known, or this value of it is not honoured."""
+    """Raises: SqlError: the setting is not known, or this value of it is not honoured; as `check_option`."""
     if key in SETTINGS.values():
         named_zone(value, key)
     elif key.startswith(READ_SETTINGS):
-        _check_option(key)
+        check_option(key, value)
     elif key in _HONOURED:
         if _HONOURED[key] and value.lower() not in _HONOURED[key] and not _is_of_spark(key, spark):
             raise SqlError(
@@ -83,21 +82,6 @@ def hand_to_spark(key: str, value: str | None, spark: "SparkSession | None") -> 
             spark.conf.set(name, value)
     except PySparkException as error:
         raise SqlError(str(error).splitlines()[0], f"setting '{key}'", "") from error
-
-
-def _check_option(key: str) -> None:
-    """An option of tables: for all of them, or behind the names of some."""
-    rest = key.removeprefix("spark.") if key.startswith("spark.") else key
-    names = rest.removeprefix("paimon.").split(".", 3)
-    known = known_options()
-    whole = rest.removeprefix("paimon.")
-    if whole in known or whole.startswith(("fields.", "file-index.")) or len(names) == 4:
-        return
-    raise SqlError(
-        f"'{key}' names no option of tables",
-        "settings",
-        f"Write paimon.<catalog>.<database>.<table>.<option>.{suggestion(whole, known)}",
-    )
 
 
 def _is_of_spark(key: str, spark: "SparkSession | None") -> bool:

@@ -15,23 +15,22 @@ import pyarrow.compute as pc
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import CorruptFileError, DataError, NotFoundError
-from maintenance.format.plain.files import OPTIONS, PlainFiles, check_format
+from maintenance.format.plain.files import PlainFiles, check_format
 from maintenance.format.plain.texts import texts_of, typed
 from maintenance.format.variant.extension import plain, plain_schema
 from maintenance.metadata.partition_path import escape
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
-from maintenance.options.option import Option, boolean
+from maintenance.options.formats import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE, OF_PLAIN_FILES
 from maintenance.table.folder_table import FolderTable
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.write.rows import fitting
 
 TYPE = "format-table"
-PATH_ONLY_VALUE = Option("format-table.partition-path-only-value", boolean, False)
 _TAKEN = (
-    *OPTIONS,
-    PATH_ONLY_VALUE,
+    *OF_PLAIN_FILES,
+    FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE,
     table_options.PARTITION_DEFAULT_NAME,
     table_options.DYNAMIC_PARTITION_OVERWRITE,
 )
@@ -59,7 +58,7 @@ class FormatTable(FolderTable):
 
     kind = "a format table"
     may = "Read it, add rows, overwrite or truncate it; or make a table of Paimon of it, by sys.migrate_table."
-    taken = frozenset(key for option in _TAKEN for key in (option.key, *option.fallbacks))
+    taken = frozenset(key for option in _TAKEN for key in option.keys)
 
     @property
     def format(self) -> str:
@@ -140,7 +139,7 @@ class FormatTable(FolderTable):
 
     @property
     def _only_value(self) -> bool:
-        return PATH_ONLY_VALUE.of(self.options)
+        return FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.of(self.options)
 
     def _with_partition(self, rows: pa.Table, spec: Spec, where: str) -> pa.Table:
         for key, text in spec.items():

@@ -31,6 +31,7 @@ from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
 from maintenance.options.changes import fix_of_change
+from maintenance.options.known import as_meant, check_set
 from maintenance.options.renames import renamed
 from maintenance.scan.history import History, history_of
 from maintenance.scan.plan import ScanSource
@@ -123,13 +124,18 @@ class TableHandle:
         return self.snapshots.latest()
 
     def copy(self, options: Mapping[str, str]) -> Self:
-        """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
-        options = {key: str(value) for key, value in options.items()}
+        """This table with further options for reading or writing, stored nowhere.
+
+        Raises: OptionError: an option cannot change, or is wrong; UnsupportedError: see `check_set`.
+        """
+        where = f"table {self.identifier}"
+        options = as_meant({key: str(value) for key, value in options.items()}, where)
         for key, value in options.items():
             changes = value != self.options.get(key)
             fix = fix_of_change(key, value, self.options, has_snapshot=True)
             if changes and (key == "bucket" or fix is not None):
                 raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
+        check_set(options, self.options, where)
         others = {key: value for key, value in options.items() if key != table_options.BRANCH.key}
         table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self
         return replace(table, dynamic_options={**self.dynamic_options, **others})

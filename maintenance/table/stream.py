@@ -11,7 +11,10 @@ rather than leave a gap. So it does where a snapshot that it has read was rolled
 Source: data section 6.7, Java `DataTableStreamScan`, Spark's `StreamHelper`.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -33,11 +36,23 @@ _KEPT_PLANS = 64
 _MERGED_ENGINES = ("partial-update", "aggregation", "first-row")
 
 
+def _is_later(watermark: int | None, bound: int) -> bool:
+    return watermark is not None and watermark > bound
+
+
+def _now_millis() -> int:
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(slots=True)
 class TableStream:
-    """A table that is followed. Plans of snapshots are kept for a while: first for their size, then to be read."""
+    """A table that is followed. Plans of snapshots are kept for a while: first for their size, then to be read.
+
+    `clock`: milliseconds since 1970-01-01 UTC, for `streaming.read.snapshot.delay`.
+    """
 
     table: Table
+    clock: Callable[[], int] = _now_millis
     _plans: dict[StreamPosition, tuple[SnapshotIdentity, ScanPlan]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,11 +107,18 @@ class TableStream:
 
     def _first_since(self, millis: int) -> int:
         """Id of the first snapshot committed at that moment or later, of the next one if there is none yet."""
-        low, high = self._earliest(), (self.table.snapshots.latest_id() or 0) + 1
+        return self._first(lambda snapshot: snapshot.time_millis >= millis)
+
+    def _first(self, is_late: Callable[[Snapshot], bool]) -> int:
+        """Id of the first snapshot for which something is true, of the next one if there is none yet.
+
+        Args: `is_late`: what stays true, once it is.
+        """
+        low, high = self._earliest(), self._comes
         while low < high:
             middle = (low + high) // 2
             snapshot = self._find(middle)
-            if snapshot is not None and snapshot.time_millis >= millis:
+            if snapshot is not None and is_late(snapshot):
                 high = middle
             else:
                 low = middle + 1
@@ -118,8 +140,21 @@ class TableStream:
     # What there is
 
     def end(self) -> StreamPosition:
-        """Behind everything that is there now."""
-        return StreamPosition((self.table.snapshots.latest_id() or 0) + 1)
+        """Behind everything that is there now, and that the options let the stream read by now."""
+        comes, options = self._comes, self.table.options
+        delay = table_options.STREAMING_READ_SNAPSHOT_DELAY.of(options)
+        if delay is not None:
+            until = self.clock() - delay // timedelta(milliseconds=1)
+            comes = min(comes, self._first(lambda snapshot: snapshot.time_millis > until))
+        bound = table_options.SCAN_BOUNDED_WATERMARK.of(options)
+        if bound is not None:
+            comes = min(comes, self._first(lambda snapshot: _is_later(snapshot.watermark, bound)))
+        return StreamPosition(comes)
+
+    @property
+    def _comes(self) -> int:
+        """The id that the next snapshot will have."""
+        return (self.table.snapshots.latest_id() or 0) + 1
 
     def advance(self, start: StreamPosition, end: StreamPosition, limits: Limits) -> tuple[StreamPosition, Admission]:
         """How far one batch goes from a position, at most to an end, and what it takes.
@@ -128,6 +163,9 @@ class TableStream:
         """
         admission = Admission(limits)
         self._check_there(start, end)
+        if start.full and start.snapshot_id < self._comes:
+            # The state that a stream begins with is read, wherever its changes end.
+            end = max(end, start.following)
         at = start
         while at.snapshot_id < end.snapshot_id:
             identity, plan = self._looked_up(at)
@@ -201,8 +239,7 @@ class TableStream:
         return self.table.snapshots.find(snapshot_id) or self.table.changelogs.find(snapshot_id)
 
     def _check_there(self, start: StreamPosition, end: StreamPosition) -> None:
-        comes = self.end().snapshot_id
-        if start.snapshot_id > comes or (start < end and self._find(start.snapshot_id) is None):
+        if start.snapshot_id > self._comes or (start < end and self._find(start.snapshot_id) is None):
             raise self._gone(start.snapshot_id)
         self._check_seen(start)
 

@@ -11,11 +11,12 @@ from maintenance.format.data_format import FileSettings
 from maintenance.format.data_formats import data_format
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
-from maintenance.options.option import Option, integer
+from maintenance.options.formats import ORC_STRIPE_SIZE, PARQUET_BLOCK_SIZE
+from maintenance.options.option import Option
 
 _BLOCK_KEYS: Mapping[str, Option[int | None]] = {
-    "parquet": Option("parquet.block.size", integer, None),
-    "orc": Option("orc.stripe.size", integer, None),
+    "parquet": PARQUET_BLOCK_SIZE,
+    "orc": ORC_STRIPE_SIZE,
 }
 _BLOCK_BYTES = 128 << 20
 

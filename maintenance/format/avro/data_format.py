@@ -29,6 +29,7 @@ from maintenance.format.data_format import (
     format_options,
 )
 from maintenance.format.rows.nested import entries, rebuilt
+from maintenance.options.formats import AVRO_HONOURED
 from maintenance.types.arrow import arrow_type, map_parts
 from maintenance.types.data_type import DataField, DataType
 
@@ -144,7 +145,7 @@ class _AvroWriter:
 
 
 def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    options = format_options(settings, ("codec",))
+    options = format_options(settings, AVRO_HONOURED)
     codec = codec_of(options.get("codec", settings.compression))
     level = settings.zstd_level if codec == "zstandard" else _DEFLATE_LEVEL
     _check_names(avro_schema(fields), set())

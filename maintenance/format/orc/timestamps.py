@@ -20,6 +20,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.format.orc.integers import decode_integers
 from maintenance.format.orc.tail import Kind, OrcTail, StreamKind, Stripe, StripeStreams, with_kind
 from maintenance.format.rows.nested import entries, rebuilt
+from maintenance.options.formats import ORC_TIMESTAMP_LTZ_LEGACY_TYPE
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.nanos import NANOS, of_parts
@@ -28,14 +29,13 @@ EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
 _UTC = ("", "UTC", "GMT", "Etc/UTC", "Z")
 _DIRECT_V2 = 2
 _UNIT_DIGITS = {"ms": 3, "us": 6}
-_LEGACY = "orc.timestamp-ltz.legacy.type"
 
 Seconds = Callable[[np.ndarray], np.ndarray]
 
 
 def is_legacy(options: Mapping[str, str]) -> bool:
     """Whether a table's TIMESTAMP_LTZ are made by the clock of the machine that writes them."""
-    return options.get(_LEGACY, "true").strip().lower() != "false"
+    return ORC_TIMESTAMP_LTZ_LEGACY_TYPE.of(options)
 
 
 def has_foreign_clock(source: pa.NativeFile, fields: Sequence[DataField]) -> bool:

@@ -17,6 +17,7 @@ from maintenance.format.orc.repair import repaired_stripes
 from maintenance.format.orc.tail import MAGIC, Kind, OrcTail, Stripe, joined, with_attribute, with_kind
 from maintenance.format.orc.zones import is_missing_database, missing_database
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
+from maintenance.options.formats import ORC_HARMLESS, ORC_HONOURED
 from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type, element_of, map_parts, timestamp_type
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
@@ -33,19 +34,6 @@ _FIELD_ID = "paimon.id"
 _GREGORIAN = -141_427 * 86_400  # 1582-10-15 in seconds since 1970
 _PER_MILLI = {"us": 1000, "ns": 1_000_000}
 _DEFAULT_STRIPE_BYTES = 64 << 20
-_HONOURED = (
-    "compress",
-    "compress.size",
-    "compression.zstd.level",
-    "stripe.size",
-    "row.index.stride",
-    "dictionary.key.threshold",
-    "bloom.filter.columns",
-    "bloom.filter.fpp",
-    "timestamp-ltz.legacy.type",
-)
-# How rows are handed to Java's writer, and how it pads blocks of HDFS.
-_HARMLESS = ("write.batch-size", "block.padding", "block.padding.tolerance", "block.size", "rows.between.memory.checks")
 
 
 def orc_type(data_type: DataType, where: str) -> pa.DataType:
@@ -93,7 +81,7 @@ def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenW
 
 def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, Any]:
     """Arguments of Arrow's writer. Raises: OptionError, UnsupportedError."""
-    options = format_options(settings, _HONOURED, _HARMLESS)
+    options = format_options(settings, ORC_HONOURED, ORC_HARMLESS)
 
     def number(key: str, default: T, parse: Callable[[str], T]) -> T:
         return number_of_option(settings, options, key, default, parse)

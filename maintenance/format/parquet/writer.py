@@ -20,34 +20,13 @@ from maintenance.format.parquet.column_writer import ColumnWriter, needs_column_
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
 from maintenance.format.variant.inference import InferenceOptions, inferred
 from maintenance.format.variant.shredding import Shredding, shreddings
+from maintenance.options.formats import PARQUET_ENABLE_DICTIONARY, PARQUET_HARMLESS, PARQUET_HONOURED
 from maintenance.types.arrow import VARIANT, arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.nanos import NANOS
 
 _CODECS = {"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4": "lz4", "none": "none", "uncompressed": "none"}
 _PAGE_VERSIONS = {"PARQUET_1_0": "1.0", "V1": "1.0", "PARQUET_2_0": "2.0", "V2": "2.0"}
-_HONOURED = (
-    "compression",
-    "compression.codec.zstd.level",
-    "enable.dictionary",
-    "page.size",
-    "dictionary.page.size",
-    "writer.version",
-    "block.size",
-    "variant.shreddingSchema",
-)
-# How much a writer gathers before it looks at sizes, how it pads blocks of HDFS, and what only readers look at.
-_HARMLESS = (
-    "page.row.count.limit",
-    "writer.max-padding",
-    "page.size.row.check.min",
-    "page.size.row.check.max",
-    "validation",
-    "filter.stats.enabled",
-    "filter.dictionary.enabled",
-    "filter.columnindex.enabled",
-    "read.async.enabled",
-)
 VariantPath = tuple[str, ...]
 """Where variants stand: a column, or a field of a ROW that is one."""
 _UNSHREDDED: Mapping[VariantPath, Shredding] = {}
@@ -71,7 +50,7 @@ class ParquetOptions:
     @classmethod
     def of(cls, settings: FileSettings) -> "ParquetOptions":
         """The options of files. Raises: OptionError: a codec that parquet lacks; UnsupportedError: another key."""
-        options = format_options(settings, _HONOURED, _HARMLESS)
+        options = format_options(settings, PARQUET_HONOURED, PARQUET_HARMLESS)
 
         def number(key: str, default: int | None) -> int | None:
             return number_of_option(settings, options, key, default, int)
@@ -92,7 +71,7 @@ class ParquetOptions:
         return cls(
             _CODECS[name],
             level,
-            settings.options.get("parquet.enable.dictionary", "true").lower() == "true",
+            PARQUET_ENABLE_DICTIONARY.of(settings.options),
             number("page.size", None),
             number("dictionary.page.size", None),
             _PAGE_VERSIONS[version],

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,19 +9,16 @@ from pyarrow import csv
 
 from maintenance.errors import DataError
 from maintenance.format.plain.texts import text_type, texts_of, typed_or_null
-from maintenance.options.option import Option, boolean, one_of, string
+from maintenance.options.formats import (
+    CSV_ESCAPE_CHARACTER,
+    CSV_FIELD_DELIMITER,
+    CSV_INCLUDE_HEADER,
+    CSV_LINE_DELIMITER,
+    CSV_MODE,
+    CSV_NULL_LITERAL,
+    CSV_QUOTE_CHARACTER,
+)
 from maintenance.types.data_type import DataField
-
-FIELD_DELIMITER = Option("csv.field-delimiter", string, ",", ("field-delimiter", "seq"))
-LINE_DELIMITER = Option("csv.line-delimiter", string, "\n", ("line-delimiter", "lineSep"))
-QUOTE_CHARACTER = Option("csv.quote-character", string, '"', ("quote-character", "quote"))
-ESCAPE_CHARACTER = Option("csv.escape-character", string, "\\", ("escape-character", "escape"))
-INCLUDE_HEADER = Option("csv.include-header", boolean, False, ("include-header", "header"))
-NULL_LITERAL = Option("csv.null-literal", string, "", ("null-literal", "nullvalue"))
-MODE = Option("csv.mode", one_of("permissive", "dropmalformed", "failfast"), "permissive", ("mode",))
-CSV_OPTIONS: tuple[Option[Any], ...] = (
-    FIELD_DELIMITER, LINE_DELIMITER, QUOTE_CHARACTER, ESCAPE_CHARACTER, INCLUDE_HEADER, NULL_LITERAL, MODE,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +36,16 @@ class CsvLayout:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "CsvLayout":
         """Raises: OptionError."""
-        mode = options.get(MODE.key)
-        given = options if mode is None else {**options, MODE.key: mode.lower()}
+        mode = options.get(CSV_MODE.key)
+        given = options if mode is None else {**options, CSV_MODE.key: mode.lower()}
         return cls(
-            FIELD_DELIMITER.of(given),
-            LINE_DELIMITER.of(given),
-            QUOTE_CHARACTER.of(given),
-            ESCAPE_CHARACTER.of(given),
-            INCLUDE_HEADER.of(given),
-            NULL_LITERAL.of(given),
-            MODE.of(given),
+            CSV_FIELD_DELIMITER.of(given),
+            CSV_LINE_DELIMITER.of(given),
+            CSV_QUOTE_CHARACTER.of(given),
+            CSV_ESCAPE_CHARACTER.of(given),
+            CSV_INCLUDE_HEADER.of(given),
+            CSV_NULL_LITERAL.of(given),
+            CSV_MODE.of(given),
         )
 
 

@@ -3,7 +3,6 @@
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,19 +11,16 @@ from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
 from maintenance.format.data_format import decoding
-from maintenance.format.plain.csv import CSV_OPTIONS, CsvLayout, parse_csv, serialize_csv
+from maintenance.format.plain.csv import CsvLayout, parse_csv, serialize_csv
 from maintenance.format.plain.json_lines import parse_json_lines, serialize_json_lines
 from maintenance.format.variant.extension import plain_schema
-from maintenance.options.option import Option, string
+from maintenance.options.formats import FORMAT_TABLE_FILE_COMPRESSION, JSON_LINE_DELIMITER, TEXT_LINE_DELIMITER
 from maintenance.types.data_type import DataField
 
 FORMATS = ("orc", "parquet", "csv", "text", "json")
 _DEFAULT_COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
 _TEXT_FORMATS = ("csv", "text", "json")
 _GZIP = ("gzip", "gz")
-COMPRESSION = Option("file.compression", string, "", ("format-table.file.compression",))
-OPTIONS: tuple[Option[Any], ...] = (COMPRESSION, *CSV_OPTIONS)
-"""What options say of files."""
 _READ_AHEAD = 256 << 10
 
 
@@ -51,7 +47,7 @@ class PlainFiles:
 
     @property
     def compression(self) -> str:
-        chosen = COMPRESSION.of(self.options) or _DEFAULT_COMPRESSION.get(self.format, "none")
+        chosen = FORMAT_TABLE_FILE_COMPRESSION.of(self.options) or _DEFAULT_COMPRESSION.get(self.format, "none")
         return chosen.lower()
 
     @property
@@ -77,7 +73,7 @@ class PlainFiles:
                 case "csv":
                     return parse_csv(content, self.fields, CsvLayout.of(self.options), where)
                 case "json":
-                    return parse_json_lines(content, self.fields, where)
+                    return parse_json_lines(content, self.fields, where, JSON_LINE_DELIMITER.of(self.options))
                 case "text":
                     return self._lines(content)
             reader = pa.BufferReader(content)
@@ -111,8 +107,8 @@ class PlainFiles:
 
     def _lines(self, content: bytes) -> pa.Table:
         self._check_text()
-        text = content.decode().removesuffix("\n")
-        lines = text.split("\n") if content else []
+        end = TEXT_LINE_DELIMITER.of(self.options)
+        lines = content.decode().removesuffix(end).split(end) if content else []
         return pa.table({self.fields[0].name: pa.array(lines, pa.string())})
 
     def _check_text(self) -> None:
@@ -148,7 +144,8 @@ class PlainFiles:
             case "csv":
                 return serialize_csv(rows, self.fields, CsvLayout.of(self.options))
             case "json":
-                return serialize_json_lines(rows, self.fields)
+                return serialize_json_lines(rows, self.fields, JSON_LINE_DELIMITER.of(self.options))
         self._check_text()
         lines: Sequence[str] = pc.fill_null(rows[self.fields[0].name].cast(pa.string()), "").to_pylist()
-        return "".join(f"{line}\n" for line in lines).encode()
+        end = TEXT_LINE_DELIMITER.of(self.options)
+        return "".join(f"{line}{end}" for line in lines).encode()

@@ -14,11 +14,14 @@ from maintenance.types.data_type import DataField, DataType
 _LINE = "line"
 
 
-def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str) -> pa.Table:
-    """The rows of a file; a key that is missing is null, unknown ones are passed over. Raises: DataError."""
+def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: str = "\n") -> pa.Table:
+    """The rows of a file; a key that is missing is null, unknown ones are passed over. `end`: of a line.
+
+    Raises: DataError.
+    """
     import duckdb
 
-    whole: pa.ListArray = pc.split_pattern(pa.array([data.decode()], pa.large_string()), "\n")
+    whole: pa.ListArray = pc.split_pattern(pa.array([data.decode()], pa.large_string()), end)
     lines = whole.flatten()
     lines = lines.filter(pc.not_equal(pc.utf8_trim_whitespace(lines), ""))
     text_types = pa.struct([(field.name, text_type(field.type, field.name)) for field in fields])
@@ -64,8 +67,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def serialize_json_lines(rows: pa.Table, fields: Sequence[DataField]) -> bytes:
-    """Rows as a file. Raises: UnsupportedError: a type that texts cannot hold."""
+def serialize_json_lines(rows: pa.Table, fields: Sequence[DataField], end: str = "\n") -> bytes:
+    """Rows as a file. `end`: of a line. Raises: UnsupportedError: a type that texts cannot hold."""
     import duckdb
 
     if not rows.num_rows:
@@ -77,7 +80,7 @@ def serialize_json_lines(rows: pa.Table, fields: Sequence[DataField]) -> bytes:
         struct = ", ".join(f"{_quoted(name)} := {_quoted(name)}" for name in table.column_names)
         lines_table = connection.sql(f"SELECT to_json(struct_pack({struct})) AS {_LINE} FROM texts").to_arrow_table()
     lines: list[str] = lines_table[_LINE].cast(pa.string()).to_pylist()
-    return "".join(f"{line}\n" for line in lines).encode()
+    return "".join(f"{line}{end}" for line in lines).encode()
 
 
 def _texts(column: pa.ChunkedArray, data_type: DataType, name: str) -> pa.Array:

@@ -19,14 +19,9 @@ from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.dictionary import Names
 from maintenance.format.variant.shredding import Shredding
 from maintenance.format.variant.stored import present
-from maintenance.options.option import Option, boolean, integer, number, positive
+from maintenance.options import formats
 from maintenance.types.data_type import DataField, DataType, parse_type
 
-INFER_SHREDDING_SCHEMA = Option("variant.inferShreddingSchema", boolean, False)
-MAX_SCHEMA_WIDTH = Option("variant.shredding.maxSchemaWidth", integer, 300)
-MAX_SCHEMA_DEPTH = Option("variant.shredding.maxSchemaDepth", integer, 50)
-MIN_FIELD_CARDINALITY_RATIO = Option("variant.shredding.minFieldCardinalityRatio", number, 0.1)
-MAX_INFER_BUFFER_ROW = Option("variant.shredding.maxInferBufferRow", positive, 4096)
 _VARIANT = parse_type("VARIANT")
 P = TypeVar("P")
 _MAX_FIELDS = 1000
@@ -56,13 +51,13 @@ class InferenceOptions:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "InferenceOptions | None":
         """None: nothing is inferred."""
-        if not INFER_SHREDDING_SCHEMA.of(options):
+        if not formats.VARIANT_INFER_SHREDDING_SCHEMA.of(options):
             return None
         return cls(
-            MAX_SCHEMA_WIDTH.of(options),
-            MAX_SCHEMA_DEPTH.of(options),
-            MIN_FIELD_CARDINALITY_RATIO.of(options),
-            MAX_INFER_BUFFER_ROW.of(options),
+            formats.VARIANT_SHREDDING_MAX_SCHEMA_WIDTH.of(options),
+            formats.VARIANT_SHREDDING_MAX_SCHEMA_DEPTH.of(options),
+            formats.VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO.of(options),
+            formats.VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW.of(options),
         )
 
 

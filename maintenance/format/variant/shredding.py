@@ -24,10 +24,10 @@ from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.binary import Children
 from maintenance.format.variant.dictionary import Names, binaries_of, bytes_of, texts_of
 from maintenance.format.variant.stored import plain_variants, present, spread_over, storage_of
+from maintenance.options.formats import VARIANT_SHREDDING_SCHEMA
 from maintenance.types.arrow import arrow_type, element_of, is_list
 from maintenance.types.data_type import DataField, DataType, parse_type
 
-SHREDDING_SCHEMA = ("variant.shreddingSchema", "parquet.variant.shreddingSchema")
 _SCALARS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "VARCHAR")
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP_LTZ")
 _MICRO_DIGITS = 6
@@ -303,7 +303,7 @@ def _typed_decimals(values: Ragged, kind: pa.DataType) -> tuple[np.ndarray, pa.A
 
 def shreddings(options: Mapping[str, str]) -> Mapping[str, Shredding]:
     """How columns are shredded, by their names. Raises: OptionError, UnsupportedError."""
-    key = next((name for name in SHREDDING_SCHEMA if name in options), None)
+    key = next((name for name in VARIANT_SHREDDING_SCHEMA.keys if name in options), None)
     if key is None:
         return {}
     try:

@@ -57,8 +57,9 @@ from maintenance.metastore.table_type import TableType
 from maintenance.names import check_new_name
 from maintenance.options import catalog as catalog_options
 from maintenance.options import table as table_options
+from maintenance.options.formats import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from maintenance.table import format_table, object_table
-from maintenance.table.format_table import PATH_ONLY_VALUE, FormatTable
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.partitions import live_partitions, named_partitions
 from maintenance.table.table import Table
@@ -216,7 +217,7 @@ class HiveCatalog(HiveViews):
     def _partitions(self, name: Identifier, location: str, schema: TableSchema) -> HivePartitions:
         directory = schema.options.get("data-file.path-directory")
         folder = f"{location}/{directory}" if directory else location
-        only_value = PATH_ONLY_VALUE.of(schema.options)
+        only_value = FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.of(schema.options)
         return HivePartitions(self.metastore, name.database, name.table, folder, self._in_properties, only_value)
 
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.format.plain.csv import FIELD_DELIMITER
 from maintenance.metastore.hive.client import Struct, thrift
 from maintenance.metastore.hive.parameters import METASTORE_PARAMETERS
 from maintenance.metastore.hive.types import hive_type, type_of_hive
 from maintenance.metastore.view import View
 from maintenance.options import table as table_options
+from maintenance.options.formats import CSV_FIELD_DELIMITER
 from maintenance.table import object_table
 from maintenance.table.object_table import object_fields
 from maintenance.types.data_type import DataField
@@ -101,7 +101,9 @@ def format_table_object(database: str, name: str, schema: TableSchema, place: Pl
     table = _new(database, name, parameters, place)
     table.sd = _descriptor(_OF_FORMAT[chosen])
     if chosen == "csv":
-        table.sd.serdeInfo.parameters = {_DELIMITER: schema.options.get(FIELD_DELIMITER.key, FIELD_DELIMITER.default)}
+        table.sd.serdeInfo.parameters = {
+            _DELIMITER: schema.options.get(CSV_FIELD_DELIMITER.key, CSV_FIELD_DELIMITER.default)
+        }
     _set_columns(table, schema, schema.partition_keys)
     _set_place(table, schema.comment, place)
     return table
@@ -214,7 +216,7 @@ def format_schema(table: Struct) -> TableSchema | None:
     if chosen is None:
         return None
     if chosen == "csv":
-        options[FIELD_DELIMITER.key] = (sd.serdeInfo.parameters or {}).get(_DELIMITER, _HIVE_DELIMITER)
+        options[CSV_FIELD_DELIMITER.key] = (sd.serdeInfo.parameters or {}).get(_DELIMITER, _HIVE_DELIMITER)
     try:
         fields = columns_of(table)
     except UnsupportedError:

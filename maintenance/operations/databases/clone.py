@@ -118,7 +118,7 @@ def clone(
     """
     if snapshot_id is not None and tag is not None:
         raise OptionError("a snapshot and a tag are named", table.identifier, "Name one of them, or neither.")
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     chosen = PartitionFilter(table, where)
     if existing_target(table, catalog, identifier) is not None and not clone_if_exists:
         return CloneReport(table.identifier, identifier, None, None, dry_run=dry_run)

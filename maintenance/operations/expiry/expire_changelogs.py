@@ -74,7 +74,7 @@ def expire_changelogs(
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     changelogs = table.changelogs
     by_id = {changelog.id: changelog for changelog in changelogs.all()}
     latest = table.snapshots.latest_id()

@@ -94,7 +94,7 @@ def expire_partitions(
         table_options.PARTITION_EXPIRATION_BATCH_SIZE.key: None if batch_size is None else str(batch_size),
     }
     table = table.copy({key: value for key, value in overrides.items() if value is not None})
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     rules = rules_or_error(table, expiration_time)
     millis = int(local_time(now).replace(tzinfo=UTC).timestamp() * 1000)
     chain = branches_of_chain(table)

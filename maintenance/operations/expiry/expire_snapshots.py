@@ -105,7 +105,7 @@ def expire_snapshots(
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
         deleted then. OptionError; UnsupportedError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     moment = datetime.now(UTC) if now is None else now
     following = table.consumers.next_snapshots()
     idle = _idle_consumers(table, moment)

@@ -66,7 +66,7 @@ def expire_tags(
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; no file of
         the table's data is deleted then. UnsupportedError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     due = due_tags(table, local_time(now), None if older_than is None else local_time(older_than))
     return removed(table, due, dry_run=dry_run, progress=progress, into=into, spark=spark)
 

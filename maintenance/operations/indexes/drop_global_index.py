@@ -29,7 +29,7 @@ def drop_global_index(
     Raises: PredicateError: there is no such column; CommitError.
     """
     started = time.monotonic()
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     ids = tuple(table.schema.field(name).id for name in columns_named(table, column))
     snapshot = table.latest_snapshot()
     index = [] if snapshot is None else table.manifests.read_index(snapshot)

@@ -71,12 +71,14 @@ def overwrite(
 
 def truncate(table: Table, overwrite: Overwrite, commit_user: str | None = None) -> tuple[int, ...]:
     """Delete all rows, or those of partitions. Files stay until their snapshots expire. Returns the snapshot's id."""
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     return overwrite_or_abort(table.commit_target(), (), _identity(table, commit_user, None), overwrite)
 
 
 def _identity(table: Table, user: str | None, identifier: int | None) -> CommitIdentity:
-    return numbered(new_commit_user(table.options) if user is None else user, identifier)
+    # Of a job that ends with this commit, which a numbered one does not say.
+    watermark = table_options.END_INPUT_WATERMARK.of(table.options) if identifier is None else None
+    return numbered(new_commit_user(table.options) if user is None else user, identifier, watermark)
 
 
 def _table(data: pa.Table | pa.RecordBatch) -> pa.Table:

@@ -34,6 +34,7 @@ from maintenance.operations.compaction.compact import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.report import FAILED, Ledger
 from maintenance.operations.ingestion.visibility import wait_until_visible
+from maintenance.operations.refs.mark_partition_done import check_marking, mark_after_commit
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import runner
@@ -129,6 +130,7 @@ def append_rows(
         `progress`: gets a line for each thing that the compaction does.
     Raises: as `append_or_abort`; VisibilityError: see `wait_until_visible`.
     """
+    check_marking(table)
     work = _Inline(spark, table, progress)
     inline = compacts_inline(table)
     run = in_threads if spark is None else runner(spark)
@@ -154,6 +156,7 @@ def append_rows(
     if inline:
         work.compact(_groups(messages), identity)
     wait_until_visible(table, messages, identity)
+    _mark_done(table, messages, identity)
     later = work.done.snapshot_ids[len(first.snapshot_ids) :]
     return Written((*first.snapshot_ids, *snapshot_ids, *later), messages, work.done)
 
@@ -187,6 +190,7 @@ def commit_rows_of(
     if inline:
         work.compact(_groups(messages), identity)
     wait_until_visible(table, messages, identity)
+    _mark_done(table, messages, identity)
     return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)
 
 
@@ -203,15 +207,18 @@ def overwrite_rows(
 
     As the overwrite itself, the compaction makes no changelog.
     """
+    check_marking(table)
     snapshot_ids = overwrite_or_abort(table.commit_target(), messages, identity, overwrite)
     if snapshot_ids:
         tag_after_commit(table, wrote_rows=True)
     if not compacts_inline(table) or not snapshot_ids:
         wait_until_visible(table, messages if snapshot_ids else (), identity)
+        _mark_done(table, messages if snapshot_ids else (), identity)
         return Written(snapshot_ids, messages, InlineCompaction())
     work = _Inline(spark, table, progress)
     work.compact(_groups(messages), identity, silent=True)
     wait_until_visible(table, messages, identity)
+    _mark_done(table, messages, identity)
     return Written((*snapshot_ids, *work.done.snapshot_ids), messages, work.done)
 
 
@@ -233,6 +240,12 @@ def finish_replayed(
                 work.compact(frozenset((entry.partition, entry.bucket) for entry in entries), identity)
                 break
     return work.done
+
+
+def _mark_done(table: Table, messages: Sequence[CommitMessage], identity: CommitIdentity) -> None:
+    """Tell others that the partitions that got rows are complete, behind the one commit of a job."""
+    if identity.identifier == BATCH_IDENTIFIER:
+        mark_after_commit(table, {partition for partition, _ in _groups(messages)})
 
 
 def _groups(messages: Sequence[CommitMessage]) -> frozenset[Group]:

@@ -126,7 +126,7 @@ def remove_orphan_files(
         OptionError: `older_than` is too late; NotFoundError: there never was a snapshot; ConflictError: snapshots
         vanish faster than they can be read; UnsupportedError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     moment = cutoff(older_than, minimum_age, datetime.now(UTC) if now is None else now)
     removal = OrphanRemoval(spark, table, moment, parallelism, progress or (lambda _: None), never_committed, into)
     orphans = removal.find()

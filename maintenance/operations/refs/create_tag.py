@@ -57,7 +57,7 @@ def create_tag(
     Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used, or more than
         one snapshot is asked for; UnsupportedError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     if sum(part is not None for part in (snapshot_id, timestamp_millis, watermark)) > 1:
         raise OptionError("a tag holds one snapshot", table.identifier, "Name it by its id, its time or its watermark.")
     existing = table.tags.find(name)

@@ -25,6 +25,6 @@ def delete_tag(
     Raises: NotFoundError: a tag does not exist, nothing is deleted then; CorruptFileError, UnsupportedError: as
         `expire_tags`.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     tags = {name: table.tags.get(name) for name in names}
     return removed(table, tags, dry_run=dry_run, progress=progress, into=into, spark=spark)

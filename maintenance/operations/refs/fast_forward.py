@@ -61,7 +61,7 @@ def fast_forward(table: Table, branch: str, *, dry_run: bool = False) -> FastFor
     table.record.check_may_move("a fast-forward", table.identifier)
     check_branch_exists(table, branch)
     main, other = table.on_branch(MAIN_BRANCH), table.on_branch(branch)
-    table_options.check_writable(main.options, main.identifier)
+    table_options.check_keepable(main.options, main.identifier)
     history = [other.snapshots.get(snapshot_id) for snapshot_id in _counting(other)]
     if not history:
         raise NotFoundError(f"branch '{branch}' has no snapshot", main.identifier, "Write to the branch first.")

@@ -54,7 +54,7 @@ def merge_branch(
     for branch in (source_branch, target_branch):
         check_branch_exists(table, branch)
     source, target = table.on_branch(source_branch), table.on_branch(target_branch)
-    table_options.check_writable(target.options, target.identifier)
+    table_options.check_keepable(target.options, target.identifier)
     _check_mergeable(source, target)
     latest = _complete(source)
 

@@ -14,7 +14,7 @@ def rename_tag(table: Table, tag: str, target_tag: str, *, dry_run: bool = False
     Args: `dry_run`: only check that it can be done.
     Raises: NotFoundError: no such tag; AlreadyExistsError: another tag has the new name; OptionError: none can have it.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     check_tag_name(target_tag, table.identifier)
     held = table.tags.get(tag)
     if tag == target_tag:

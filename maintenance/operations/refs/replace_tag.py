@@ -41,7 +41,7 @@ def replace_tag(
     CorruptFileError: a file that the snapshot needs is missing or damaged, or as `expire_tags`: nothing has changed
     then; UnsupportedError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     before = table.tags.get(name)
     snapshot = snapshot_to_tag(table, snapshot_id)
     default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)

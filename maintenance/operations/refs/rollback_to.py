@@ -65,7 +65,7 @@ def rollback_to(
         raise OptionError(
             "a rollback needs exactly one target", table.identifier, "Name one snapshot, tag, time or watermark."
         )
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     if tag is not None:
         target = table.tags.get(tag).snapshot
     elif timestamp_millis is not None:

@@ -61,7 +61,7 @@ def rollback_to_as_latest(
     """
     if (snapshot_id is None) == (tag is None):
         raise OptionError("a rollback needs exactly one target", table.identifier, "Name one snapshot or tag.")
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     target = snapshot_to_tag(table, snapshot_id) if tag is None else table.tags.get(tag).snapshot
     latest = table.latest_snapshot()
     if latest is None:

@@ -44,7 +44,7 @@ def trigger_tag_automatic_creation(
     Args: `now`: when tags have expired; None = the current time; `spark`: as of `expire_tags`.
     Raises: OptionError: the delay is not shorter than the period; as `create_tag` and `expire_tags`.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     created, deleted = _by_schedule(table, dry_run=dry_run)
     expired = expire_tags(table, dry_run=dry_run, now=now, spark=spark).expired
     return AutomaticTagsReport(table.identifier, created, deleted, expired, dry_run)

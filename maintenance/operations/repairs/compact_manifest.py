@@ -50,7 +50,7 @@ def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestR
 
     Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     merging = ManifestMergeOptions.of(table.options, table.schema.partition_keys)
     options = replace(merging, min_count=1, full_threshold=1)
     types = [field.type for field in table.schema.partition_fields]

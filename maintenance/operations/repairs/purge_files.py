@@ -71,7 +71,7 @@ def purge_files(
         orphaned, so younger files of branches stay until the next removal of orphan files.
     Raises: as the steps: what an error leaves is purged by the next call.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     main = table.on_branch(MAIN_BRANCH)
     going = _going(main)
     latest = main.latest_snapshot()

@@ -42,7 +42,7 @@ def remove_unexisting_files(
         rather than files: nothing has changed; CommitError: other writers kept publishing first; CorruptFileError: a
         manifest is missing.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     threads = _THREADS if parallelism is None else parallelism
     if threads < 1:
         raise OptionError(f"parallelism {parallelism} is below 1", f"table {table.identifier}", "Give 1 or more.")

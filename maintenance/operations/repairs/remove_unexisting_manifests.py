@@ -42,7 +42,7 @@ def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> Remov
     Raises: WriteError: none of several manifests exists, so the folder may be missing: nothing has changed;
         CorruptFileError: a manifest list or index manifest is missing, or a manifest is damaged; CommitError.
     """
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     missing: list[ManifestFileMeta] = []
 
     def planned(latest: Snapshot | None) -> Changes:

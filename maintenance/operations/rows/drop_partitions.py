@@ -57,7 +57,7 @@ def drop_partitions(
         NotFoundError: a named one does not exist, then none is dropped; CommitError; UnsupportedError.
     """
     started = time.monotonic()
-    table_options.check_writable(table.options, table.identifier)
+    table_options.check_keepable(table.options, table.identifier)
     if not partitions:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, or truncate the table.")
     wanted = named_partitions(table, partitions)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import SqlError
+from maintenance.options.streams import READ_CHANGELOG
 from maintenance.sql.query.relations import Relation
 from maintenance.sql.query.resolve import Resolved
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
@@ -126,12 +127,11 @@ def _frame(
 ) -> "DataFrame":
     """The streaming DataFrame of the query. `stores`: options of stores; `kind`: its last column, if any."""
     from maintenance.connector import register
-    from maintenance.connector.stream_source import READ_CHANGELOG
     from maintenance.sql.query.on_spark import frame_over
 
     register(spark)
     table = _table_of(relation)
-    options = {**stores, **relation.options, READ_CHANGELOG: str(kind is not None).lower()}
+    options = {**stores, **relation.options, READ_CHANGELOG.key: str(kind is not None).lower()}
     branch = "" if table.branch == "main" else f"$branch_{table.branch}"
     log = f"${AUDIT_LOG}" if isinstance(relation.opened(), AuditLogView) else ""
     tree = resolved.tree.copy()

@@ -20,7 +20,7 @@ from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.stream import TableStream
 from tests.examples import examples
 from tests.tables import create_table, keyed, open_warehouse, state
-from tests.unit.options.test_table_options import OPTIONS
+from tests.unit.options.test_table_options import ALL
 
 FIELDS = [("day", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("v", "STRING")]
 HUGE = (
@@ -31,7 +31,7 @@ HUGE = (
 
 
 @settings(max_examples=examples(120))
-@given(st.sampled_from(sorted(option.key for option in OPTIONS.values())), st.sampled_from(HUGE), st.booleans())
+@given(st.sampled_from(sorted(ALL)), st.sampled_from(HUGE), st.booleans())
 def test_whatever_an_option_says(key: str, value: str, has_key: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, suppress(PaimonError):
         options = {"bucket": "1" if has_key else "-1", key: value}

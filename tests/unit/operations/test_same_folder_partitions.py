@@ -27,9 +27,9 @@ from maintenance.operations.plans.step_plans import (
 )
 from maintenance.operations.plans.stored_plan import StoredPlan, apply_compact, plan_compact
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.mark_partition_done import mark_partition_done
 from maintenance.operations.retention.explain import explain
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from maintenance.operations.rows.mark_partition_done import mark_partition_done
 from maintenance.operations.rows.rescale import rescale
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.table.shape import table_shape

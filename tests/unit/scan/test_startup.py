@@ -155,9 +155,9 @@ def test_what_contradicts_itself(options: dict[str, str], named: str) -> None:
         startup_of(options)
 
 
-@pytest.mark.parametrize("option", ["scan.unheard-of", "log.scan", "incremental-unheard-of", "scan.ignore-lost-files"])
+@pytest.mark.parametrize("option", ["scan.unheard-of", "incremental-unheard-of", "scan.ignore-lost-files"])
 def test_scan_options_that_reads_do_not_honour(option: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"option '{option}' = 'true' is not supported yet"):
+    with pytest.raises(UnsupportedError, match=f"option '{option}' = 'true' is not supported"):
         startup_of({option: "true"})
     checked_startup({option: "true"})
 

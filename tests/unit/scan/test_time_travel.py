@@ -82,12 +82,9 @@ def test_modes_of_a_batch_read(table: CatalogTable, mode: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("scan.bounded.watermark", "0"),
         ("scan.ignore-corrupt-files", "true"),
         ("scan.ignore-lost-files", "true"),
         ("scan.not-invented-yet", "1"),
-        ("log.scan.timestamp-millis", "1"),
-        ("log.scan", "latest"),
     ],
 )
 def test_scan_options_that_are_not_supported_are_refused(table: CatalogTable, key: str, value: str) -> None:
@@ -98,6 +95,8 @@ def test_scan_options_that_are_not_supported_are_refused(table: CatalogTable, ke
 @pytest.mark.parametrize(
     ("key", "value"),
     [
+        ("scan.bounded.watermark", "0"),
+        ("log.scan", "latest"),
         ("scan.manifest.parallelism", "2"),
         ("scan.max-splits-per-task", "2"),
         ("scan.ignore-corrupt-files", "false"),

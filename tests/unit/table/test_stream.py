@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -333,3 +334,39 @@ def test_a_position_without_what_was_seen_is_read_as_before(tmp_path: Path) -> N
     put(table, {2: "y"})
     earlier = StreamPosition.of_json({"snapshot": 2, "splits": 0, "full": False})
     assert follow(table, earlier)[0] == [("+I", 2, "y")]
+
+
+def watermarked(folder: Path) -> CatalogTable:
+    """Snapshots 1 to 4, with the watermarks none, 10, 20 and 30."""
+    table = small_table(folder, {"bucket": "1"})
+    put(table, {0: "x"})
+    for watermark in (10, 20, 30):
+        put(table.copy({"end-input.watermark": str(watermark)}), {watermark: "x"})
+    return table
+
+
+@pytest.mark.parametrize(("bound", "last"), [(5, 1), (10, 2), (19, 2), (20, 3), (29, 3), (30, 4), (99, 4)])
+def test_a_stream_ends_behind_its_watermark(tmp_path: Path, bound: int, last: int) -> None:
+    table = watermarked(tmp_path).copy({"scan.bounded.watermark": str(bound), "scan.snapshot-id": "1"})
+    stream = TableStream(table)
+    assert stream.end().snapshot_id == last + 1
+    changes, at = follow(table, stream.start(), Limits())
+    assert sorted(key for _, key, _ in changes) == [0, 10, 20, 30][:last]
+    assert follow(table, at, Limits())[0] == []
+
+
+def test_the_state_that_a_stream_begins_with_is_read_behind_its_watermark_too(tmp_path: Path) -> None:
+    table = watermarked(tmp_path).copy({"scan.bounded.watermark": "10"})
+    changes, at = follow(table, TableStream(table).start(), Limits())
+    assert sorted(key for _, key, _ in changes) == [0, 10, 20, 30]
+    put(table, {40: "x"})
+    assert follow(table, at, Limits())[0] == []
+
+
+def test_a_stream_stays_behind_by_its_delay(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"bucket": "1", "streaming.read.snapshot.delay": "10 s"})
+    for key in range(3):
+        put(table, {key: "x"})
+    times = [table.snapshots.get(number).time_millis for number in (1, 2, 3)]
+    for now, end in ((times[0], 1), (times[0] + 9_999, 1), (times[2] + 10_000, 4)):
+        assert TableStream(table, clock=partial(int, now)).end().snapshot_id == end

@@ -127,7 +127,7 @@ def test_unknown_states(table: CatalogTable) -> None:
     with pytest.raises(NotFoundError):
         table.to_arrow(options={"scan.snapshot-id": "99"})
     with pytest.raises(UnsupportedError):
-        table.to_arrow(options={"scan.bounded.watermark": "1"})
+        table.to_arrow(options={"scan.ignore-lost-files": "true"})
 
 
 def test_users_of_commits() -> None:

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
@@ -116,3 +117,36 @@ def test_it_is_a_procedure(tmp_path: Path) -> None:
     session.sql("CALL sys.mark_partition_done(table => 'db.t', partitions => 'k=1,v=a;k=2,v=b')")
     assert success_file(tmp_path, "k=1/v=a")
     assert success_file(tmp_path, "k=2/v=b")
+
+
+def rows(k: int, v: str) -> pa.Table:
+    return pa.table({"k": pa.array([k], pa.int32()), "v": [v]})
+
+
+def test_a_job_marks_the_partitions_that_it_wrote(tmp_path: Path) -> None:
+    table = table_of(tmp_path, {"partition.end-input-to-done": "true"})
+    table.write_arrow(rows(1, "a"))
+    table.overwrite_arrow(rows(2, "b"))
+    Session({"warehouse": str(tmp_path)}).sql("INSERT INTO db.t VALUES (3, 'c')")
+    marked = {str(path.parent.relative_to(tmp_path / "db.db" / "t")) for path in tmp_path.rglob("_SUCCESS")}
+    assert marked == {"k=1/v=a", "k=2/v=b", "k=3/v=c"}
+    table.write_arrow(rows(4, "d"), commit_user="feed", commit_identifier=1)
+    assert not (tmp_path / "db.db" / "t" / "k=4").joinpath("v=d", "_SUCCESS").exists(), "a pipeline does not end"
+    other = table_of(tmp_path / "other")
+    other.write_arrow(rows(1, "a"))
+    assert not list((tmp_path / "other").rglob("_SUCCESS"))
+
+
+def test_a_job_that_cannot_mark_its_partitions_writes_nothing(tmp_path: Path) -> None:
+    table = table_of(tmp_path, {"partition.end-input-to-done": "true", ACTION: "custom"})
+    with pytest.raises(UnsupportedError, match="names a class of Java"):
+        table.write_arrow(rows(1, "a"))
+    assert table.latest_snapshot() is None
+
+
+def test_a_job_sets_the_watermark_that_its_end_has(tmp_path: Path) -> None:
+    table = table_of(tmp_path)
+    table.copy({"end-input.watermark": "123"}).write_arrow(rows(1, "a"))
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert snapshot.watermark == 123

@@ -2,7 +2,8 @@
 
 `partition.mark-done-action` says how, with commas between several. `success-file` writes `_SUCCESS` into the folder of
 the partition; `done-partition` adds a partition whose last value ends with `.done` to the metastore; `mark-event`
-reports to the catalog; `http-report` posts JSON. Each action can be repeated.
+reports to the catalog; `http-report` posts JSON. Each action can be repeated. With `partition.end-input-to-done` every
+write without a commit identifier does this for the partitions that got rows.
 Source: Java `PartitionMarkDoneAction`, `HttpReportMarkDoneAction`.
 """
 
@@ -10,7 +11,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import DataError, InfrastructureError, OptionError, UnsupportedError
@@ -51,6 +52,25 @@ def mark_partition_done(table: Table, partitions: Sequence[Spec], *, dry_run: bo
             _run(table, action, spec)
     names = tuple(partition_path(spec) for spec in specs)
     return MarkPartitionDoneReport(table.identifier, names, actions, dry_run)
+
+
+def check_marking(table: Table) -> None:
+    """Check, before rows are written, whether `mark_after_commit` can run. Raises: as `mark_partition_done`."""
+    if _marks(table):
+        _actions(table)
+
+
+def mark_after_commit(table: Table, partitions: Collection[bytes]) -> None:
+    """Mark partitions that a job has written, if the table wants it: option `partition.end-input-to-done`.
+
+    Args: `partitions`: serialized. Raises: InfrastructureError: a server refuses; the rows are committed.
+    """
+    if partitions and _marks(table):
+        mark_partition_done(table, [table.paths.spec_of(partition) for partition in sorted(partitions)])
+
+
+def _marks(table: Table) -> bool:
+    return bool(table.schema.partition_keys) and table_options.PARTITION_END_INPUT_TO_DONE.of(table.options)
 
 
 def _actions(table: Table) -> tuple[str, ...]:
