@@ -282,3 +282,62 @@ def test_fields_of_rows_are_assigned(tmp_path: Path, spark: SparkSession) -> Non
         )
         actual = session.sql(f"SELECT * FROM {name}").to_arrow().to_pylist()
         assert actual == [{"id": 1, "v": {"a": "q", "r": {"x": 3, "y": 12}}}]
+
+
+TIMES = {
+    "flink": (
+        "CAST(n AS STRING)", "CONCAT(m, '|', v)", "CAST(n AS TIMESTAMP(3))", "CAST(CAST(n AS TIMESTAMP(0)) AS STRING)",
+        "CAST(v AS DATE)", "CAST(v AS TIMESTAMP(6))", "CAST(n AS TIMESTAMP_LTZ(6))", "CAST(MAX(m) OVER () AS STRING)",
+        "CAST(TIMESTAMP '2024-01-01 00:00:00' AS STRING)",
+    ),
+    "spark": (
+        "CAST(n AS STRING)", "CONCAT(m, '|', v)", "CAST(v AS DATE)", "CAST(v AS TIMESTAMP_NTZ)", "HOUR(v)",
+        "CAST(n AS TIMESTAMP)", "TIMESTAMP '2024-01-01 00:00:00'", "CAST(v + INTERVAL '1' DAY AS STRING)",
+    ),
+}  # fmt: skip
+ZONES = {"flink": "SET 'table.local-time-zone' = '{}'", "spark": "SET spark.sql.session.timeZone = {}"}
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_both_engines_agree_on_times_in_a_zone(
+    tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]
+) -> None:
+    options = {"warehouse": str(tmp_path)}
+    before = spark.conf.get("spark.sql.session.timeZone")
+    moment = "TIMESTAMP '1969-12-31 23:59:59.999999'"
+    list(
+        Session(options, dialect="flink").execute(f"""
+        CREATE TABLE t (id INT, n TIMESTAMP(6), m TIMESTAMP(3), v TIMESTAMP_LTZ(3));
+        INSERT INTO t SELECT 1, {moment}, {moment}, CAST({moment} AS TIMESTAMP_LTZ(6));
+    """)
+    )
+    alone, with_spark = Session(options, dialect=dialect), Session(options, spark, dialect)
+    for zone in ("Asia/Shanghai", "America/New_York"):
+        for session in (alone, with_spark):
+            session.sql(ZONES[dialect].format(zone))
+        for value in TIMES[dialect]:
+            query, values = f"SELECT {value} AS x FROM t", []
+            for session in (alone, with_spark):
+                column = session.sql(query).to_arrow().column("x")
+                is_time = pa.types.is_timestamp(column.type)
+                values.append(column.cast(pa.timestamp("us", column.type.tz)) if is_time else column)
+            assert values[0].to_pylist() == values[1].to_pylist(), (zone, value)
+        found = with_spark.sql("SELECT id FROM t WHERE v < TIMESTAMP_LTZ '1970-01-02 00:00:00'").to_arrow()
+        assert found.num_rows == 1
+    with_spark.sql("RESET")
+    assert spark.conf.get("spark.sql.session.timeZone") == before
+
+
+def test_spark_gets_its_settings_and_refuses_digits_that_it_does_not_keep(tmp_path: Path, spark: SparkSession) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark)
+    session.sql("SET spark.sql.ansi.enabled = false")
+    assert session.sql("SELECT CAST('x' AS INT) AS x").to_arrow().column("x").to_pylist() == [None]
+    session.sql("RESET spark.sql.ansi.enabled")
+    with pytest.raises(SqlError, match="CAST_INVALID_INPUT"):
+        session.sql("SELECT CAST('x' AS INT) AS x")
+    with pytest.raises(SqlError, match=r"'spark\.foo' is not a setting"):
+        session.sql("SET spark.foo = 1")
+    Session({"warehouse": str(tmp_path)}, dialect="flink").sql("CREATE TABLE fine (id INT, a TIMESTAMP(9))")
+    for text in ("UPDATE fine SET id = 1", "INSERT INTO fine SELECT * FROM fine", "SELECT * FROM fine"):
+        with pytest.raises(SqlError, match=r"more digits than Spark keeps \(column a\)"):
+            session.sql(text)

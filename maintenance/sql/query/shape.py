@@ -17,6 +17,7 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.spark_functions import shape_spark
 from maintenance.sql.query.stacks import spread_stacks
 from maintenance.sql.query.times import TYPE, UNKNOWN, shape_times
+from maintenance.sql.query.times_on_spark import shape_times_on_spark
 from maintenance.sql.query.variants import shape_variants
 from maintenance.types.data_type import DataType
 
@@ -39,8 +40,8 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         spread_stacks(tree)
     if embedded or is_flink:
         _name_outputs(tree, is_flink=is_flink)
-    if embedded:
-        shape_times(tree, ExpressionTypes(resolved, is_flink))
+        shape = shape_times if embedded else shape_times_on_spark
+        shape(tree, ExpressionTypes(resolved, is_flink))
     rules = Rules.of_query(tree, types, is_flink=is_flink)
     if is_flink:
         _maps(tree)

@@ -42,13 +42,13 @@ _CARRYING = (
     exp.Count, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.Array, exp.Struct, exp.Map, exp.ArgMax, exp.ArgMin, exp.Exists,
     exp.ApproxDistinct, exp.And, exp.Or, exp.Not, exp.Bracket, exp.Cast, *_CHOSEN,
 )  # fmt: skip
-# What takes texts, and makes them of other values.
-_TEXTUAL = (
+TEXTUAL = (
     exp.Concat, exp.ConcatWs, exp.DPipe, exp.Upper, exp.Lower, exp.Substring, exp.Trim, exp.Replace, exp.Like,
     exp.Length, exp.RegexpLike, exp.RegexpReplace, exp.RegexpExtract, exp.StrPosition, exp.Pad, exp.Left, exp.Right,
     exp.Initcap, exp.Reverse, exp.Split, exp.SplitPart, exp.StartsWith, exp.EndsWith, exp.MD5, exp.SHA, exp.SHA2,
     exp.Repeat,
 )  # fmt: skip
+"""What takes texts, and makes them of other values."""
 _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "DATE")
 # A text with digits behind microseconds.
 _FINE = re.compile(r"(.*\.\d{6})(\d+)(.*)", re.DOTALL)
@@ -120,12 +120,12 @@ class _Shape:
             self._compare(node)
         elif isinstance(node, _CHOSEN):
             self._choose(node)
-        elif isinstance(node, _TEXTUAL):
+        elif isinstance(node, TEXTUAL):
             self._make_texts(node)
         elif isinstance(node, exp.Add | exp.Sub | exp.TimestampAdd) and is_wide(self.kind(node)):
             self._move(node)
         elif isinstance(node, exp.Func | exp.Binary) and not isinstance(node, _CARRYING):
-            for part in _parts(node):
+            for part in parts_of(node):
                 if is_wide(self.kind(part)):
                     self._put(part, _micros(part))
             kind = self.kind(node)
@@ -188,7 +188,7 @@ class _Shape:
         return micros
 
     def _compare(self, node: exp.Expr) -> None:
-        parts = _parts(node)
+        parts = parts_of(node)
         kinds = [self.kind(part) for part in parts]
         if not any(is_wide(kind) for kind in kinds):
             return
@@ -218,7 +218,7 @@ class _Shape:
             self.kinds[id(node)] = to
 
     def _make_texts(self, node: exp.Expr) -> None:
-        parts = _parts(node)
+        parts = parts_of(node)
         some = any((kind := self.kind(part)) is not None and kind.is_string for part in parts)
         for part in parts:
             kind = self.kind(part)
@@ -229,7 +229,7 @@ class _Shape:
 
     def _move(self, node: exp.Expr) -> None:
         """A time and an interval."""
-        time = next(part for part in _parts(node) if is_wide(self.kind(part)))
+        time = next(part for part in parts_of(node) if is_wide(self.kind(part)))
         rest, kind = _rest(time), self.kind(node)
         self._put(time, _micros(time))
         self._put(node, _call("paimon_wide", node, rest), kind)
@@ -262,7 +262,7 @@ def _widest(kinds: Sequence[DataType | None]) -> DataType:
     return DataType("TIMESTAMP_LTZ" if is_instant else "TIMESTAMP", precision=_NANO_DIGITS)
 
 
-def _parts(node: exp.Expr) -> list[exp.Expr]:
+def parts_of(node: exp.Expr) -> list[exp.Expr]:
     """The expressions right in one."""
     parts: list[exp.Expr] = []
     for name, value in node.args.items():

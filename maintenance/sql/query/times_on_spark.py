@@ -1,0 +1,49 @@
+"""Times of Flink's dialect in queries that Spark runs: its types have six digits of a second, whatever is declared.
+
+A cast to fewer digits cuts off, and a time as a text has as many digits as its type says.
+"""
+
+from sqlglot import exp
+
+from maintenance.sql.query.expression_types import ExpressionTypes
+from maintenance.sql.query.templates import made
+from maintenance.sql.query.times import TEXTUAL, parts_of
+from maintenance.types.data_type import DataType
+
+_DIGITS = 6
+# Seconds of the minute are never negative, so that this goes towards the past.
+_CUT = "(:time - MAKE_DT_INTERVAL(0, 0, 0, EXTRACT(SECOND FROM :time) % CAST(:step AS DECIMAL(8, 6))))"
+
+
+def shape_times_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
+    """Change the casts and texts of times in a query, whose tree is as `types` knows it."""
+    nodes = list(tree.walk())
+    casts = [(node, types.of(node.this), types.of(node)) for node in nodes if isinstance(node, exp.Cast)]
+    parts = [part for node in nodes if isinstance(node, TEXTUAL) for part in parts_of(node)]
+    texts = {id(part): kind for part in parts if (kind := types.of(part)) is not None and kind.is_timestamp}
+    by_cast = {id(cast): (of, to) for cast, of, to in casts}
+    # From the inside out, as what is replaced is copied with all that it contains.
+    for node in reversed(nodes):
+        of, to = by_cast.get(id(node), (None, None))
+        shaped: exp.Expr = node
+        if to is not None and to.is_string and of is not None and of.is_timestamp:
+            shaped = _text(node.this, of)
+        elif to is not None and to.is_timestamp and _loses(of, to):
+            shaped = made(_CUT, time=node, step=f"{10 ** -(to.precision or 0):.6f}")
+        if id(node) in texts:
+            shaped = _text(shaped, texts[id(node)])
+        if shaped is not node:
+            node.replace(shaped)
+
+
+def _loses(of: DataType | None, to: DataType) -> bool:
+    """Whether a cast may take digits away."""
+    digits = to.precision or 0
+    is_coarse = of is not None and (of.root == "DATE" or (of.is_timestamp and (of.precision or 0) <= digits))
+    return digits < _DIGITS and not is_coarse
+
+
+def _text(time: exp.Expr, kind: DataType) -> exp.Expr:
+    digits = "S" * min(kind.precision or 0, _DIGITS)
+    pattern = f"yyyy-MM-dd HH:mm:ss.{digits}" if digits else "yyyy-MM-dd HH:mm:ss"
+    return exp.Anonymous(this="date_format", expressions=[time.copy(), exp.Literal.string(pattern)])
