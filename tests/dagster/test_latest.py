@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.project.config import Project
+from assets.project.config import Project, load_project
 from assets.project.policies import CompactionPolicy
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.pauses import pausing
@@ -22,6 +22,7 @@ from sensors.cursor import Cursor, Trouble
 from sensors.latest import Sighting, cursor_of, due, in_progress
 from tests.dagster.conftest import checks_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
+from tests.tables import live
 
 
 @pytest.fixture
@@ -227,6 +228,32 @@ def test_a_trigger_that_takes_a_full_compaction_asks_for_one(
     assert "2 files of level 0 in a bucket" in request.tags["paimon/reason"]
     assert request.run_config == {"ops": {"compact": {"config": {"full": True, "partitions": []}}}}
     dg.validate_run_config(build_definitions(eager).resolve_job_def("compact_shop_orders"), request.run_config)
+
+
+def test_a_trigger_names_a_partition_of_null_and_no_other(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    text = """
+warehouse: warehouse
+tables:
+  - identifier: shop.sales
+    columns: {day: STRING, id: INT}
+    partition_keys: [day]
+    compaction: {small_files: 3, trigger: 50}
+"""
+    (tmp_path / "tables.yaml").write_text(text)
+    project = load_project(tmp_path / "tables.yaml", tmp_path)
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    days = pa.array([None, "", "__DEFAULT_PARTITION__"], pa.string())
+    table.write_arrow(pa.table({"day": days, "id": pa.array([1, 2, 3], pa.int32())}))
+    for _ in range(2):
+        table.write_arrow(pa.table({"day": days[:1], "id": pa.array([1], pa.int32())}))
+    (request,) = tick(project, instance).run_requests
+    assert request.run_config["ops"]["compact"]["config"]["partitions"] == [{"day": None}]
+    job = build_definitions(project).resolve_job_def("compact_shop_sales")
+    result = job.execute_in_process(run_config=request.run_config, instance=instance)
+    assert result.success
+    assert sorted(str(table.paths.partition(entry.partition)) for entry in live(table)) == [
+        *("day=''", "day='__DEFAULT_PARTITION__'", "day=__DEFAULT_PARTITION__")
+    ]
 
 
 def test_the_projects_trigger_is_what_the_compaction_goes_by(

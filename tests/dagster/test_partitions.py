@@ -22,6 +22,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from sensors.cursor import Cursor
 from sensors.partitions import cursor_of
+from tests.tables import live
 
 TEXT = """
 warehouse: warehouse
@@ -231,6 +232,39 @@ def test_a_tick_without_news_tells_nothing(project: Project, instance: dg.Dagste
     before = len(instance.fetch_observations(STATES, limit=10).records)
     assert tick(project, instance, cursor) == cursor
     assert len(instance.fetch_observations(STATES, limit=10).records) == before == 1
+
+
+SAME_FOLDER = ("", " ", "__DEFAULT_PARTITION__")
+
+
+def test_partitions_of_one_folder_have_keys_of_their_own(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
+    for _ in range(2):
+        put(table, *SAME_FOLDER, "a")
+    cursor = tick(project, instance)
+    assert sorted(mirrored(instance)) == [*("day=%27 %27", "day=%27%27", "day=%27__DEFAULT_PARTITION__%27", "day=a")]
+    key = "day=%27%27"
+    assert backfill(project, instance, key, key).success
+    tick(project, instance, cursor)
+    assert {each for each, status in statuses(project, instance).items() if status == StaleStatus.FRESH} == {key}
+    files = [str(table.paths.partition(entry.partition)) for entry in live(table)]
+    assert (files.count("day=''"), files.count("day=' '"), files.count("day=a")) == (1, 2, 2)
+
+
+def test_a_name_of_several_partitions_is_refused(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
+    for _ in range(2):
+        put(table, *SAME_FOLDER)
+    result = compact_step(project, instance, full=True, partitions=[{"day": "__DEFAULT_PARTITION__"}])
+    failure = result.failure_data_for_node("compact")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    told = str(failure.user_failure_data.description)
+    assert "may mean several partitions: day = '' or day = ' ' or day = '''__DEFAULT_PARTITION__'''" in told
+    assert compact_step(project, instance, full=True, partitions=[{"day": " "}]).success
+    assert len(live(table)) == 5
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1, max_size=3))

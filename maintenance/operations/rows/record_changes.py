@@ -15,6 +15,7 @@ from maintenance.commit.commit import abort
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
 from maintenance.operations.ingestion.inline import append_rows
+from maintenance.operations.rows.merge_clauses import quoted
 from maintenance.options import table as table_options
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
@@ -138,4 +139,4 @@ def _saying_so(data: "DataFrame | pa.Table", field: str) -> "DataFrame | pa.Tabl
     from pyspark.sql import functions
 
     deleted = functions.col(KIND) == DELETED
-    return data.withColumn(field, functions.when(deleted, DELETED).otherwise(functions.col(f"`{field}`")))
+    return data.withColumn(field, functions.when(deleted, DELETED).otherwise(functions.col(quoted(field))))
