@@ -147,12 +147,14 @@ class PartitionNames:
         return self.paths.partition_of(fields, serialize_row(values, [field.type for field in fields]))
 
     def _ambiguous(self, spec: Spec, meanings: Sequence[PartitionValue]) -> DataError:
-        written = ", ".join(f"{name} = {'NULL' if text is None else repr(text)}" for name, text in spec.items())
-        listed = [", ".join(f"{name} = {_literal(part, name)}" for name in part) for part in meanings]
+        written = ", ".join(f"{name} IS NULL" if text is None else f"{name} = {text!r}" for name, text in spec.items())
+        listed = [", ".join(_condition(part, name) for name in part) for part in meanings]
+        null = next((name for part in meanings for name, text in part.by_name().items() if text is None), None)
+        how = "" if null is None else f": PARTITION ({null} = NULL) in SQL, {null} IS NULL for CALL, None in Python"
         return DataError(
             f"{written} may mean several partitions: {' or '.join(listed)}",
             self.where,
-            f"Nothing was changed. Write the one that you mean, as {listed[0]}.",
+            f"Nothing was changed. Name the one that you mean by its value{how}.",
         )
 
 
@@ -243,15 +245,15 @@ def _parsed(text: str, data_type: DataType, paths: TablePaths) -> tuple[Value, .
     return (same.value,) if isinstance(same, Compare) else ()
 
 
-def _literal(part: PartitionValue, name: str) -> str:
-    """A value as SQL writes it."""
+def _condition(part: PartitionValue, name: str) -> str:
+    """What a value fulfils, as SQL writes it."""
     value, text = part.values_by_name[name], part[name]
     if value is None:
-        return "NULL"
+        return f"{name} IS NULL"
     if isinstance(value, str | bytes):
         plain = value if isinstance(value, str) else value.decode(errors="replace")
         text = plain if is_blank(plain) else text
-    return "'" + text.replace("'", "''") + "'"
+    return f"{name} = '" + text.replace("'", "''") + "'"
 
 
 def missing(paths: TablePaths, chosen: Sequence[PartitionValue], rows: Collection[bytes]) -> tuple[PartitionValue, ...]:

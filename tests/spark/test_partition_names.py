@@ -35,7 +35,7 @@ def test_statements_of_a_session_with_spark(spark: SparkSession, tmp_path: Path)
     assert ids(tmp_path) == {0, 2, 3, 4}
     session.sql("DELETE FROM db.t WHERE length(p) = 1")
     assert ids(tmp_path) == {0, 3, 4}
-    with pytest.raises(DataError, match="may mean several partitions: p = NULL or p = '''__DEFAULT"):
+    with pytest.raises(DataError, match="may mean several partitions: p IS NULL or p = '''__DEFAULT"):
         session.sql(f"INSERT OVERWRITE db.t PARTITION (p = '{NULL_NAME}') SELECT 9")
     session.sql("INSERT OVERWRITE db.t PARTITION (p = NULL) SELECT 9")
     assert ids(tmp_path) == {9, 3, 4}

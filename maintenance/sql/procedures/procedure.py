@@ -67,9 +67,9 @@ def names(value: Value) -> tuple[str, ...]:
     return tuple(str(part).strip() for part in parts if str(part).strip())
 
 
-def specs(value: Value) -> tuple[Mapping[str, str], ...]:
-    """Partitions: ``a=1,b=2;a=2,b=3``, or a list of such texts. A value in quotes may hold commas and semicolons."""
-    read: list[dict[str, str]] = []
+def specs(value: Value) -> tuple[Mapping[str, str | None], ...]:
+    """Partitions: ``a=1,b=2;a=2,b IS NULL``, or a list of such texts. A value in quotes may hold commas, semicolons."""
+    read: list[dict[str, str | None]] = []
     for part in value if isinstance(value, list) else [value]:
         written, start, end = text(part), 0, ";"
         while end:
@@ -78,19 +78,22 @@ def specs(value: Value) -> tuple[Mapping[str, str], ...]:
                 raise ValueError("partitions are written as a=1,b=2;a=2,b=3")
             if end == ";":
                 read.append({})
-            read[-1][pair["name"].strip()] = _unquoted(pair)
+            read[-1][(pair["name"] or pair["null"]).strip()] = _unquoted(pair)
             start, end = pair.end(), pair["end"]
     return tuple(read)
 
 
 # A value in quotes ends where its quotes do, any other at the next comma or semicolon.
 _PAIR = re.compile(
-    r"""(?P<name>[^=,;]+)=\s*(?:'(?P<text>(?:[^']|'')*)'|"(?P<other>(?:[^"]|"")*)"|(?P<bare>[^,;]*?))\s*(?P<end>[,;]|$)""",
-    re.DOTALL,
+    r"""(?:(?P<null>[^=,;]+?)\s+IS\s+NULL
+        |(?P<name>[^=,;]+)=\s*(?:'(?P<text>(?:[^']|'')*)'|"(?P<other>(?:[^"]|"")*)"|(?P<bare>[^,;]*?))
+        )\s*(?P<end>[,;]|$)""",
+    re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
 
 
-def _unquoted(pair: re.Match[str]) -> str:
+def _unquoted(pair: re.Match[str]) -> str | None:
+    """The value of a pair, None for null. In quotes it is that text, whatever folders are called."""
     for quote, group in (("'", "text"), ('"', "other")):
         if pair[group] is not None:
             return Exactly(pair[group].replace(quote * 2, quote))

@@ -279,3 +279,18 @@ def test_lines_of_progress_are_on_standard_error(warehouse: str, capsys: pytest.
     written = capsys.readouterr()
     assert "1 of 1 groups rewritten\n" in written.err
     assert [json.loads(line) for line in written.out.splitlines()] == [{"result": True}]
+
+
+def test_partitions_of_one_folder_are_dropped_as_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t VALUES (1, NULL), (2, ''), (3, '__DEFAULT_PARTITION__'), (4, 'O\\'Neil')")
+    start = ["--warehouse", str(tmp_path), "drop-partition"]
+    name = "p=__DEFAULT_PARTITION__"
+    assert run([*start, "default.t", name, "--dry-run"]) not in (0, NOTHING_TO_DO)
+    assert "may mean several partitions: p IS NULL or p = '' or" in " ".join(capsys.readouterr().err.split())
+    for given, left in (("p=''", [1, 3, 4]), ("p IS NULL", [3, 4]), ("p=O'Neil", [3]), (name, [])):
+        assert run([*start, "default.t", given, "--plan"]) == 0
+        assert run([*start, "--apply", capsys.readouterr().out.strip()]) == 0
+        capsys.readouterr()
+        assert sorted(session.sql("SELECT a FROM t").to_arrow()["a"].to_pylist()) == left

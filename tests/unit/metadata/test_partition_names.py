@@ -61,11 +61,14 @@ def test_a_folder_of_several_partitions_names_none() -> None:
     with pytest.raises(DataError) as caught:
         named.chosen([{"p": NULL_NAME}])
     assert caught.value.found == (
-        "p = '__DEFAULT_PARTITION__' may mean several partitions: p = NULL or p = '' or p = ' ' or "
+        "p = '__DEFAULT_PARTITION__' may mean several partitions: p IS NULL or p = '' or p = ' ' or "
         "p = '''__DEFAULT_PARTITION__'''"
     )
     assert caught.value.where == "table db.t"
-    assert caught.value.fix == "Nothing was changed. Write the one that you mean, as p = NULL."
+    assert caught.value.fix == (
+        "Nothing was changed. Name the one that you mean by its value: PARTITION (p = NULL) in SQL, p IS NULL for CALL, None "
+        "in Python."
+    )
     assert [value_of(named, text) for text in (None, "", " ", "'__DEFAULT_PARTITION__'", "x")] == [
         *(None, "", " ", NULL_NAME, "x")
     ]
@@ -77,7 +80,7 @@ def test_a_folder_of_several_partitions_names_none() -> None:
 def test_a_name_of_nothing_that_is_there() -> None:
     assert value_of(names("x"), NULL_NAME) is None
     assert value_of(names("x"), "") == ""
-    with pytest.raises(DataError, match="may mean several partitions: p = NULL or p = '''__DEFAULT_PARTITION__'''"):
+    with pytest.raises(DataError, match="may mean several partitions: p IS NULL or p = '''__DEFAULT_PARTITION__'''"):
         names("x").chosen([{"p": NULL_NAME}], may_be_new=True)
     assert names(1, kind="INT").chosen([{"p": NULL_NAME}], may_be_new=True)[0].values_by_name == {"p": None}
 
@@ -180,7 +183,7 @@ def test_some_columns_of_several() -> None:
     assert list(map(covering(fields, ones), rows)) == [True, True, False, False]
     (null,) = named.chosen([{"p": NULL_NAME, "a": "1"}])
     assert null.values_by_name == {"a": 1, "p": None}, "beside 1 there is one such partition"
-    with pytest.raises(DataError, match="partitions: a = '2', p = '' or a = '2', p = NULL"):
+    with pytest.raises(DataError, match="partitions: a = '2', p = '' or a = '2', p IS NULL"):
         named.chosen([{"a": "2", "p": NULL_NAME}])
     with pytest.raises(DataError, match="may mean several"):
         named.chosen([{"p": NULL_NAME}])
