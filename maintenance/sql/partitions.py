@@ -5,22 +5,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from maintenance.errors import DataError, SqlError
 from maintenance.metadata.partition_names import PartitionNames
 from maintenance.metadata.partition_path import partition_text
 from maintenance.metadata.partition_value import PartitionValue
+from maintenance.predicate.moments import NANOS_PER_SECOND, nanos_of_text, text_of_nanos
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.table.partitions import live_partitions, partition_names
 from maintenance.table.table import Table
+from maintenance.types.casts.zones import instants_of
 from maintenance.types.values import Value
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionLiteral:
-    """A value of a partition column. `text`: None = NULL."""
+    """A value of a partition column. `text`: None = NULL; `is_moment`: it is written as a TIMESTAMP."""
 
     text: str | None
+    is_moment: bool = False
 
 
 Written = Mapping[str, PartitionLiteral]
@@ -50,47 +55,53 @@ def read_partition(cursor: Cursor) -> dict[str, PartitionLiteral | None]:
 def _literal(cursor: Cursor) -> PartitionLiteral:
     if cursor.take("NULL"):
         return PartitionLiteral(None)
-    if cursor.take("DATE") or cursor.take("TIMESTAMP"):
+    if cursor.take("DATE"):
         return PartitionLiteral(cursor.string())
+    if cursor.take("TIMESTAMP"):
+        return PartitionLiteral(cursor.string(), is_moment=True)
     return PartitionLiteral(cursor.option_value())
 
 
-def texts_of(written: Written) -> dict[str, str | None]:
-    """Columns and texts, None for NULL."""
-    return {name: literal.text for name, literal in written.items()}
+def partition_of(table: Table, written: Written, zone: str) -> PartitionValue:
+    """The partition, or those, that a statement names.
+
+    Args: `zone`: of the session, for what is written as a TIMESTAMP; texts are read as folders and reports show them.
+    Raises: DataError: it names none, or may name several.
+    """
+    return partition_names(table).chosen([_texts(table, written, zone)])[0]
 
 
-def partition_of(table: Table, written: Written) -> PartitionValue:
-    """The partition, or those, that a statement names. Raises: DataError: it names none, or may name several."""
-    return _checked(table, written).chosen([texts_of(written)])[0]
-
-
-def target_of(table: Table, written: Written, *, replaced: bool) -> PartitionValue:
+def target_of(table: Table, written: Written, zone: str, *, replaced: bool) -> PartitionValue:
     """The partition that rows are written to.
 
     Without `replaced` nothing is lost, and a literal is the value itself, as in Flink and Spark.
     Raises: DataError, as `partition_of`.
     """
-    names, texts = _checked(table, written), texts_of(written)
+    names, texts = partition_names(table), _texts(table, written, zone)
     return names.chosen([texts], may_be_new=True)[0] if replaced else names.values(texts)
 
 
-def folder_texts(table: Table, written: Written) -> dict[str, str]:
+def folder_texts(table: Table, written: Written, zone: str) -> dict[str, str]:
     """The texts of a partition's folder, which is all that catalogs know of it. Raises: DataError."""
-    _checked(table, written)
     # Whichever of several is meant has the same folder.
-    (partition,) = PartitionNames(table.paths, f"table {table.identifier}").chosen([texts_of(written)])
+    names = PartitionNames(table.paths, f"table {table.identifier}")
+    (partition,) = names.chosen([_texts(table, written, zone)])
     return table.paths.folder_texts(partition)
 
 
-def newest_partition(table: Table) -> str:
-    """The largest value of the first partition column, as a cast shows it; null is none. Raises: SqlError: no value."""
+def newest_partition(table: Table, zone: str) -> str:
+    """The largest value of the first partition column, as Spark casts it to a text; null is none.
+
+    Args: `zone`: of the session. Raises: SqlError: there is no value.
+    """
     first = table.schema.partition_keys[:1]
     values = [table.paths.partition(row).values_by_name[name] for row in live_partitions(table) for name in first]
     largest = max((value for value in values if value is not None), key=_order, default=None)
     if largest is None:
         raise SqlError(f"table '{table.identifier}' has no partition", "query", "Name a table that has one.")
-    return partition_text(largest, table.schema.partition_fields[0].type, legacy=False)
+    data_type = table.schema.partition_fields[0].type
+    text = partition_text(largest, data_type, legacy=False, zone=zone)
+    return text.rstrip("0").rstrip(".") if data_type.is_timestamp and "." in text else text
 
 
 def _order(value: Value) -> tuple[bool, Any]:
@@ -98,13 +109,32 @@ def _order(value: Value) -> tuple[bool, Any]:
     return isinstance(value, float) and math.isnan(value), value
 
 
-def _checked(table: Table, written: Written) -> PartitionNames:
-    keys = table.schema.partition_keys
+def _texts(table: Table, written: Written, zone: str) -> dict[str, str | None]:
+    """Columns and texts, None for NULL. Raises: DataError: one is not a partition column."""
+    fields = {field.name: field.type for field in table.schema.partition_fields}
     for name in written:
-        if name not in keys:
+        if name not in fields:
             raise DataError(
                 f"'{name}' is not a partition column",
                 f"table {table.identifier}",
-                f"They are: {', '.join(keys) or 'none'}.{suggestion(name, keys)}",
+                f"They are: {', '.join(fields) or 'none'}.{suggestion(name, fields)}",
             )
-    return partition_names(table)
+    return {
+        name: literal.text
+        if literal.text is None or not literal.is_moment or fields[name].root != "TIMESTAMP_LTZ"
+        else _with_zone(literal.text, zone)
+        for name, literal in written.items()
+    }
+
+
+def _with_zone(text: str, zone: str) -> str:
+    """A time of the session's clock as one of UTC; of two that the clock reads the earlier one, as in Spark."""
+    try:
+        nanos, is_zoned = nanos_of_text(text)
+    except ValueError:
+        return text  # whoever reads the text says what is wrong with it
+    if is_zoned:
+        return text
+    seconds, rest = divmod(nanos, NANOS_PER_SECOND)
+    (instant,) = instants_of(pa.array([seconds], pa.timestamp("s")), zone).cast(pa.int64()).to_pylist()
+    return f"{text_of_nanos(instant * NANOS_PER_SECOND + rest)}Z"

@@ -40,9 +40,9 @@ def plain_spec(table: FormatTable, written: Written) -> dict[str, str]:
     return spec
 
 
-def folder_of(table: Table | FormatTable, written: Written) -> dict[str, str]:
-    """A partition that a statement names, by the texts of its folder. Raises: DataError."""
-    return plain_spec(table, written) if isinstance(table, FormatTable) else folder_texts(table, written)
+def folder_of(table: Table | FormatTable, written: Written, zone: str) -> dict[str, str]:
+    """A partition that a statement names, by the texts of its folder. `zone`: of the session. Raises: DataError."""
+    return plain_spec(table, written) if isinstance(table, FormatTable) else folder_texts(table, written, zone)
 
 
 def known_partitions(session: "SessionState", path: tuple[str, ...], table: Table | FormatTable) -> Sequence[Partition]:

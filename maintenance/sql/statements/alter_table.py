@@ -96,7 +96,7 @@ class DropPartitions:
             plain = [plain_spec(table, spec) for spec in self.specs]
             table.drop_partitions(plain, ignore_if_not_exists=self.if_exists)
         else:
-            specs = [partition_of(table, spec) for spec in self.specs]
+            specs = [partition_of(table, spec, session.zone) for spec in self.specs]
             drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
         return Result()
 
@@ -105,7 +105,7 @@ class DropPartitions:
         from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS
 
         table = session.table(self.path)
-        specs = [partition_of(table, spec) for spec in self.specs]
+        specs = [partition_of(table, spec, session.zone) for spec in self.specs]
         return DROP_PARTITIONS.plan(table, partitions=specs, ignore_if_not_exists=self.if_exists)
 
 
@@ -119,7 +119,7 @@ class AddPartitions:
 
     def run(self, session: "SessionState") -> Result:
         table, name = session.writable(self.path), session.table_name(self.path)
-        specs = [folder_of(table, spec) for spec in self.specs]
+        specs = [folder_of(table, spec, session.zone) for spec in self.specs]
         known = {frozenset(partition.spec.items()) for partition in known_partitions(session, self.path, table)}
         new = [spec for spec in specs if frozenset(spec.items()) not in known]
         if len(new) < len(specs) and not self.if_not_exists:

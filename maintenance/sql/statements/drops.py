@@ -84,7 +84,7 @@ class Truncate:
         elif isinstance(table, FormatTable):
             table.truncate([plain_spec(table, self.partition)])
         else:
-            chosen = partition_of(table, self.partition)
+            chosen = partition_of(table, self.partition, session.zone)
             if missing_partitions(table, [chosen]):
                 return Result(nothing_to_do=True)
             table.truncate([chosen])
@@ -94,7 +94,9 @@ class Truncate:
         from maintenance.operations.plans.drop_plans import plan_truncate
 
         table = session.table(self.path)
-        return plan_truncate(table, None if self.partition is None else partition_of(table, self.partition))
+        return plan_truncate(
+            table, None if self.partition is None else partition_of(table, self.partition, session.zone)
+        )
 
 
 def _drop(cursor: Cursor) -> DropTable:

@@ -46,7 +46,7 @@ class Insert:
         table = session.writable(self.path).copy({**session.read_options(self.path), **self.options})
         fixed = {name: value for name, value in self.partition.items() if value is not None}
         targets = self._targets(table.schema.fields, fixed)
-        target, columns = self._target(table, fixed)
+        target, columns = self._target(table, fixed, session.zone)
         checkpoint = checkpoint_of(session.settings, table.identifier, self.query)
         if checkpoint is not None:
             self._stream(session, table, (targets, columns), checkpoint)
@@ -101,14 +101,16 @@ class Insert:
             return [by_name[name] for name in self.columns]
         return [field for field in fields if field.name not in fixed]
 
-    def _target(self, table: Table | FormatTable, fixed: Written) -> tuple[Spec | None, Mapping[str, pa.Scalar]]:
+    def _target(
+        self, table: Table | FormatTable, fixed: Written, zone: str
+    ) -> tuple[Spec | None, Mapping[str, pa.Scalar]]:
         """The partition that is written to, None = any, and the values that it has."""
         if not fixed:
             return None, {}
         if isinstance(table, FormatTable):
             spec = plain_spec(table, fixed)
             return spec, {name: table.partition_value(name, text) for name, text in spec.items()}
-        partition = target_of(table, fixed, replaced=self.overwrites)
+        partition = target_of(table, fixed, zone, replaced=self.overwrites)
         return partition, {name: column[0] for name, column in partition.columns().items()}
 
 

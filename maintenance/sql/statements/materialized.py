@@ -166,7 +166,9 @@ class Refresh:
     def run(self, session: "SessionState") -> Result:
         name = session.table_name(self.path)
         identifier = f"{name.catalog}.{name.identifier}"
-        partition = None if self.partition is None else partition_of(session.table(self.path), self.partition)
+        partition = (
+            None if self.partition is None else partition_of(session.table(self.path), self.partition, session.zone)
+        )
         refresh_materialized_table(session, identifier, partition=partition, full=partition is None)
         return Result()
 

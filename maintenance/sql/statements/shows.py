@@ -162,7 +162,7 @@ class ShowPartitions:
             )
         partitions = live_partitions(table)
         if asked:
-            covers = covering(table.schema.partition_fields, [partition_of(table, asked)])
+            covers = covering(table.schema.partition_fields, [partition_of(table, asked, session.zone)])
             partitions = [partition for partition in partitions if covers(partition)]
         folders = {partition: partition_text_of(table.paths.spec_of(partition)) for partition in partitions}
         # A folder of several partitions would name none of them.

@@ -192,8 +192,8 @@ def _known_partition(
     if set(given) != set(keys):
         what = "no partition columns" if not keys else f"the partition columns {', '.join(keys)}"
         raise SqlError(f"the table has {what}", f"table {table.identifier}", "Give each of them a value.")
-    wanted = partition_of(table, given) if isinstance(table, Table) else None
-    folder = folder_of(table, given)
+    wanted = partition_of(table, given, session.zone) if isinstance(table, Table) else None
+    folder = folder_of(table, given, session.zone)
     for partition in known_partitions(session, path, table):
         if dict(partition.spec) == folder and partition.value in (None, wanted):
             return partition

@@ -66,8 +66,8 @@ def test_a_folder_of_several_partitions_names_none() -> None:
     )
     assert caught.value.where == "table db.t"
     assert caught.value.fix == (
-        "Nothing was changed. Name the one that you mean by its value: PARTITION (p = NULL) in SQL, p IS NULL for CALL, None "
-        "in Python."
+        "Nothing was changed. Name the one that you mean by its value: PARTITION (p = NULL) in SQL, p IS NULL for CALL"
+        ", None in Python."
     )
     assert [value_of(named, text) for text in (None, "", " ", "'__DEFAULT_PARTITION__'", "x")] == [
         *(None, "", " ", NULL_NAME, "x")

@@ -124,7 +124,6 @@ def test_an_emptied_partition_that_is_not_there(session: Session) -> None:
     "statement",
     [
         "ALTER TABLE t DROP PARTITION (t = '{}')",
-        "ALTER TABLE t DROP PARTITION (t = TIMESTAMP '{}')",
         "TRUNCATE TABLE t PARTITION (t = '{}')",
         "INSERT OVERWRITE t PARTITION (t = '{}') SELECT 99",
         "CALL sys.drop_partition('default.t', 't={}')",
@@ -149,6 +148,27 @@ def test_a_printed_time_is_taken_back(tmp_path: Path, statement: str, legacy: st
         before = set(ids(session))
         session.sql(statement.format(text))
         assert before - set(ids(session)) == {hours.index(moment)}
+
+
+@pytest.mark.usefixtures("new_york")
+@pytest.mark.parametrize("legacy", ["true", "false"])
+def test_a_timestamp_is_one_of_the_sessions_clock(tmp_path: Path, legacy: str) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    options = f"TBLPROPERTIES ('partition.legacy-name' = '{legacy}')"
+    session.sql(f"CREATE TABLE t (id INT, t TIMESTAMP) PARTITIONED BY (t) {options}")
+    for hour in range(12):
+        session.sql(f"INSERT INTO t PARTITION (t = '2024-01-01 {hour:02d}:00:00Z') SELECT {hour}")
+    session.sql("ALTER TABLE t DROP PARTITION (t = TIMESTAMP '2024-01-01 04:00:00')")
+    assert set(range(12)) - set(ids(session)) == {9}
+    session.sql("SET spark.sql.session.timeZone = Asia/Shanghai")
+    session.sql("TRUNCATE TABLE t PARTITION (t = TIMESTAMP '2024-01-01 10:00:00')")
+    session.sql("INSERT INTO t PARTITION (t = TIMESTAMP '2024-01-01 18:00:00') SELECT 100")
+    assert session.sql("SELECT id FROM t WHERE t = '2024-01-01 10:00:00Z'").to_arrow().num_rows == 2
+    session.sql("SET spark.sql.session.timeZone = +05:30")
+    session.sql("INSERT OVERWRITE t PARTITION (t = TIMESTAMP '2024-01-01 08:30:00') SELECT 30")
+    assert ids(session) == [0, 1, 4, 5, 6, 7, 8, 10, 11, 30, 100]
+    assert session.sql("SELECT sys.max_pt('t') AS m").to_arrow()["m"].to_pylist() == ["2024-01-01 16:30:00"]
+    assert session.sql("SELECT id FROM t WHERE t = sys.max_pt('t')").to_arrow()["id"].to_pylist() == [11]
 
 
 def test_the_largest_partition(tmp_path: Path) -> None:
