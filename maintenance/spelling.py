@@ -53,3 +53,9 @@ def _mistakes(one: str, other: str) -> int:
             row.append(cost)
         before, last = last, row
     return last[-1]
+
+
+def meant(names: Iterable[str], name: str) -> list[str]:
+    """Which of some names one means: the same one, else those that differ from it only in case."""
+    listed = list(names)
+    return [name] if name in listed else [other for other in listed if other.lower() == name.lower()]

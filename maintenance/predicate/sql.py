@@ -31,6 +31,7 @@ from maintenance.predicate.tree import (
     conjunction,
     disjunction,
 )
+from maintenance.spelling import meant
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import NANOS_PER_UNIT, Value
@@ -176,8 +177,8 @@ class _Reader:
         return self.field(node.name)
 
     def field(self, name: str) -> DataField:
-        matches = [field for field in self.fields if field.name == name]
-        matches = matches or [field for field in self.fields if field.name.lower() == name.lower()]
+        names_meant = meant((field.name for field in self.fields), name)
+        matches = [field for field in self.fields if field.name in names_meant]
         if len(matches) == 1:
             arrow_type(matches[0].type, f"column {matches[0].name} of the filter")  # refuses types that cannot be held
             return matches[0]

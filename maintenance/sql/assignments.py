@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from maintenance.spelling import suggestion
+from maintenance.spelling import meant, suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import is_default, new_value
 from maintenance.sql.place import unknown_column
@@ -72,8 +72,9 @@ def _inner(cursor: Cursor, kind: DataType, path: Path) -> Path:
 
 
 def _named(fields: Sequence[DataField], name: str) -> DataField | None:
-    same = [field for field in fields if field.name == name]
-    return next(iter(same or [field for field in fields if field.name.lower() == name.lower()]), None)
+    """The only one that is meant; None also where several are."""
+    names = meant((field.name for field in fields), name)
+    return next(field for field in fields if field.name == names[0]) if len(names) == 1 else None
 
 
 def _value(old: exp.Expr, kind: DataType, assigned: Mapping[Path, exp.Expr]) -> exp.Expr:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.operations.rows.evolved import is_evolved
+from maintenance.spelling import meant
 from maintenance.sql.cursor import Cursor
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
@@ -64,8 +65,8 @@ def default_values(
     cursor: Cursor, table: Table, names: Sequence[str], values: Sequence[exp.Expr]
 ) -> dict[str, exp.Expr]:
     """What each column gets in the INSERT of a MERGE."""
-    fields = {field.name.lower(): field for field in table.schema.fields}
+    found = [(name, meant(table.schema.field_names, name), value) for name, value in zip(names, values, strict=True)]
     return {
-        name: new_value(cursor, table, fields[name.lower()], value) if name.lower() in fields else value
-        for name, value in zip(names, values, strict=True)
+        name: new_value(cursor, table, table.schema.field(matches[0]), value) if len(matches) == 1 else value
+        for name, matches, value in found
     }

@@ -13,6 +13,7 @@ from maintenance.predicate.literals import compare
 from maintenance.predicate.sql_syntax import literal_of, syntax_tree
 from maintenance.predicate.tree import Compare, In
 from maintenance.spark.types import spark_type
+from maintenance.spelling import meant
 from maintenance.table.table import Table
 from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type, timestamp_type
@@ -65,12 +66,12 @@ def resolved(table: Table, assignments: Mapping[str, object], *, in_process: boo
 
 
 def _field(table: Table, name: str) -> DataField:
-    for same in (lambda text: text, str.lower):
-        for field in table.schema.fields:
-            if same(field.name) == same(name):
-                return field
+    matches = meant(table.schema.field_names, name)
+    if len(matches) == 1:
+        return table.schema.field(matches[0])
     fix = f"Columns are {', '.join(table.schema.field_names)}."
-    raise DataError(f"column '{name}' does not exist", f"table {table.identifier}", fix)
+    problem = "is ambiguous" if matches else "does not exist"
+    raise DataError(f"column '{name}' {problem}", f"table {table.identifier}", fix)
 
 
 def _assigned(table: Table, field: DataField, value: object, *, in_process: bool) -> Assigned:

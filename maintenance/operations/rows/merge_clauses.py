@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from maintenance.errors import DataError, PredicateError, UnsupportedError
 from maintenance.predicate.sql_syntax import syntax_tree
+from maintenance.spelling import meant
 from maintenance.table.table import Table
 
 TARGET, SOURCE = "t", "s"
@@ -74,7 +75,7 @@ def _with_values(table: Table, on: str, clause: Clause, source: Sequence[str]) -
             value_texts = {name: text for name, text in value_texts.items() if name not in keys}
     values: dict[str, str] = {}
     for name, text in value_texts.items():
-        matches = [field for field in table.schema.field_names if field.lower() == name.lower()]
+        matches = meant(table.schema.field_names, name)
         if len(matches) != 1 or matches[0] in values:
             fix = f"Columns are {', '.join(table.schema.field_names)}; name each once."
             raise DataError(f"column '{name}' cannot be assigned", where, fix)
@@ -88,15 +89,15 @@ def _with_values(table: Table, on: str, clause: Clause, source: Sequence[str]) -
 
 
 def _of_source(table: Table, source: Sequence[str]) -> dict[str, str]:
-    by_name = {name.lower(): name for name in source}
-    missing = [name for name in table.schema.field_names if name.lower() not in by_name]
+    found = {name: meant(source, name) for name in table.schema.field_names}
+    missing = [name for name, matches in found.items() if len(matches) != 1]
     if missing:
         raise DataError(
-            f"the source has no column '{missing[0]}'",
+            f"the source has {'several columns' if found[missing[0]] else 'no column'} '{missing[0]}'",
             f"table {table.identifier}",
             "Name the columns and their values, or add the column to the source.",
         )
-    return {name: f"{SOURCE}.{quoted(by_name[name.lower()])}" for name in table.schema.field_names}
+    return {name: f"{SOURCE}.{quoted(matches[0])}" for name, matches in found.items()}
 
 
 def quoted(name: str) -> str:

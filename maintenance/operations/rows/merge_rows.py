@@ -15,6 +15,7 @@ from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, 
 from maintenance.operations.rows.row_changes import Positions, gathered
 from maintenance.options import table as table_options
 from maintenance.predicate.sql_syntax import syntax_tree
+from maintenance.spelling import meant
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type, has_nanos
 from maintenance.types.data_type import DataField
@@ -135,7 +136,7 @@ def _natural(rows: pa.Table, table: Table) -> pa.Table:
         kind = arrow_type(field.type, f"column {field.name}")
         number = rows.schema.get_field_index(field.name)
         if number >= 0 and rows.schema.field(number).type != kind:
-            rows = rows.set_column(number, field.name, _cast(rows.column(number), field, kind))
+            rows = rows.set_column(number, field.name, converted(rows.column(number), field, f"column {field.name}"))
     return rows
 
 
@@ -194,7 +195,7 @@ def _value(
     if not isinstance(node, exp.Column):
         return pa.repeat(literal_value(field, text), rows)
     candidates = [side for alias, side in sides.items() if side is not None and node.table in ("", alias)]
-    candidates = [side for side in candidates if node.name.lower() in map(str.lower, side.column_names)]
+    candidates = [side for side in candidates if meant(side.column_names, node.name)]
     if len(candidates) != 1:
         raise PredicateError(
             f"column '{text}' is {'ambiguous' if candidates else 'unknown'}",
@@ -205,18 +206,18 @@ def _value(
 
 
 def _column(rows: pa.Table, name: str) -> pa.ChunkedArray:
-    matches = [column for column in rows.column_names if column.lower() == name.lower()]
+    matches = meant(rows.column_names, name)
     if len(matches) != 1:
         raise DataError(f"the source has no column '{name}'", "a merge", f"It has {', '.join(rows.column_names)}.")
     return rows.column(matches[0])
 
 
 def _field(table: Table, name: str) -> DataField:
-    for field in table.schema.fields:
-        if field.name.lower() == name.lower():
-            return field
+    matches = meant(table.schema.field_names, name)
+    if len(matches) == 1:
+        return table.schema.field(matches[0])
     raise DataError(
-        f"column '{name}' does not exist",
+        f"column '{name}' {'is ambiguous' if matches else 'does not exist'}",
         f"table {table.identifier}",
         f"Columns are {', '.join(table.schema.field_names)}.",
     )

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from maintenance.errors import DataError
+from maintenance.spelling import meant
 from maintenance.sql.copying.file_format import FileFormat
 from maintenance.sql.copying.values import of_parquet, of_texts
 from maintenance.types.data_type import DataField
@@ -158,12 +159,11 @@ def _literal(text: str) -> str:
 
 
 def _parquet(data: bytes, fields: Sequence[DataField]) -> LoadedFile:
-    """A column that the file has not is null; names are compared without regard to their case."""
+    """A column that the file has not is null; one of the same name in another case is taken for it."""
     rows = pq.read_table(pa.BufferReader(data))
-    present = {name.lower(): name for name in reversed(rows.column_names)}
     pairs = []
     for field in fields:
-        name = present.get(field.name.lower())
+        name = next(iter(meant(rows.column_names, field.name)), None)
         column = rows[name] if name is not None else pa.chunked_array([pa.nulls(rows.num_rows)])
         pairs.append(of_parquet(column, field))
     return _good(pairs, fields, 0, None)

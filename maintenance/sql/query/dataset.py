@@ -15,7 +15,8 @@ import pyarrow.dataset as ds
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.sql.query.carried import carried, carried_schema
-from maintenance.sql.query.relations import PlannedTable, Relation, predicate_of
+from maintenance.sql.query.case_names import marked_rows, plain
+from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view, predicate_of
 
 
 class RelationDataset(ds.Dataset):  # type: ignore[misc]
@@ -24,8 +25,7 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
     def __init__(self, relation: Relation, view: PlannedTable) -> None:
         self._relation = relation
         self._view = view
-        self._fields = tuple(relation.fields())
-        self._schema = carried_schema(self._fields)
+        self._schema = carried_schema(relation.fields())
         self.failure: BaseException | None = None
 
     @property
@@ -42,11 +42,12 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         return ds.Scanner.from_batches(self._batches(needed, schema), schema=schema, columns=names, filter=filter)
 
     def _batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        by_name = {field.name: field for field in self._fields}
+        by_name = {field.name: field for field in fields_of_view(self._view)}
+        own = [plain(name) for name in columns]
         try:
-            for rows in self._tables(columns):
-                ordered = carried(rows.select(columns), [by_name[name] for name in columns])
-                yield from ordered.cast(schema).to_batches()
+            for rows in self._tables(own):
+                ordered = carried(rows.select(own), [by_name[name] for name in own])
+                yield from marked_rows(ordered, self._relation.same).cast(schema).to_batches()
         except BaseException as error:
             self.failure = error
             raise

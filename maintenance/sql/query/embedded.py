@@ -15,13 +15,14 @@ from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.carried import CARRIED, MICROS, REST, carried, uncarried
+from maintenance.sql.query.case_names import marked_rows, plain, plain_rows
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
 from maintenance.sql.query.duck_types import like_given, named_like, shown_type
 from maintenance.sql.query.plain_files import plain_query
 from maintenance.sql.query.quotients import register_quotients
-from maintenance.sql.query.relations import PlannedTable, Relation
+from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.times import register_times
 from maintenance.sql.query.variant_functions import register_variant_functions
@@ -115,7 +116,7 @@ def _run(
     datasets: dict[str, RelationDataset] = {}
     try:
         for relation in resolved.relations.values():
-            query = plain_query(connection, relation) if plainly else None
+            query = plain_query(connection, relation) if plainly and not relation.same else None
             if query is not None:
                 plain[relation.name] = query
                 continue
@@ -165,7 +166,7 @@ def _rows(relation: Relation) -> "RelationDataset | pa.Table":
     view = relation.opened()
     if isinstance(view, PlannedTable):
         return RelationDataset(relation, view)
-    return carried(view.to_arrow(), relation.fields())
+    return marked_rows(carried(view.to_arrow(), fields_of_view(view)), relation.same)
 
 
 def _over_files(query: str, plain: Mapping[str, str]) -> str:
@@ -229,7 +230,7 @@ def _becomes_text(kind: str, field: DataField) -> bool:
 def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
     if relation is None:
         return pa.table({})
-    rows = relation.to_arrow_table().rename_columns(relation.columns)
+    rows = plain_rows(relation.to_arrow_table().rename_columns(relation.columns))
     return uncarried(_narrowed(rows, list(map(str, relation.types))))
 
 
@@ -284,12 +285,12 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
     """DuckDB's error at the word that it is about."""
     if "division by zero" in str(error):
         return SqlError("division by zero", "query", "Divide by NULLIF(x, 0), which gives NULL.")
-    first = str(error).split("\n\n")[0].split("LINE ")[0].strip()
+    first = plain(str(error)).split("\n\n")[0].split("LINE ")[0].strip()
     message = first.split("Error: ", 1)[-1].splitlines()[0]
     for node in resolved.tree.find_all(exp.Column, exp.Func):
         identifier = node.this if isinstance(node, exp.Column) else node
         name = node.name if isinstance(node, exp.Column) else node.sql_name() if hasattr(node, "sql_name") else ""
-        name = str(node.this) if isinstance(node, exp.Anonymous) else name
+        name = str(node.this) if isinstance(node, exp.Anonymous) else plain(name)
         if name and f'"{name}"' in message and "start" in identifier.meta:
             start, end = identifier.meta["start"], identifier.meta["end"]
             problem, fix = _column_missing(name, resolved) if isinstance(node, exp.Column) else (message, "")
@@ -304,8 +305,7 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
 
 
 def _column_missing(name: str, resolved: Resolved) -> tuple[str, str]:
-    read = {f.name for relation in resolved.relations.values() for f in relation.fields()}
-    bound = {
-        column for rows in resolved.bound.values() for column in rows.column_names if not column.startswith("_paimon")
-    }
+    read = {plain(f.name) for relation in resolved.relations.values() for f in relation.fields()}
+    columns = {plain(column) for rows in resolved.bound.values() for column in rows.column_names}
+    bound = {column for column in columns if not column.startswith("_paimon")}
     return unknown_column(name, sorted(read | bound))

@@ -10,6 +10,7 @@ from maintenance.metastore.global_tables import GlobalView
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.startup import Latest, startup_of
+from maintenance.sql.query.case_names import marked_field, plain
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.planning import tracked_fields
@@ -35,6 +36,7 @@ class Relation:
         where: conditions on its columns that the query implies, in Spark's SQL dialect.
         limit: how many rows the query can use at most.
         mentioned: names in the query, in lower case: every column that a filter may need is among them.
+        same: names that differ only in case, in lower case: the query has others for them, see `case_names`.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Relation:
     where: list[str] = field(default_factory=list)
     limit: int | None = None
     mentioned: frozenset[str] = frozenset()
+    same: frozenset[str] = frozenset()
     _opened: Readable | None = field(default=None, repr=False)
     _fields: Sequence[DataField] | None = field(default=None, repr=False)
 
@@ -57,6 +60,10 @@ class Relation:
         """Read another view of the same table."""
         self.view, self._opened, self._fields = view, None, None
 
+    def tell_apart(self, same: frozenset[str]) -> None:
+        """Have the names of a query that tells these apart."""
+        self.same, self._fields = same, None
+
     def over(self, table: Table) -> "Relation":
         """The same relation of the same table, which may have other rows by now."""
         return replace(self, view=table, _opened=None)
@@ -67,9 +74,10 @@ class Relation:
         return isinstance(self.view, Table) and not self.options and isinstance(startup_of(self.view.options), Latest)
 
     def fields(self) -> Sequence[DataField]:
-        """The columns that a read sees."""
+        """The columns that a read sees, under their names in the query."""
         if self._fields is None:
-            self._fields = fields_of_view(self.opened())
+            fields = fields_of_view(self.opened())
+            self._fields = [marked_field(field, self.same) for field in fields] if self.same else fields
         return self._fields
 
     def understands(self, condition: str) -> bool:
@@ -77,7 +85,7 @@ class Relation:
         view = self.opened()
         tracked = tracked_fields(view) if isinstance(view, Table) else ()
         try:
-            parse(condition, (*self.fields(), *tracked))
+            parse(plain(condition), (*fields_of_view(view), *tracked))
         except PaimonError:  # more than a scan understands: the engine that runs the query judges it
             return False
         return True
@@ -89,7 +97,8 @@ class Relation:
 
     @property
     def condition(self) -> str | None:
-        return " AND ".join(f"({part})" for part in self.where) or None
+        """The conditions as one, over the columns' own names."""
+        return " AND ".join(f"({plain(part)})" for part in self.where) or None
 
 
 def fields_of_view(view: Readable) -> Sequence[DataField]:

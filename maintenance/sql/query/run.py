@@ -1,12 +1,14 @@
 """Run a query: by Spark when the session has one, else by DuckDB."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.sql.cursor import Cursor, Source
+from maintenance.sql.query.case_names import mark_names, marked_rows, same_but_case
 from maintenance.sql.query.pushdown import push_down
 from maintenance.sql.query.resolve import Resolved, resolve
 from maintenance.sql.query.shape import shaped
@@ -44,6 +46,20 @@ def prepared(
 ) -> Resolved:
     """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
     resolved = resolve(session, tree.copy(), source, bound or {})
+    if session.spark is None:
+        resolved = _told_apart(resolved, is_case_sensitive=session.dialect == "flink")
     shaped(resolved, embedded=session.spark is None)
     push_down(resolved)
     return resolved
+
+
+def _told_apart(resolved: Resolved, *, is_case_sensitive: bool) -> Resolved:
+    """The query with names that DuckDB tells apart, where some differ only in case."""
+    relations, bound = resolved.relations.values(), resolved.bound
+    same = same_but_case(relations, bound.values(), resolved.tree, is_case_sensitive=is_case_sensitive)
+    if not same:
+        return resolved
+    for relation in relations:
+        relation.tell_apart(same)
+    mark_names(resolved.tree, same)
+    return replace(resolved, bound={name: marked_rows(rows, same) for name, rows in bound.items()})

@@ -15,6 +15,7 @@ from sqlglot.tokens import TokenType
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.fs.file_io import FileIO
+from maintenance.spelling import meant
 from maintenance.sql.copying.file_format import FileFormat, Value
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown_column
@@ -67,14 +68,15 @@ class CopyIntoTable:
         """The columns that files have, in order. Raises: SqlError: one does not exist, is given twice, or lacks."""
         if self.columns is None:
             return list(fields)
-        by_name = {field.name.lower(): field for field in fields}
-        for number, name in enumerate(self.columns):
-            token = self.cursor.word(name)
-            if name.lower() not in by_name:
-                raise self.cursor.error(*unknown_column(name, [field.name for field in fields]), token=token)
-            if name.lower() in map(str.lower, self.columns[:number]):
+        by_name = {field.name: field for field in fields}
+        chosen: list[DataField] = []
+        for name in self.columns:
+            token, matches = self.cursor.word(name), meant(by_name, name)
+            if len(matches) != 1:
+                raise self.cursor.error(*unknown_column(name, list(by_name)), token=token)
+            if by_name[matches[0]] in chosen:
                 raise self.cursor.error(f"column '{name}' is given twice", "Give it once.", token=token)
-        chosen = [by_name[name.lower()] for name in self.columns]
+            chosen.append(by_name[matches[0]])
         for field in fields:
             if field not in chosen and not field.type.nullable and field.default_value is None:
                 raise self.cursor.error(f"column '{field.name}' needs a value", "Name it among the columns.")

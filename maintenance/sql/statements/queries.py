@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.query.case_names import plain
 from maintenance.sql.query.repeated import RepeatedQuery
 from maintenance.sql.query.run import prepared
 from maintenance.sql.result import Result
@@ -40,7 +41,7 @@ class Explain:
         lines = []
         for relation in resolved.relations.values():
             view = relation.opened()
-            columns = [f.name for f in relation.fields() if f.name.lower() in relation.mentioned]
+            columns = [plain(f.name) for f in relation.fields() if f.name.lower() in relation.mentioned]
             lines.append(f"Scan {view.identifier} as {relation.name}")
             lines.append(f"  columns: {', '.join(columns) or 'none'}")
             lines.append(f"  filter: {relation.condition or 'none'}")
@@ -48,7 +49,7 @@ class Explain:
             if relation.options:
                 lines.append(f"  options: {', '.join(f'{k} = {v}' for k, v in relation.options.items())}")
         engine = "duckdb" if session.spark is None else "spark"
-        lines.append(f"Query for {engine}: {resolved.tree.sql(engine, comments=False)}")
+        lines.append(f"Query for {engine}: {plain(resolved.tree.sql(engine, comments=False))}")
         return Result.of_texts(("plan",), [(line,) for line in lines])
 
 

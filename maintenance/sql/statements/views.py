@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from maintenance.errors import NotFoundError, SqlError
 from maintenance.metastore.view import View
+from maintenance.spelling import meant
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.query.qualified import qualified_text
@@ -102,14 +103,15 @@ def origins_of(session: "SessionState", query: exp.Expr) -> list[DataField | Non
     path = tuple(part.name for part in table.parts)
     view = None if session.is_table(path) else session.sql_view(path)
     fields = fields_of_view(session.view(path)) if view is None else view.columns()
-    by_name = {field.name.lower(): field for field in fields}
+    by_name = {field.name: field for field in fields}
     origins: list[DataField | None] = []
     for projection in query.expressions:
         if isinstance(projection, exp.Star):
             origins += fields
             continue
         column = projection.unalias()
-        origins.append(by_name.get(column.name.lower()) if isinstance(column, exp.Column) else None)
+        names = meant(by_name, column.name) if isinstance(column, exp.Column) else []
+        origins.append(by_name[names[0]] if len(names) == 1 else None)
     return origins
 
 
