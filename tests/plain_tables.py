@@ -45,7 +45,9 @@ class PlainCatalog(FilesystemCatalog):
             schema = parse_schema(self.file_io.read_bytes(path), path)
         except FileNotFoundError:
             return super().get_table(identifier)
-        return FormatTable(str(name), self.location(name), self.file_io, schema).part(name.branch, name.system_table)
+        return FormatTable(str(name), self.location(name), self.file_io, schema).as_paimon_gives(
+            name.branch, name.system_table
+        )
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         name = Identifier.parse(identifier)

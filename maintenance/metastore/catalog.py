@@ -83,9 +83,11 @@ class Catalog(Protocol):
         """The table as it is now. Raises: NotFoundError."""
 
     def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
-        """As `get_table`, and ``db.t$branch_b`` is a branch in every catalog: Paimon's JDBC catalog refuses that name.
+        """As `get_table`, but a name always means what it says. Raises: NotFoundError.
 
-        Raises: NotFoundError.
+        ``db.t$branch_b`` is a branch in every catalog, and a format or object table has no ``$snapshots``. Paimon's
+        catalogs, and so `get_table`, refuse names of branches in a JDBC catalog, and give a format table itself for the
+        name of a system table.
         """
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:

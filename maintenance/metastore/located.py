@@ -111,12 +111,22 @@ class LocatedCatalog(ABC):
             return global_table(self, name.table)
         table, stored = self._opened(name)
         if not isinstance(table, Table):
-            return table.part(name.branch, name.system_table)
+            return table.as_paimon_gives(name.branch, name.system_table)
         table = on_named_branch(table, stored)
         return table if name.system_table is None else system_table(table, name.system_table)
 
     def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
-        return self.get_table(identifier)
+        return self._named_part(self.get_table(identifier), identifier)
+
+    @staticmethod
+    def _named_part(
+        table: "AnyView | GlobalView | ObjectTable | FormatTable", identifier: str
+    ) -> "AnyView | GlobalView | ObjectTable | FormatTable":
+        """The table, unless it is of files and a part of it is named. Raises: NotFoundError."""
+        from maintenance.table.folder_table import FolderTable
+
+        name = Identifier.parse(identifier)
+        return table.part(name.branch, name.system_table) if isinstance(table, FolderTable) else table
 
     def change_table(
         self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.spelling import suggestion
-from maintenance.table.system.view import ArrowView
+from maintenance.table.system.view import NAMES, ArrowView
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
@@ -70,9 +71,13 @@ class FolderTable(ArrowView):
             f"'{self.name}' is {self.kind}, the files of a folder: it has {what}", f"table {self.name}", self.may
         )
 
+    def as_paimon_gives(self, branch: str, system_table: str | None) -> Self:
+        """The table itself, also for the names of system tables: those of Paimon's catalogs. Raises: as `part`."""
+        return self.part(branch, None if system_table in NAMES else system_table)
+
     def part(self, branch: str, system_table: str | None) -> Self:
         """The table itself. Raises: NotFoundError: a branch or system table is named, and there are none."""
-        if branch == "main" and system_table is None:
+        if branch == MAIN_BRANCH and system_table is None:
             return self
         what = f"branch '{branch}'" if system_table is None else f"system table '${system_table}'"
         table = self.name.partition("$")[0]

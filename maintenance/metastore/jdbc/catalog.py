@@ -152,10 +152,10 @@ class JdbcCatalog(LocatedCatalog):
 
     def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
         self._check_main(Identifier.parse(identifier))
-        return self.open_table(identifier)
+        return super().get_table(identifier)
 
     def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
-        return super().get_table(identifier)
+        return self._named_part(super().get_table(identifier), identifier)
 
     def _stored_schema(self, name: Identifier) -> TableSchema:
         if not self.rows.has_table(name):

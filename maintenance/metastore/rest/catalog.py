@@ -185,7 +185,8 @@ class RestCatalog:
         raise AssertionError
 
     def open_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable | FormatTable:
-        return self.get_table(identifier)
+        table, name = self.get_table(identifier), Identifier.parse(identifier)
+        return table.part(name.branch, name.system_table) if isinstance(table, FolderTable) else table
 
     def change_table(
         self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False
@@ -197,10 +198,11 @@ class RestCatalog:
         location = str(answer.get("path") or schema.options[table_options.PATH_KEY])
         kind = table_options.check_type(schema.options, str(name))
         if kind == object_table.TYPE:
-            return ObjectTable(str(name), location, self.file_io, schema).part(name.branch, name.system_table)
+            objects = ObjectTable(str(name), location, self.file_io, schema)
+            return objects.as_paimon_gives(name.branch, name.system_table)
         if kind == format_table.TYPE:
             plain = FormatTable(str(name), location, self.file_io, schema, self._register(name, schema))
-            return plain.part(name.branch, name.system_table)
+            return plain.as_paimon_gives(name.branch, name.system_table)
         record = RestRecord(self.server, name.database, str(name).partition(".")[2], str(answer["id"]))
         table = self.table_type()(
             str(name),

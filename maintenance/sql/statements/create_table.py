@@ -22,7 +22,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, not_enforced, read_column, read_type
 from maintenance.sql.statements.computed import options_beside, read_watermark
 from maintenance.sql.statements.statement import Parse
-from maintenance.table import object_table
+from maintenance.table import format_table, object_table
 from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
@@ -244,8 +244,13 @@ def _clause(cursor: Cursor, definition: _Definition) -> None:
         definition.comment = cursor.string()
     elif cursor.take("PARTITIONED", "BY"):
         _partitions(cursor, definition)
-    elif cursor.take_one_of("WITH", "TBLPROPERTIES", "OPTIONS"):
+    elif cursor.take_one_of("WITH", "TBLPROPERTIES"):
         definition.options |= cursor.options()
+    elif cursor.take("OPTIONS"):
+        given = cursor.options()
+        definition.options |= given
+        if definition.options.get(table_options.TYPE.key) == format_table.TYPE:  # as Spark hands them to a catalog
+            definition.options |= {f"option.{key}": value for key, value in given.items()}
     elif cursor.take("USING"):
         kind = cursor.name()
         if kind.lower() != "paimon":

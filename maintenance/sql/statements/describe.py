@@ -10,6 +10,7 @@ import pyarrow as pa
 from maintenance.errors import SqlError
 from maintenance.metastore.database import LOCATION, OWNER
 from maintenance.metastore.view import View
+from maintenance.options.formats import CSV_FIELD_DELIMITER
 from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definition, is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed, watermark, without_columns
@@ -40,6 +41,7 @@ _FLINK_HEADS = pa.schema(
     [(head, pa.bool_() if head == "null" else pa.string()) for head in
      ("name", "type", "null", "key", "extras", "watermark", "comment")]
 )  # fmt: skip
+_HIDDEN = (OWNER, "table_type")
 _PLAIN_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -268,7 +270,9 @@ def _spark_statement(table: Detailed, name: str) -> str:
     clauses += _partitions(schema.partition_keys)
     if schema.comment:
         clauses.append(f"COMMENT {_text(schema.comment, is_spark=True)}")
-    options = {key: value for key, value in schema.options.items() if key != OWNER}
+    options = {key: value for key, value in schema.options.items() if key not in _HIDDEN}
+    if isinstance(table, FormatTable) and table.format == "csv":
+        options["sep"] = CSV_FIELD_DELIMITER.of(schema.options)  # Spark's own word for it
     if schema.primary_keys:
         options["primary-key"] = ",".join(schema.primary_keys)
     if options:
