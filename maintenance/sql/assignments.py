@@ -32,7 +32,7 @@ def assigned_columns(
         fields = by_column.setdefault(field.name, {})
         if any(inner[: len(other)] == other[: len(inner)] for other in fields):
             problem = f"'{'.'.join((field.name, *inner))}' is assigned twice"
-            raise cursor.error(problem, "Assign it once.", token=cursor.word(written[-1]))
+            raise cursor.error(problem, "Assign it once.", token=cursor.find("column", written[-1], last=True))
         if inner and is_default(value):
             problem = f"'{'.'.join((field.name, *inner))}' has no default, as a field of a ROW"
             raise cursor.error(problem, "Write the value.", token=cursor.place(value))
@@ -56,7 +56,7 @@ def _found(cursor: Cursor, table: Table, written: Path, aliases: Sequence[str]) 
             return field, _inner(cursor, field.type, written[start + 1 :])
     name = written[starts[-1]] if len(starts) > 1 else written[-1] if len(written) > 1 else written[0]
     names = [field.name for field in columns]
-    raise cursor.error(*unknown_column(name, names), token=cursor.word(name))
+    raise cursor.error(*unknown_column(name, names), token=cursor.find("column", name))
 
 
 def _inner(cursor: Cursor, kind: DataType, path: Path) -> Path:
@@ -67,7 +67,7 @@ def _inner(cursor: Cursor, kind: DataType, path: Path) -> Path:
     if field is None:
         names = [each.name for each in kind.fields]
         fix = f"The fields are: {', '.join(names)}.{suggestion(path[0], names)}" if names else "Assign all of it."
-        raise cursor.error(f"{kind} has no field '{path[0]}' to assign", fix, token=cursor.word(path[0]))
+        raise cursor.error(f"{kind} has no field '{path[0]}' to assign", fix, token=cursor.find("column", path[0]))
     return (field.name, *_inner(cursor, field.type, path[1:]))
 
 

@@ -4,6 +4,7 @@ Statements that sqlglot has no grammar for are read word by word; types, express
 to the parsers that know them. All errors name the place in the whole text.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -14,7 +15,8 @@ from sqlglot.tokens import Token, TokenType
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark, words_tokenizer
-from maintenance.sql.literals import LiteralError, with_signs
+from maintenance.sql.literals import UnreadableError, with_signs
+from maintenance.sql.name_places import found_name
 from maintenance.sql.place import error_at
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
@@ -22,6 +24,7 @@ from maintenance.types.type_text import parse_data_type
 T = TypeVar("T")
 
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING, TokenType.UNICODE_STRING)
+_ARGUMENTS = re.compile(r"number of provided arguments \((\d+)\) is greater than .* \((\d+)\)")
 _OPENING, _CLOSING = {"(": ")", "[": "]", "<": ">"}, {")", "]", ">"}
 _SPARK_TYPES = {
     "LONG": "BIGINT",
@@ -49,7 +52,7 @@ class Source:
             return tokens if words else with_signs(tokens, self.text)
         except TokenError as error:
             raise self._open_quote(error) from None
-        except LiteralError as error:
+        except UnreadableError as error:
             raise self.error_at(error.token, error.problem, error.fix) from None
 
     def _open_quote(self, error: TokenError) -> SqlError:
@@ -92,12 +95,17 @@ def _is_open(cursor: "Cursor") -> bool:
 
 @dataclass(slots=True)
 class Cursor:
-    """The tokens of one statement. `words`: one for each word; `full`: those of the whole text, with keywords."""
+    """The tokens of one statement.
+
+    Attributes: `words`: one for each word; `full`: those of the whole text, with keywords; `roles`: what names are of,
+        "the name of a table" say, by the offset where they begin, as far as the statement has been read.
+    """
 
     source: Source
     words: Sequence[Token]
     full: Sequence[Token] = field(repr=False)
     index: int = 0
+    roles: dict[int, str] = field(default_factory=dict, repr=False)
 
     @property
     def is_spark(self) -> bool:
@@ -114,10 +122,22 @@ class Cursor:
     def token(self) -> Token | None:
         return self.words[self.index] if self.index < len(self.words) else None
 
-    def word(self, text: str, *, last: bool = False) -> Token | None:
-        """Where a text stands in the statement for the first time, or the last; None if nowhere."""
-        words = reversed(self.words) if last else self.words
-        return next((token for token in words if token.text == text), None)
+    def find(self, kind: str, name: str, *, last: bool = False) -> Token | None:
+        """Where a name stands, with those in front of it that it is written with; None if nowhere.
+
+        Where it stands several times, what was read as a name of this kind goes first, then what was read as nothing
+        else, which is in expressions.
+
+        Args: `kind`: ``table``, ``column`` and so on, empty if it is not known; `last`: the last of equals, not the
+            first.
+        """
+        return found_name(self.words, self.roles, kind, name, last=last)
+
+    def note(self, node: exp.Expr, role: str) -> None:
+        """Remember what a name is of that sqlglot has read. `role`: as of `name`."""
+        for part in node.find_all(exp.Identifier):
+            if "start" in part.meta:
+                self.roles[part.meta["start"]] = role
 
     def at_end(self) -> bool:
         return self.token is None
@@ -181,6 +201,7 @@ class Cursor:
         if token is None or not self._is_name(token):
             raise self.unexpected(expected)
         self.index += 1
+        self.roles[token.start] = expected
         return token.text
 
     @staticmethod
@@ -196,9 +217,9 @@ class Cursor:
             names.append(self.name(expected))
         return tuple(names)
 
-    def names(self) -> tuple[str, ...]:
+    def names(self, expected: str = "the name of a column") -> tuple[str, ...]:
         """Names between brackets."""
-        return self.listed(self.name)
+        return self.listed(lambda: self.name(expected))
 
     def listed(self, item: Callable[[], T]) -> tuple[T, ...]:
         """Items between brackets, one or more. `item`: reads one."""
@@ -242,6 +263,7 @@ class Cursor:
     def option_key(self) -> str:
         token = self.token
         if token is not None and token.token_type is TokenType.STRING:
+            self.roles[token.start] = "an option in quotes"
             return self.string()
         parts = [self.name("an option in quotes")]
         while self.peek(".") or self.peek("-"):
@@ -344,7 +366,7 @@ class Cursor:
             )
         except ParseError as error:
             raise self._unparsable(error, span) from None
-        except LiteralError as error:
+        except UnreadableError as error:
             raise self.source.error_at(error.token, error.problem, error.fix) from None
         except RecursionError:
             raise self.source.error(span[0], 1, "the expression is nested too deeply", "Use fewer levels.") from None
@@ -354,14 +376,40 @@ class Cursor:
         return node
 
     def _unparsable(self, error: ParseError, span: tuple[int, int]) -> SqlError:
+        """What sqlglot could not read, in our words."""
         first = error.errors[0] if error.errors else {}
         line, column, word = first.get("line"), first.get("col"), first.get("highlight") or ""
         offset = span[0]
         if line and column:
             starts = [0, *(i + 1 for i, c in enumerate(self.source.text) if c == "\n")]
             offset = starts[min(line, len(starts)) - 1] + column - 1 - max(len(word) - 1, 0)
-        problem = str(first.get("description") or "the statement cannot be parsed")
-        return self.source.error(max(offset, 0), len(word) or 1, problem[:1].lower() + problem[1:].rstrip("."))
+        here = next((n for n, token in enumerate(self.words) if token.start <= offset <= token.end), None)
+        return self._unread(str(first.get("description") or ""), word, max(offset, 0), here)
+
+    def _unread(self, description: str, word: str, offset: int, here: int | None) -> SqlError:
+        """`here`: the number of the word that the fault is at."""
+        counts = _ARGUMENTS.search(description)
+        if counts is not None:
+            name = self._function_before(here)
+            problem = (
+                f"{name.text.upper() if name else 'the function'} gets {counts[1]} arguments and takes {counts[2]}"
+            )
+            return self.error(problem, "Leave the others out.", token=name or self.words[here or 0])
+        if "Required" in description and here is not None:
+            return self.error(f"something is missing at '{self.words[here].text}'", "Write it.", token=self.words[here])
+        expected = re.match(r"Expecting (\S+)", description)
+        problem = f"'{word}' found where {expected[1]} is expected" if expected else f"'{word}' is not expected here"
+        problem = problem if word else "the statement cannot be read"
+        return self.source.error(offset, len(word) or 1, problem, "Check the words in front of it.")
+
+    def _function_before(self, here: int | None) -> Token | None:
+        """The name in front of the brackets that close at a word."""
+        depth = 0
+        for number in range(here or 0, 0, -1):
+            depth += (self.words[number].text == ")") - (self.words[number].text == "(")
+            if depth == 0:
+                return self.words[number - 1]
+        return None
 
 
 def _is_sign(token: Token, sign: str) -> bool:

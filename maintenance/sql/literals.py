@@ -15,8 +15,8 @@ _OPERANDS = (TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTI
              TokenType.R_BRACKET)  # fmt: skip
 
 
-class LiteralError(ValueError):
-    """A literal stands for nothing. `token`: where; `problem`, `fix`: as of an error."""
+class UnreadableError(ValueError):
+    """A part of a statement means nothing. `token`: where; `problem`, `fix`: as of an error."""
 
     def __init__(self, token: Token, problem: str, fix: str) -> None:
         super().__init__(problem)
@@ -26,7 +26,7 @@ class LiteralError(ValueError):
 def unicode_text(token: Token, escape: str = "\\") -> str:
     r"""What ``U&'…'`` stands for: ``\00e4`` and ``\+0000e4`` are characters by their numbers, ``\\`` is the sign.
 
-    Raises: LiteralError: something else follows the sign.
+    Raises: UnreadableError: something else follows the sign.
     """
     sign = re.escape(escape)
 
@@ -35,7 +35,9 @@ def unicode_text(token: Token, escape: str = "\\") -> str:
         if other is None:
             return str(same) if same else chr(int(four or six, 16))
         problem = f"'{escape}{other}' is not a character by its number"
-        raise LiteralError(token, problem, f"Write {escape}00e4 or {escape}+0000e4, and {escape}{escape} for the sign.")
+        raise UnreadableError(
+            token, problem, f"Write {escape}00e4 or {escape}+0000e4, and {escape}{escape} for the sign."
+        )
 
     pattern = f"{sign}(?:({sign})|([0-9a-fA-F]{{4}})|\\+([0-9a-fA-F]{{6}})|(.?))"
     return re.sub(pattern, character, token.text, flags=re.DOTALL)
@@ -44,7 +46,7 @@ def unicode_text(token: Token, escape: str = "\\") -> str:
 def with_signs(tokens: Sequence[Token], text: str) -> list[Token]:
     """The tokens of a text, where the smallest number of a type, ``-128Y``, is one: it has no positive counterpart.
 
-    Raises: LiteralError: a number is beyond its type.
+    Raises: UnreadableError: a number is beyond its type.
     """
     found: list[Token] = []
     for number, token in enumerate(tokens):
@@ -57,7 +59,7 @@ def with_signs(tokens: Sequence[Token], text: str) -> list[Token]:
         is_negative &= len(found) < 2 or found[-2].token_type not in _OPERANDS
         if int(token.text) > reach or (int(token.text) == reach and not is_negative):
             shown = text[token.start : token.end + 1]
-            raise LiteralError(token, f"{shown} is beyond {name}", f"Its numbers are {-reach} to {reach - 1}.")
+            raise UnreadableError(token, f"{shown} is beyond {name}", f"Its numbers are {-reach} to {reach - 1}.")
         if int(token.text) == reach:
             sign = found.pop()
             token = Token(TokenType.NUMBER, f"-{reach}", token.line, token.col, sign.start, token.end)

@@ -63,7 +63,8 @@ def _sql_class(kind: type[PaimonError]) -> type[SqlError]:
 def unforeseen(error: Exception) -> SqlError:
     """What a library raised while a statement ran."""
     first = (str(error).splitlines() or [""])[0]
-    problem = f"{type(error).__name__}: {first}"
+    is_engines = type(error).__module__.lstrip("_").startswith(("duckdb", "sqlglot"))
+    problem = "the statement cannot be run" if is_engines else f"{type(error).__name__}: {first}"
     return SqlError(problem, "statement", "Rewrite the statement, or report this.", None, None, class_of(error))
 
 

@@ -1,10 +1,11 @@
 """A session runs statements."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maintenance.sql.cursor import Cursor, Source, statements_of
+from maintenance.sql.located import in_statement
 from maintenance.sql.place import in_sql
 from maintenance.sql.result import Result
 from maintenance.sql.session_state import SessionState
@@ -39,7 +40,7 @@ class Session(SessionState):
         """Run one statement; a semicolon may close it. Raises: SqlError."""
         known = self._parsed.get((text, self.dialect))
         if known is not None:
-            return self._carried_out(known)
+            return self._carried_out(known, lambda: statements_of(self._source(text))[0])
         source = self._source(text)
         cursors = statements_of(source)
         if not cursors:
@@ -51,7 +52,7 @@ class Session(SessionState):
         statement = self._read(cursors[0])
         if isinstance(statement, Select):
             self._remember(text, statement)
-        return self._carried_out(statement)
+        return self._carried_out(statement, lambda: cursors[0])
 
     def execute(self, script: str) -> Iterator[Result]:
         """Run the statements of a script, and yield the result of each. Raises: SqlError, at the first that fails."""
@@ -76,7 +77,7 @@ class Session(SessionState):
                 "Use DELETE, UPDATE, MERGE INTO, DROP TABLE, TRUNCATE TABLE, DROP PARTITION, or CALL.",
                 token=cursors[0].words[0],
             )
-        with in_sql():
+        with in_statement(lambda: cursors[0]):
             return statement.plan(self)
 
     def apply(self, plan: "StoredPlan | str", *, into_bin: bool = False, progress: "Progress | None" = None) -> Result:
@@ -103,13 +104,13 @@ class Session(SessionState):
             self._parsed[text, self.dialect] = query
 
     def _run(self, cursor: Cursor) -> Result:
-        return self._carried_out(self._read(cursor))
+        return self._carried_out(self._read(cursor), lambda: cursor)
 
     @staticmethod
     def _read(cursor: Cursor) -> Statement:
-        with in_sql():
+        with in_statement(lambda: cursor):
             return parse(cursor)
 
-    def _carried_out(self, statement: Statement) -> Result:
-        with in_sql():
+    def _carried_out(self, statement: Statement, cursor: Callable[[], Cursor]) -> Result:
+        with in_statement(cursor):
             return statement.run(self)

@@ -6,10 +6,12 @@ A row is in one window of TUMBLE and SESSION, and in several of the others. Sour
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType
+
+from maintenance.sql.literals import UnreadableError
 
 WINDOW_START = "paimon_window_start"
 """The function of a time, the distance of windows and their offset, both in microseconds."""
@@ -38,7 +40,7 @@ def parse_window(parser: Any) -> exp.Expr | None:
     needed = [each for each in _SIZES[name] if each != "OFFSET"]
     missing = [each for each in ("DATA", "TIMECOL", *needed) if each not in arguments]
     if missing:
-        parser.raise_error(f"the function {name} lacks {missing[0]}")
+        _refuse(parser, f"the function {name} lacks {missing[0]}", "Give it.")
     sizes = {each: _micros(parser, arguments[each]) for each in _SIZES[name] if each in arguments}
     if name == "SESSION":
         query = _sessions(parser, arguments["DATA"], arguments["TIMECOL"], arguments.get("KEYS", []), sizes["GAP"])
@@ -60,7 +62,7 @@ def _arguments(parser: Any, names: Sequence[str]) -> dict[str, Any]:
                 found["KEYS"] = _keys(parser)
         elif given == "TIMECOL":
             if not parser._match_text_seq("DESCRIPTOR", "("):
-                parser.raise_error("the column of the time is expected as DESCRIPTOR(column)")
+                _refuse(parser, "the column of the time is expected as DESCRIPTOR(column)", "Write it so.")
             found[given] = parser._parse_column()
             parser._match_r_paren()
         else:
@@ -69,6 +71,10 @@ def _arguments(parser: Any, names: Sequence[str]) -> dict[str, Any]:
             break
     parser._match_r_paren()
     return found
+
+
+def _refuse(parser: Any, problem: str, fix: str) -> NoReturn:
+    raise UnreadableError(parser._curr or parser._prev, problem, fix)
 
 
 def _keys(parser: Any) -> list[exp.Expr]:
@@ -85,8 +91,7 @@ def _micros(parser: Any, interval: exp.Expr | None) -> int:
     unit = str(interval.args.get("unit") or "").upper().rstrip("S") if interval is not None else ""
     text = interval.this.name if interval is not None and interval.this is not None else ""
     if unit not in _MICROS or not text.lstrip("-").isdecimal():
-        parser.raise_error("an interval such as INTERVAL '10' MINUTES is expected")
-        return 0
+        _refuse(parser, "an interval such as INTERVAL '10' MINUTES is expected", "Write one, of days or less.")
     return int(text) * _MICROS[unit]
 
 
@@ -94,7 +99,7 @@ def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int]
     size = sizes["SIZE"]
     step = sizes.get("SLIDE", sizes.get("STEP", size))
     if step <= 0 or size <= 0 or size % step or size // step > _MOST_WINDOWS:
-        parser.raise_error("the size of windows is a multiple of the step between them")
+        _refuse(parser, "the size of windows is a multiple of the step between them", "Change one of them.")
     offset = exp.Literal.number(sizes.get("OFFSET", 0))
     distance = exp.Literal.number(size if is_cumulating else step)
     newest = exp.Anonymous(this=WINDOW_START, expressions=[time.copy(), distance, offset])
@@ -126,7 +131,7 @@ def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int]
 def _sessions(parser: Any, data: exp.Expr, time: exp.Expr, keys: Sequence[exp.Expr], gap: int) -> exp.Expr:
     """A session ends where no row follows within the gap. Rows without a time are in none."""
     if gap <= 0:
-        parser.raise_error("the gap between sessions is longer than nothing")
+        _refuse(parser, "the gap between sessions is longer than nothing", "Give a longer one.")
     apart = [*(key.copy() for key in keys), exp.Is(this=time.copy(), expression=exp.null())]
     before = exp.Window(
         this=exp.Lag(this=time.copy()), partition_by=apart, order=exp.Order(expressions=[exp.Ordered(this=time.copy())])

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed
-from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.sql.query.relations import Relation, own_alias, place_at
 from maintenance.table.table import Table
 
 RELATION = "paimon_relation"
@@ -24,6 +24,7 @@ def compute_columns(node: exp.Table, relation: Relation, source: Source) -> None
     # One after the other, as one may be made of those before it.
     for number, column in enumerate(computed):
         value = statements_of(Source(f"SELECT {column.text}", source.dialect))[0].query().expressions[0]
+        place_at(value, node)
         made = exp.alias_(value, column.name, quoted=True)
         step = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(f"computed_{number}")))
         query = exp.select(exp.Star(), made).from_(step)

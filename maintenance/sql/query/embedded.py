@@ -8,18 +8,17 @@ from functools import cache
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import PaimonSpark
-from maintenance.sql.place import unknown_column
 from maintenance.sql.query.carried import CARRIED, MICROS, REST, carried, uncarried
-from maintenance.sql.query.case_names import marked_rows, plain, plain_rows
+from maintenance.sql.query.case_names import marked_rows, plain_rows
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
 from maintenance.sql.query.duck_types import like_given, named_like, shown_type
+from maintenance.sql.query.faults import explained
 from maintenance.sql.query.plain_files import plain_query
 from maintenance.sql.query.quotients import register_quotients
 from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
@@ -114,11 +113,12 @@ def _run(
     connection = _cursor(resolved.zone)
     plain: dict[str, str] = {}
     datasets: dict[str, RelationDataset] = {}
+    query = translated(resolved)
     try:
         for relation in resolved.relations.values():
-            query = plain_query(connection, relation) if plainly and not relation.same else None
-            if query is not None:
-                plain[relation.name] = query
+            over_files = plain_query(connection, relation) if plainly and not relation.same else None
+            if over_files is not None:
+                plain[relation.name] = over_files
                 continue
             rows = _rows(relation)
             if isinstance(rows, RelationDataset):
@@ -126,7 +126,7 @@ def _run(
             connection.register(relation.name, rows)
         for name, bound_rows in resolved.bound.items():
             connection.register(name, bound_rows)
-        query = _over_files(translated(resolved), plain)
+        query = _over_files(query, plain)
         register_quotients(_root(os.getpid()), query, os.getpid())
         if bound is not None and len(plain) == len(resolved.relations):
             return with_variants(bound.run(query, resolved.zone))
@@ -139,7 +139,7 @@ def _run(
         for dataset in datasets.values():
             if isinstance(dataset.failure, PaimonError):
                 raise dataset.failure from error
-        raise _explained(error, resolved) from error
+        raise explained(error, connection, query, resolved) from error
     finally:
         connection.close()
 
@@ -159,7 +159,7 @@ def translated(resolved: Resolved) -> str:
     try:
         return resolved.tree.sql("duckdb", comments=False)
     except SqlglotError as error:
-        raise SqlError(str(error), "query", "Rewrite the query.") from error
+        raise SqlError("something in the query is not known without Spark", "query", "Give the session one.") from error
 
 
 def _rows(relation: Relation) -> "RelationDataset | pa.Table":
@@ -279,33 +279,3 @@ def check_assignable(types: Sequence[str], fields: Sequence[DataField], *, is_sp
 
 def _is_plain(kind: str) -> bool:
     return kind.startswith(CARRIED) or (not kind.startswith(("STRUCT", "MAP", "ENUM")) and not kind.endswith("]"))
-
-
-def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
-    """DuckDB's error at the word that it is about."""
-    if "division by zero" in str(error):
-        return SqlError("division by zero", "query", "Divide by NULLIF(x, 0), which gives NULL.")
-    first = plain(str(error)).split("\n\n")[0].split("LINE ")[0].strip()
-    message = first.split("Error: ", 1)[-1].splitlines()[0]
-    for node in resolved.tree.find_all(exp.Column, exp.Func):
-        identifier = node.this if isinstance(node, exp.Column) else node
-        name = node.name if isinstance(node, exp.Column) else node.sql_name() if hasattr(node, "sql_name") else ""
-        name = str(node.this) if isinstance(node, exp.Anonymous) else plain(name)
-        if name and f'"{name}"' in message and "start" in identifier.meta:
-            start, end = identifier.meta["start"], identifier.meta["end"]
-            problem, fix = _column_missing(name, resolved) if isinstance(node, exp.Column) else (message, "")
-            return resolved.source.error(start, end - start + 1, problem, fix)
-    unknown = {node.name.lower() for node in resolved.tree.find_all(exp.Anonymous)} & set(message.lower().split())
-    for token in resolved.source.tokens(words=True):
-        if token.text.lower() in unknown:
-            return resolved.source.error(
-                token.start, len(token.text), f"function {token.text.upper()} is not supported", "Use another one."
-            )
-    return SqlError(message, "query", "Check the query.")
-
-
-def _column_missing(name: str, resolved: Resolved) -> tuple[str, str]:
-    read = {plain(f.name) for relation in resolved.relations.values() for f in relation.fields()}
-    columns = {plain(column) for rows in resolved.bound.values() for column in rows.column_names}
-    bound = {column for column in columns if not column.startswith("_paimon")}
-    return unknown_column(name, sorted(read | bound))

@@ -116,3 +116,14 @@ def predicate_of(view: Readable, condition: str | None) -> Predicate | None:
 def own_alias(node: exp.Table) -> str:
     """The name that columns of a table may have in front."""
     return node.alias or node.name
+
+
+def place_at(stored: exp.Expr, node: exp.Table) -> None:
+    """What an expression that is stored with a table or view is at fault of, the statement is where it names that."""
+    start, end = node.parts[0].meta.get("start"), node.parts[-1].meta.get("end")
+    for part in stored.walk():
+        for key, offset in (("start", start), ("end", end)):
+            if key in part.meta and offset is None:
+                del part.meta[key]
+            elif key in part.meta:
+                part.meta[key] = offset

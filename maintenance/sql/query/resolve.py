@@ -16,7 +16,7 @@ from maintenance.sql.place import unknown
 from maintenance.sql.query.computed import RELATION, compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
 from maintenance.sql.query.refused_functions import refuse_functions
-from maintenance.sql.query.relations import Readable, Relation, own_alias
+from maintenance.sql.query.relations import Readable, Relation, own_alias, place_at
 from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
 from maintenance.types.casts.zones import UTC
@@ -217,10 +217,11 @@ def _expand(
     columns = [exp.to_identifier(field.name, quoted=True) for field in view.columns()]
     named = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True), columns=columns)
     query = statements_of(inner)[0].query()
+    place_at(query, node)
     _cast_computed(query, view)
     _place(query, session.table_name(tuple(part.name for part in node.parts)))
     subquery = exp.Subquery(this=query, alias=named)
-    _tables(session, subquery, inner, relations, depth + 1)
+    _tables(session, subquery, source, relations, depth + 1)
     node.replace(subquery)
 
 

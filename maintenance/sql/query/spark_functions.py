@@ -56,6 +56,8 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> exp.
     """What stands in the place of a function; None = it stays."""
     if type(node) in _BY_TEMPLATE:
         template, names = _BY_TEMPLATE[type(node)]
+        if any(node.args.get(name) is None for name in names):
+            raise SqlError(f"{node.key.upper()} gets too few arguments", "query", f"Give {len(names)}.")
         return made(template, **{name[0]: node.args[name] for name in names})
     match node:
         case exp.Cast() if node.to.this in _INSTANTS:

@@ -64,7 +64,7 @@ def options_beside(
     if marked is not None:
         name, expression, text = marked
         if name not in (names := [*(field.name for field in fields), *(column.name for column in computed)]):
-            raise cursor.error(*unknown_column(name, names), token=cursor.word(name, last=True))
+            raise cursor.error(*unknown_column(name, names), token=cursor.find("column", name, last=True))
         options |= Watermark(name, text, _type_of(expression, fields, computed, cursor)).options
     return options
 

@@ -71,7 +71,7 @@ class CopyIntoTable:
         by_name = {field.name: field for field in fields}
         chosen: list[DataField] = []
         for name in self.columns:
-            token, matches = self.cursor.word(name), meant(by_name, name)
+            token, matches = self.cursor.find("column", name), meant(by_name, name)
             if len(matches) != 1:
                 raise self.cursor.error(*unknown_column(name, list(by_name)), token=token)
             if by_name[matches[0]] in chosen:

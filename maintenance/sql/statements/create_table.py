@@ -80,7 +80,7 @@ class CreateTable:
             return Result()
         if self.must_exist and not exists:
             tables = catalog.list_tables(name.database) if name.database in catalog.list_databases() else []
-            token = self.cursor.word(name.table)
+            token = self.cursor.find("table", name.identifier)
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if self.query is not None and self.definition.options.get(table_options.TYPE.key) == object_table.TYPE:
             raise self.cursor.error("an object table has no rows but the files of its folder", "Leave the query out.")
@@ -153,7 +153,7 @@ class CreateTable:
 
     def _at(self, text: str) -> Token:
         """Where a text stands in the statement."""
-        return self.cursor.word(text) or self.cursor.words[-1]
+        return self.cursor.find("", text) or self.cursor.words[-1]
 
     def _options(self, session: "SessionState", fields: Sequence[DataField]) -> dict[str, str]:
         """The options to store, which keep computed columns and the watermark as well."""

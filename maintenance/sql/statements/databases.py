@@ -55,7 +55,7 @@ class AlterDatabase:
         catalog, name = session.database_name(self.path)
         opened = session.catalog_of(catalog)
         if name not in opened.list_databases():
-            token = self.cursor.word(name)
+            token = self.cursor.find("database", name)
             raise self.cursor.error(
                 *unknown("database", name, opened.list_databases()), token=token, kind=NotFoundError
             )

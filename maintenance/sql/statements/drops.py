@@ -51,14 +51,14 @@ class DropTable:
         if name.table not in tables and "$" not in name.table:
             if self.if_exists:
                 return None
-            token = self.cursor.word(name.table, last=True)
+            token = self.cursor.find("table", name.identifier)
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if "$" in name.table:
             raise SqlError(f"'{name.table}' is not a table of its own", "session", "Name the table itself.")
         if not self.cursor.is_spark and self._is_materialized(session):
             if self.if_exists:
                 return None
-            token = self.cursor.word(name.table, last=True)
+            token = self.cursor.find("table", name.identifier)
             problem, fix = f"'{name.table}' is a materialized table", "DROP MATERIALIZED TABLE drops it."
             raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)
         return name

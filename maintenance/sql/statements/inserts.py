@@ -96,7 +96,7 @@ class Insert:
         by_name = {field.name: field for field in fields}
         for name in (*(self.columns or ()), *self.partition):
             if name not in by_name:
-                raise self.cursor.error(*unknown_column(name, by_name), token=self.cursor.word(name))
+                raise self.cursor.error(*unknown_column(name, by_name), token=self.cursor.find("column", name))
         if self.columns is not None:
             return [by_name[name] for name in self.columns]
         return [field for field in fields if field.name not in fixed]

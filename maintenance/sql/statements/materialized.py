@@ -70,7 +70,7 @@ class Query:
         for node in self.tree.find_all(exp.Table):
             path = tuple(part.name for part in node.parts)
             if isinstance(node.this, exp.Identifier) and not is_of_with(node) and session.is_temporary_view(path):
-                token = self.cursor.word(node.name)
+                token = self.cursor.find("", node.name)
                 fix = "Create the view in a catalog, or write its query here."
                 raise self.cursor.error(f"'{node.name}' is a temporary view of this session", fix, token=token)
         return qualified_text(session, self.tree, self.cursor.source, self.span)
@@ -246,7 +246,7 @@ class DropMaterializedTable:
             return None
         if found is None:
             return DropTable(self.path, self.if_exists, self.cursor).found(session)
-        token = self.cursor.word(name.table, last=True)
+        token = self.cursor.find("table", name.identifier)
         problem, fix = f"'{name.table}' is not a materialized table", "DROP TABLE drops it."
         raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)
 

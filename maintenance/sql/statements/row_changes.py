@@ -241,7 +241,7 @@ def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> 
     columns = table.schema.field_names
     for name in names:
         if name.lower() not in map(str.lower, columns):
-            raise cursor.error(*unknown_column(name, columns), token=cursor.word(name))
+            raise cursor.error(*unknown_column(name, columns), token=cursor.find("column", name))
 
 
 def _of_one_side(when: exp.When, name: str) -> exp.When:
@@ -320,6 +320,13 @@ def _merge(cursor: Cursor) -> Merge:
     tree = cursor.query()
     if not isinstance(tree, exp.Merge):
         raise cursor.error("this is not a MERGE INTO", token=cursor.words[0])
+    cursor.note(tree.this, "the name of a table")
+    for when in tree.args["whens"].expressions:
+        then = when.args["then"]
+        targets = [part.this for part in then.expressions] if isinstance(then, exp.Update) else [then.this]
+        for target in targets:
+            if isinstance(then, exp.Update | exp.Insert) and isinstance(target, exp.Expr):
+                cursor.note(target, "the name of a column")
     return Merge(tree, cursor)
 
 

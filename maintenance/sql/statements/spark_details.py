@@ -103,7 +103,7 @@ class DescribeColumn:
         field = next((f for f in fields if f.name == name), None)
         if field is None:
             names = [f.name for f in fields]
-            token = self.cursor.word(self.column[-1], last=True)
+            token = self.cursor.find("column", self.column[-1], last=True)
             raise self.cursor.error(*unknown_column(name, names), token=token)
         rows = [("col_name", name), ("data_type", simple_text(field.type)), ("comment", field.description or "NULL")]
         if self.extended and isinstance(table, Table):

@@ -73,7 +73,7 @@ class CreateView:
             raise self.cursor.error(
                 f"the view has {len(names)} columns and its query {len(schema.names)}",
                 f"The query gives {', '.join(schema.names)}.",
-                token=self.cursor.word(names[0]),
+                token=self.cursor.find("column", names[0]),
             )
         origins = origins_of(session, self.query)
         if len(origins) != len(names):
@@ -134,7 +134,7 @@ class DropView:
                 pass
         if not self.if_exists:
             views = session.view_names(name.catalog, name.database)
-            token = self.cursor.word(name.table, last=True)
+            token = self.cursor.find("view", name.identifier)
             raise self.cursor.error(*unknown("view", name.table, views), token=token, kind=NotFoundError)
         return Result()
 

@@ -238,3 +238,12 @@ def test_hidden_columns_of_the_source_of_a_merge(tmp_path: Path, condition: str,
     session.sql("INSERT INTO s VALUES (1, 'x')")
     session.sql(f"MERGE INTO t USING s ON {condition} WHEN MATCHED {more} THEN UPDATE SET name = s.name")
     assert rows(session, "SELECT * FROM t") == [(1, "x")]
+
+
+def test_a_hidden_column_that_the_source_has_not(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql(f"CREATE TABLE t (id INT) {EVOLVING}")
+    session.sql("CREATE TABLE s (id INT)")
+    with pytest.raises(SqlError, match="'_ROW_ID' does not exist") as caught:
+        session.sql("MERGE INTO t USING s\nON t._ROW_ID = s._ROW_ID WHEN MATCHED THEN UPDATE SET id = 1")
+    assert (caught.value.line, caught.value.column) == (2, 18)

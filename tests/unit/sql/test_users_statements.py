@@ -70,7 +70,7 @@ SPARK: dict[str, list[Line]] = {
         ("SELECT v.r.y FROM (SELECT v FROM t) AS s", [(2,)]),
         ("UPDATE t SET v.r.x = v.r.y + id", None),
         ("SELECT v.r.x, v.r FROM t", [(3, {"x": 3, "y": 2})]),
-        ("SELECT other.t.id FROM t", 'table "other.t" not found'),
+        ("SELECT other.t.id FROM t", "'other.t' is not in FROM"),
     ],
     "file indexes are listed": [
         (INDEXED, None),
