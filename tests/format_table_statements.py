@@ -51,6 +51,13 @@ def exercise(catalog: Catalog, database: str, kind: str, dialect: str) -> None:
     session.sql(f"INSERT INTO {name} PARTITION (pt = '2024-01-03') VALUES ('three')")
     assert rows(session, name) == [("one", "2024-01-01"), ("three", "2024-01-03"), ("two", "2024-01-02")]
     assert partitions(session, name) == ["pt=2024-01-01", "pt=2024-01-02", "pt=2024-01-03"]
+    session.sql(f"INSERT INTO {name} PARTITION (pt = NULL) VALUES ('none')")
+    assert session.sql(f"SELECT a FROM {name} WHERE pt IS NULL").to_arrow()["a"].to_pylist() == ["none"]
+    newest = session.sql(f"SELECT a FROM {name} WHERE CAST(pt AS STRING) = sys.max_pt('{name}')").to_arrow()
+    assert newest["a"].to_pylist() == ["three"]
+    session.sql(f"INSERT OVERWRITE {name} PARTITION (pt = NULL) VALUES ('nobody')")
+    session.sql(f"ALTER TABLE {name} DROP PARTITION (pt = NULL)")
+    assert partitions(session, name) == ["pt=2024-01-01", "pt=2024-01-02", "pt=2024-01-03"]
     session.sql(f"INSERT OVERWRITE {name} PARTITION (pt = '2024-01-01') VALUES ('uno')")
     assert rows(session, name)[2] == ("uno", "2024-01-01")
     session.sql(f"ALTER TABLE {name} DROP PARTITION (pt = '2024-01-02')")

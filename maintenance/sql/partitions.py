@@ -14,10 +14,11 @@ from maintenance.metadata.partition_value import PartitionValue
 from maintenance.predicate.moments import NANOS_PER_SECOND, nanos_of_text, text_of_nanos
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
+from maintenance.table.format_table import FormatTable
 from maintenance.table.partitions import live_partitions, partition_names
 from maintenance.table.table import Table
 from maintenance.types.casts.zones import instants_of
-from maintenance.types.values import Value
+from maintenance.types.values import Value, values_of_arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +90,28 @@ def folder_texts(table: Table, written: Written, zone: str) -> dict[str, str]:
     return table.paths.folder_texts(partition)
 
 
-def newest_partition(table: Table, zone: str) -> str:
+def newest_partition(table: Table | FormatTable, zone: str) -> str:
     """The largest value of the first partition column, as Spark casts it to a text; null is none.
 
     Args: `zone`: of the session. Raises: SqlError: there is no value.
     """
-    first = table.schema.partition_keys[:1]
-    values = [table.paths.partition(row).values_by_name[name] for row in live_partitions(table) for name in first]
-    largest = max((value for value in values if value is not None), key=_order, default=None)
+    largest = max((value for value in _first_values(table) if value is not None), key=_order, default=None)
     if largest is None:
         raise SqlError(f"table '{table.identifier}' has no partition", "query", "Name a table that has one.")
-    data_type = table.schema.partition_fields[0].type
+    data_type = table.schema.field(table.schema.partition_keys[0]).type
     text = partition_text(largest, data_type, legacy=False, zone=zone)
     return text.rstrip("0").rstrip(".") if data_type.is_timestamp and "." in text else text
+
+
+def _first_values(table: Table | FormatTable) -> list[Value]:
+    """Of the first partition column, one for each partition."""
+    keys = table.schema.partition_keys
+    if not keys:
+        return []
+    if isinstance(table, Table):
+        return [table.paths.partition(row).values_by_name[keys[0]] for row in live_partitions(table)]
+    scalars = [table.partition_value(keys[0], spec[keys[0]]) for spec, *_ in table.partitions()]
+    return [value for scalar in scalars for value in values_of_arrow(pa.repeat(scalar, 1))]
 
 
 def _order(value: Value) -> tuple[bool, Any]:

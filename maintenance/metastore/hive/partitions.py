@@ -52,7 +52,8 @@ class HivePartitions:
             table = self.metastore.read("get_table", self.database, self.table)
         except (hive.NoSuchObjectException, hive.MetaException) as error:
             raise self._refused(error) from error
-        parts = [self._partition(table, spec) for spec in specs]
+        # Several partitions may have one folder, which is all that the metastore knows of them.
+        parts = [self._partition(table, dict(spec)) for spec in dict.fromkeys(tuple(spec.items()) for spec in specs)]
         request = hive.AddPartitionsRequest(
             dbName=self.database, tblName=self.table, parts=parts, ifNotExists=True, needResult=False
         )

@@ -156,7 +156,7 @@ def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
             continue
         if len(node.expressions) != 1 or not node.expressions[0].is_string:
             raise SqlError("max_pt takes the name of a table in quotes", "query", "Write sys.max_pt('db.t').")
-        table = session.table(path_of(node.expressions[0].name))
+        table = session.writable(path_of(node.expressions[0].name))
         node.parent.replace(exp.Literal.string(newest_partition(table, session.zone)))
 
 

@@ -19,6 +19,7 @@ from maintenance.errors import (
     AlreadyExistsError,
     CommitError,
     ConflictError,
+    DataError,
     InfrastructureError,
     NotFoundError,
     OptionError,
@@ -149,6 +150,22 @@ def test_commits_register_partitions(hive: Hive, catalog: Catalog, db: str) -> N
     catalog.drop_partitions(f"{db}.t", [{"pt": "x"}])
     assert partitions(hive, db, "t") == ["empty", "y"]
     assert table.to_arrow()["k"].to_pylist() == [2]
+
+
+def test_a_folder_of_several_partitions_stays_registered(hive: Hive, catalog: Catalog, db: str) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.t", schema)
+    table = table_of(catalog, f"{db}.t")
+    table.write_arrow(rows((1, "a", ""), (2, "b", " "), (3, "c", "x")))
+    assert partitions(hive, db, "t") == ["__DEFAULT_PARTITION__", "x"]
+    with pytest.raises(DataError, match="may mean several partitions: pt = '' or pt = ' '"):
+        catalog.drop_partitions(f"{db}.t", [{"pt": "__DEFAULT_PARTITION__"}])
+    catalog.drop_partitions(f"{db}.t", [{"pt": ""}])
+    assert partitions(hive, db, "t") == ["__DEFAULT_PARTITION__", "x"]
+    assert table.to_arrow()["k"].to_pylist() == [2, 3]
+    catalog.drop_partitions(f"{db}.t", [{"pt": "__DEFAULT_PARTITION__"}])
+    assert partitions(hive, db, "t") == ["x"]
+    assert table.to_arrow()["k"].to_pylist() == [3]
 
 
 def test_a_partition_of_another_branch_stays_registered(hive: Hive, catalog: Catalog, db: str) -> None:
