@@ -19,6 +19,8 @@ _COLUMNS = (
     ("atime", "BIGINT NOT NULL", "Access time of object"),
     ("owner", "STRING", "Owner of object"),
 )
+# The options that name a state by its number.
+_STATE = ("scan.snapshot-id", "scan.version")
 _ARROW = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
@@ -38,7 +40,7 @@ def object_fields() -> tuple[DataField, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ObjectTable(FolderTable):
-    """A table over the files of a folder. Each read lists the folder again.
+    """A table over the files of a folder. Each read lists the folder again: that is its only state, snapshot 1.
 
     Attributes:
         location: the folder; `schema`: as the catalog has it, with the columns of every object table.
@@ -46,6 +48,17 @@ class ObjectTable(FolderTable):
 
     kind = "an object table"
     may = "Read it, and write files to its folder."
+    taken = frozenset(_STATE)
+
+    def copy(self, options: Mapping[str, str]) -> "ObjectTable":
+        """As of `FolderTable`. Raises: NotFoundError: another state than snapshot 1 is asked for; UnsupportedError."""
+        for key in (key for key in _STATE if options.get(key, "1") != "1"):
+            raise NotFoundError(
+                f"'{key}' = '{options[key]}': an object table has one state, snapshot 1, the files as they are now",
+                f"table {self.name}",
+                "Leave it out.",
+            )
+        return FolderTable.copy(self, options)
 
     def rows(self, options: Mapping[str, str]) -> pa.Table:
         """All files, hidden ones and those in subfolders too. Sizes in bytes, times in milliseconds since 1970 UTC."""

@@ -63,21 +63,24 @@ def test_objects_that_are_not_there(table: ObjectTable) -> None:
 
 
 def test_there_is_no_other_state_to_read(table: ObjectTable, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=r"does not take the option 'scan.snapshot-id'"):
-        table.to_arrow(options={"scan.snapshot-id": "1"})
+    assert table.to_arrow(options={"scan.snapshot-id": "1"}) == table.to_arrow()
+    with pytest.raises(NotFoundError, match=r"'scan.snapshot-id' = '2': an object table has one state"):
+        table.to_arrow(options={"scan.snapshot-id": "2"})
+    with pytest.raises(UnsupportedError, match=r"does not take the option 'scan.tag-name'"):
+        table.to_arrow(options={"scan.tag-name": "1"})
     options = {
         "metastore": "jdbc",
         "uri": f"jdbc:sqlite:{tmp_path}/catalog.db",
         "warehouse": str(tmp_path / "warehouse"),
     }
     session = Session(options)
-    for query in (
-        "SELECT * FROM db.o /*+ OPTIONS('scan.snapshot-id' = '1') */",
-        "SELECT * FROM db.o VERSION AS OF 1",
-        "SELECT * FROM db.o TIMESTAMP AS OF '2024-01-01 00:00:00'",
-    ):
-        with pytest.raises(PaimonError, match="an object table does not take the option 'scan"):
-            session.sql(query)
+    for time_travel in ("/*+ OPTIONS('scan.snapshot-id' = '{}') */", "VERSION AS OF {}"):
+        rows = session.sql(f"SELECT * FROM db.o {time_travel.format(1)}").to_arrow()
+        assert rows == session.sql("SELECT * FROM db.o").to_arrow()
+        with pytest.raises(PaimonError, match="an object table has one state"):
+            session.sql(f"SELECT * FROM db.o {time_travel.format(2)}")
+    with pytest.raises(PaimonError, match="an object table does not take the option 'scan"):
+        session.sql("SELECT * FROM db.o TIMESTAMP AS OF '2024-01-01 00:00:00'")
     for name in ("o$snapshots", "o$nonsense", "o$branch_b"):
         with pytest.raises(PaimonError, match="does not exist"):
             session.sql(f"SELECT * FROM `db`.`{name}`")
