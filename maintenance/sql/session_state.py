@@ -1,6 +1,6 @@
 """The state of a session: where names are looked for, and what is set."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from getpass import getuser
@@ -25,6 +25,8 @@ from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from maintenance.sql.result import Result
 
 
 DEFAULT_CATALOG, DEFAULT_DATABASE = "paimon", "default"
@@ -64,6 +66,10 @@ class SessionState:
         check_parser()
         opened = open_catalog(self.catalog) if isinstance(self.catalog, Mapping) else self.catalog
         self.add_catalog(DEFAULT_CATALOG, opened)
+
+    def execute(self, script: str) -> "Iterator[Result]":
+        """As of `Session`, which alone knows the statements: procedures that run some of them are known by these."""
+        raise NotImplementedError
 
     def beside(self, dialect: Literal["flink", "spark"]) -> Self:
         """A session over the same catalogs, in which only the zone is set. What it gets to know this one does not."""

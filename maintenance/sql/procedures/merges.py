@@ -36,12 +36,9 @@ def _evolve(call: Call) -> Result:
 
 def _merged(call: Call, where: str) -> Result:
     """Raises: SqlError: an argument is missing, or none of what it says."""
-    # The statements know the procedures.
-    from maintenance.sql.statements.grammar import parse
-
     session = _session(call)
-    for cursor in statements_of(Source(call.get("source_sqls") or "", session.sql_dialect)):
-        parse(cursor).run(session)
+    for _ in session.execute(call.get("source_sqls") or ""):
+        pass
     for name in ("source_table", "merge_condition"):
         if not call.get(name):
             raise SqlError(f"argument '{name}' is missing", where, "Give it.")
@@ -51,9 +48,9 @@ def _merged(call: Call, where: str) -> Result:
     clauses = list(_clauses(call, session, where))
     if not clauses:
         raise SqlError("no change is given", where, "Set what becomes of rows that match, or that do not.")
-    (cursor,) = statements_of(Source(_statement(call, clauses), session.sql_dialect))
     try:
-        return parse(cursor).run(session)
+        (result,) = session.execute(_statement(call, clauses))
+        return result
     except SqlError as error:
         # The place is one of a text that nobody has written.
         raise SqlError(error.found, where, error.fix, None, None, error.error_class) from error
