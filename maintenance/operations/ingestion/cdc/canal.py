@@ -4,16 +4,9 @@
 messages for Kafka.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from maintenance.operations.ingestion.cdc.form import Leaf, ZonedForm
+from maintenance.operations.ingestion.cdc.values import is_bytes, latin1_values
 
-import pyarrow as pa
-
-from maintenance.operations.ingestion.cdc.form import Leaf, zone_of
-from maintenance.operations.ingestion.cdc.values import is_bytes, latin1_values, plain_values
-from maintenance.types.data_type import DataType
-
-NAME = "canal-json"
 _QUERY = """
 WITH messages AS (
     SELECT line, upper(message->>'type') AS type, coalesce(message->>'isDdl', 'false') = 'true' AS is_ddl,
@@ -47,34 +40,11 @@ WHERE type IS NULL OR type NOT IN ('INSERT', 'UPDATE', 'DELETE') OR is_ddl OR le
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Canal:
+class Canal(ZonedForm):
     """`zone`: in which the source shows times of its TIMESTAMP columns."""
 
-    zone: str
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> "Canal":
-        """Raises: OptionError."""
-        return cls(zone_of(options, NAME))
-
-    @property
-    def query(self) -> str:
-        return _QUERY
-
-    @property
-    def arguments(self) -> Mapping[str, str | None]:
-        return {}
-
-    @property
-    def decimals(self) -> tuple[str, ...] | None:
-        return None
+    name, query = "canal-json", _QUERY
 
     def leaf(self, column: str, schema: str | None) -> Leaf:
-        del column, schema
-        return self._values
-
-    def _values(self, texts: pa.Array, data_type: DataType) -> pa.Array:
-        if is_bytes(data_type):
-            return latin1_values(texts, data_type)
-        return plain_values(texts, data_type, self.zone)
+        plain = super().leaf(column, schema)
+        return lambda texts, kind: latin1_values(texts, kind) if is_bytes(kind) else plain(texts, kind)

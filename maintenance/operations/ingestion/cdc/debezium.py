@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.operations.ingestion.cdc.form import Leaf, chosen
+from maintenance.operations.ingestion.cdc.form import Form, Leaf, chosen
 from maintenance.operations.ingestion.cdc.values import (
     INTEGER,
     base64_values,
@@ -76,9 +76,11 @@ FROM events WHERE op IS NULL OR op NOT IN ('c', 'r', 'u', 'd')
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Debezium:
+@dataclass(frozen=True)
+class Debezium(Form):
     """`options`: of the connector, which say how values are written where messages have no schema."""
+
+    query = _QUERY
 
     options: Mapping[str, str]
 
@@ -86,18 +88,6 @@ class Debezium:
     def of(cls, options: Mapping[str, str]) -> "Debezium":
         """Raises: OptionError."""
         return cls(chosen(options, _KNOWN, NAME))
-
-    @property
-    def query(self) -> str:
-        return _QUERY
-
-    @property
-    def arguments(self) -> Mapping[str, str | None]:
-        return {}
-
-    @property
-    def decimals(self) -> tuple[str, ...] | None:
-        return None
 
     def leaf(self, column: str, schema: str | None) -> Leaf:
         return partial(self._values, _declared(schema).get(column, {}))

@@ -1,11 +1,15 @@
 """What the messages of a tool have in common, and what each form has to say of its own."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Self
 
 import pyarrow as pa
 
 from maintenance.errors import OptionError
+from maintenance.operations.ingestion.cdc.values import plain_values
 from maintenance.options.option import Option, time_zone
 from maintenance.types.data_type import DataType
 
@@ -13,26 +17,26 @@ Leaf = Callable[[pa.Array, DataType], pa.Array]
 """Texts of JSON, as `json_transform` gives them, to the values of a type without nested ones. Raises: DataError."""
 
 
-class Form(Protocol):
-    """How one tool words changes."""
+class Form(ABC):
+    """How one tool words changes.
 
-    @property
-    def query(self) -> str:
-        """Over the table `lines` (line: its number, message: JSON), in DuckDB's SQL: the rows of each line.
+    Attributes:
+        query: over the table `lines` (line: its number, message: JSON), in DuckDB's SQL: the rows of each line, with
+            `line`; `position`, of the row in the line; `kind`, +I, -U, +U or -D; `row`, an object with the columns;
+            `old`, an object with those columns that had other values before, which `row` is to have; `schema`, what the
+            line says of types. A line without rows has one row with a `problem`, or with what is `passed` over.
+        decimals: where rows are in a message whose decimals are numbers; None: they are texts. A line has one row then.
+    """
 
-        Columns: `line`; `position`, of the row in the line; `kind`, +I, -U, +U or -D; `row`, an object with the
-        columns; `old`, an object with those columns that had other values before, which `row` is to have; `schema`,
-        what the line says of types. A line without rows has one row with a `problem`, or with what is `passed` over.
-        """
+    query: ClassVar[str]
+    decimals: ClassVar[tuple[str, ...] | None] = None
 
     @property
     def arguments(self) -> Mapping[str, str | None]:
         """The named parameters of the query."""
+        return {}
 
-    @property
-    def decimals(self) -> tuple[str, ...] | None:
-        """Where rows are in a message whose decimals are numbers; None: they are texts. A line has one row then."""
-
+    @abstractmethod
     def leaf(self, column: str, schema: str | None) -> Leaf:
         """How values of a column are written. `schema`: as in `query`."""
 
@@ -61,6 +65,24 @@ def chosen(options: Mapping[str, str], known: Mapping[str, tuple[str, ...] | Non
 
 
 _ZONE = "time-zone"
+
+
+@dataclass(frozen=True)
+class ZonedForm(Form):
+    """A form whose only setting is the zone of times that name none."""
+
+    name: ClassVar[str]
+
+    zone: str
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Self:
+        """Raises: OptionError."""
+        return cls(zone_of(options, cls.name))
+
+    def leaf(self, column: str, schema: str | None) -> Leaf:
+        del column, schema
+        return partial(plain_values, zone=self.zone)
 
 
 def zone_of(options: Mapping[str, str], form: str) -> str:

@@ -3,14 +3,8 @@
 `old` has the columns that changed, with their values before; decimals are numbers. Source: Maxwell's data format.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from maintenance.operations.ingestion.cdc.form import ZonedForm
 
-from maintenance.operations.ingestion.cdc.form import Leaf, zone_of
-from maintenance.operations.ingestion.cdc.values import plain_values
-
-NAME = "maxwell-json"
 _QUERY = """
 WITH messages AS (
     SELECT line, message->>'type' AS type, message->'data' AS data,
@@ -36,29 +30,8 @@ FROM messages WHERE type IS NULL OR type NOT IN ('insert', 'bootstrap-insert', '
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Maxwell:
+class Maxwell(ZonedForm):
     """`zone`: in which the source shows times of its TIMESTAMP columns."""
 
-    zone: str
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> "Maxwell":
-        """Raises: OptionError."""
-        return cls(zone_of(options, NAME))
-
-    @property
-    def query(self) -> str:
-        return _QUERY
-
-    @property
-    def arguments(self) -> Mapping[str, str | None]:
-        return {}
-
-    @property
-    def decimals(self) -> tuple[str, ...] | None:
-        return ("data", "old")
-
-    def leaf(self, column: str, schema: str | None) -> Leaf:
-        del column, schema
-        return partial(plain_values, zone=self.zone)
+    name, query = "maxwell-json", _QUERY
+    decimals = ("data", "old")

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from maintenance.operations.ingestion.cdc.form import Leaf, pointer, zone_of
-from maintenance.operations.ingestion.cdc.values import plain_values
+from maintenance.operations.ingestion.cdc.form import ZonedForm, pointer
 
-NAME = "json"
 _QUERY = """
 WITH rows AS (
     SELECT line, message, CASE WHEN $kind IS NULL THEN '+I' ELSE json_extract_string(message, $kind) END AS kind
@@ -21,30 +18,15 @@ FROM rows
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """`zone`: of times that name none; `kind_key`: the key of the row's kind, None: all are +I."""
+@dataclass(frozen=True)
+class Plain(ZonedForm):
+    """`kind_key`: the key of the row's kind, None: all are +I."""
 
-    zone: str
-    kind_key: str | None
+    name, query = "json", _QUERY
+    decimals = ("",)
 
-    @classmethod
-    def of(cls, options: Mapping[str, str], kind_key: str | None = None) -> "Plain":
-        """Raises: OptionError."""
-        return cls(zone_of(options, NAME), kind_key)
-
-    @property
-    def query(self) -> str:
-        return _QUERY
+    kind_key: str | None = None
 
     @property
     def arguments(self) -> Mapping[str, str | None]:
         return {"kind": None if self.kind_key is None else pointer(self.kind_key)}
-
-    @property
-    def decimals(self) -> tuple[str, ...] | None:
-        return ("",)
-
-    def leaf(self, column: str, schema: str | None) -> Leaf:
-        del column, schema
-        return partial(plain_values, zone=self.zone)
