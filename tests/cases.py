@@ -6,6 +6,7 @@ runs.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
@@ -25,6 +26,8 @@ ONE_OF: Mapping[str, int] = {
     "tests/unit/operations/test_row_change_matrix.py": 3,
     "tests/unit/operations/test_row_changes_concurrent.py": 2,
 }
+# How the kind of a test's Spark session stands in its name.
+_SESSIONS = [re.compile(rf"\[{kind}\]$|(?<=\[){kind}-|-{kind}(?=\])") for kind in ("classic", "connect")]
 CASES, ALL = "PAIMON_TEST_CASES", "all"
 
 
@@ -35,13 +38,15 @@ def wants_all() -> bool:
 
 def left_out(nodeids: Iterable[str], one_of: Mapping[str, int] = ONE_OF) -> set[str]:
     """The cases that only a run of all has. Each test keeps at least one case."""
-    cases: dict[str, list[str]] = {}
+    cases: dict[tuple[str, re.Pattern[str] | None], list[str]] = {}
     for nodeid in nodeids:
-        test, bracket, _ = nodeid.partition("[")
+        # With another kind of session it is another test.
+        kind = next((kind for kind in _SESSIONS if kind.search(nodeid)), None)
+        test, bracket, _ = (nodeid if kind is None else kind.sub("", nodeid)).partition("[")
         if bracket:
-            cases.setdefault(test, []).append(nodeid)
+            cases.setdefault((test, kind), []).append(nodeid)
     left: set[str] = set()
-    for test, of_test in cases.items():
+    for (test, _), of_test in cases.items():
         divisor = next((n for start, n in one_of.items() if test.startswith(start)), 1)
         left.update({*of_test} - {*spread(of_test, max(1, round(len(of_test) / divisor)))})
     return left

@@ -53,6 +53,7 @@ from maintenance.spark.application import application_property
 from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.tasks import in_task
 from maintenance.spark.types import spark_ddl
+from maintenance.spark.workers import check_workers
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
@@ -82,7 +83,10 @@ def register(spark: SparkSession) -> None:
 
     Spark looks a Python format up in the session that is active in the thread of the JVM, which each Python thread has
     of its own: so a thread that reads or writes ``paimon`` by name calls this itself.
+
+    Raises: OptionError: the Python workers of the session lack packages.
     """
+    check_workers(spark)
     # The one public call that makes a session the active one.
     spark.createDataFrame([], "none INT")
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

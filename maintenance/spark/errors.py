@@ -18,6 +18,7 @@ from maintenance.errors import (
     DataError,
     ErrorClass,
     InfrastructureError,
+    OptionError,
     PaimonError,
     UnexpectedError,
     class_of,
@@ -45,6 +46,9 @@ _USER = frozenset(
         "UnsupportedOperationException",
     }
 )
+# What a Python worker raises that cannot import what a task needs, or is of another version.
+_NO_MODULE = re.compile(r"ModuleNotFoundError: (No module named '[\w.]+')")
+_NO_PACKAGE = re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION|PYTHON_VERSION_MISMATCH)\] ([^\n]*)")
 _LONGEST = 400
 _FIXES = {
     ErrorClass.USER: "Correct what the message names, then run it again.",
@@ -74,7 +78,10 @@ def errors_marked() -> Iterator[None]:
 
 @contextmanager
 def errors_of_tasks() -> Iterator[None]:
-    """On the driver: an error of this engine that a task raised comes back as itself, with Spark's as its cause."""
+    """On the driver: an error of this engine that a task raised comes back as itself, with Spark's as its cause.
+
+    Raises: OptionError: the Python of the tasks lacks packages, or is another one.
+    """
     try:
         yield
     except PaimonError:
@@ -87,7 +94,9 @@ def errors_of_tasks() -> Iterator[None]:
 
 
 def error_of_task(error: BaseException) -> PaimonError | None:
-    """The error of this engine that a task raised; None where `error` is not Spark's account of one."""
+    """The error of this engine that a task raised, or that kept it from running; None where `error` is not Spark's
+    account of one.
+    """
     if not _is_of_spark(error):
         return None
     for note in _NOTE.findall(str(error)):
@@ -97,7 +106,20 @@ def error_of_task(error: BaseException) -> PaimonError | None:
             return kind(parts["found"], parts["where"], parts["fix"])
         except (ValueError, KeyError, TypeError):
             continue
-    return None
+    return _error_of_worker(str(error))
+
+
+def _error_of_worker(text: str) -> OptionError | None:
+    """Why a Python worker could not begin with a task, if that is what Spark's exception tells."""
+    found = _NO_MODULE.search(text) or _NO_PACKAGE.search(text)
+    if found is None:
+        return None
+    return OptionError(
+        f"the Python workers of Spark cannot run the task: {found[1].rstrip('.')}",
+        "the Spark session",
+        "Set PYSPARK_PYTHON, or 'spark.pyspark.python', to a Python that has this package and what its "
+        "requirements.txt lists before Spark starts, or make the session with maintenance.spark.session.get_session.",
+    )
 
 
 def as_paimon_error(error: BaseException, where: str) -> PaimonError:

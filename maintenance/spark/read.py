@@ -10,6 +10,7 @@ from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.spark.tasks import in_task
 from maintenance.spark.types import arrow_for_spark, spark_ddl
+from maintenance.spark.workers import check_workers
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Rebuild
 
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
 
 
 def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: ReadsSplits) -> "DataFrame":
-    """The rows of splits. Each split is read by the task that gets its number."""
+    """The rows of splits. Each split is read by the task that gets its number.
+
+    Raises: OptionError: see `check_workers`.
+    """
     ddl = spark_ddl(read.columns)
     if not splits:
         return spark.createDataFrame([], ddl)
+    check_workers(spark)
     pickled = [pickle.dumps(split) for split in splits]
 
     @in_task

@@ -1,5 +1,6 @@
 """Streams of Spark from and into tables: starts, limits, restarts from the checkpoint, consumers, exactly once."""
 
+import pickle
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import StructType
 
 from maintenance.catalog import CatalogTable
-from maintenance.connector.data_source import register
+from maintenance.connector.data_source import PaimonDataSource, register
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -22,8 +25,9 @@ Row = tuple[Any, ...]
 
 
 @pytest.fixture(autouse=True)
-def _registered(spark: SparkSession) -> None:
-    register(spark)
+def _registered(request: pytest.FixtureRequest) -> None:
+    if "spark" in request.fixturenames:
+        register(request.getfixturevalue("spark"))
 
 
 class Follower:
@@ -33,19 +37,24 @@ class Follower:
         self._spark, self._table, self._checkpoint = spark, table, checkpoint
         self._options = {key.replace("__", "."): value for key, value in options.items()}
         self.batches: list[list[Row]] = []
+        self._looks = 0
 
     def look(self) -> list[Row]:
         """What a run with `availableNow` brings."""
         frame = self._spark.readStream.format("paimon").options(**self._options).load(self._table.location)
         seen = len(self.batches)
+        self._looks += 1
+        folder = self._checkpoint.with_name(f"{self._checkpoint.name}-{self._looks}")
+        folder.mkdir()
 
         def batch(rows: DataFrame, number: int) -> None:
-            del number
-            self.batches.append(sorted(tuple(row) for row in rows.collect()))
+            # Of a Connect session this runs in the server's process.
+            (folder / f"{number:05d}").write_bytes(pickle.dumps(sorted(tuple(row) for row in rows.collect())))
 
         writer = frame.writeStream.foreachBatch(batch).option("checkpointLocation", str(self._checkpoint))
         query = writer.trigger(availableNow=True).start()
         assert query.awaitTermination(600), "the stream has not ended"
+        self.batches += [pickle.loads(path.read_bytes()) for path in sorted(folder.iterdir())]
         return sorted(row for actual in self.batches[seen:] for row in actual)
 
 
@@ -62,13 +71,11 @@ def test_a_stream_starts_with_the_state_and_goes_on_from_its_checkpoint(spark: S
     produce_changelog(None, table)
     expected = [("+I", 3, "not yet"), ("+U", 1, "c"), ("-D", 2, "b"), ("-U", 1, "a")]
     assert follower.look() == expected
-    # Spark tells a source that a batch is done when the next one begins, so the consumer may be a batch behind.
     put(table, {4: "d"})
     produce_changelog(None, table)
     assert follower.look() == [("+I", 4, "d")]
-    (following,) = table.consumers.next_snapshots().values()
-    assert following >= 6
-    assert expire_snapshots(table, retain_max=1, retain_min=1).earliest == min(following, 7)
+    assert table.consumers.next_snapshots() == {"f": 8}
+    assert expire_snapshots(table, retain_max=1, retain_min=1).earliest == 7
     assert follower.look() == []
 
 
@@ -96,6 +103,43 @@ def test_streams_of_append_tables_and_starts_by_time(spark: SparkSession, tmp_pa
     assert (latest.look(), since.look()) == ([], [(1, "x"), (2, "x")])
     put(table, {9: "later"})
     assert latest.look() == since.look() == [(9, "later")]
+
+
+def test_a_new_query_of_a_consumer_goes_on_where_the_one_before_ended(spark: SparkSession, tmp_path: Path) -> None:
+    table = small_table(tmp_path / "lake", primary_key=False)
+    options = {"consumer-id": "f", "scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "1"}
+    for number in range(2):
+        put(table, {number: "x"})
+        put(table, {10 + number: "x"})
+        follower = Follower(spark, table, tmp_path / f"checkpoint-{number}", **options)
+        assert follower.look() == [(number, "x"), (10 + number, "x")]
+        assert len(follower.batches) == 2
+        assert table.consumers.next_snapshots() == {"f": 2 * number + 3}
+
+
+def test_what_a_consumer_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark calls, in its order: a batch is done when Spark asks for the next one."""
+    table = small_table(tmp_path, primary_key=False)
+    put(table, {1: "x"})
+    put(table, {2: "x"})
+    clock = [1000.0]
+    monkeypatch.setattr("maintenance.connector.stream_source.time.monotonic", lambda: clock[0])
+    source = PaimonDataSource({"path": table.location, "consumer-id": "f", "scan.snapshot-id": "1"})
+    reader = source.streamReader(StructType().add("k", "long").add("v", "string"))
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadAllAvailable())
+    assert table.consumers.next_snapshots() == {"f": 1}, "expiry waits for the first batch, too"
+    reader.partitions(start, end)
+    assert table.consumers.next_snapshots() == {"f": 1}, "the batch may still fail"
+    assert reader.latestOffset(end, ReadAllAvailable()) == end
+    assert table.consumers.next_snapshots() == {"f": 3}
+    path = Path(table.paths.consumer("f"))
+    path.unlink()
+    reader.latestOffset(end, ReadAllAvailable())
+    assert not path.exists(), "each trigger asks"
+    clock[0] += 61
+    reader.latestOffset(end, ReadAllAvailable())
+    assert table.consumers.next_snapshots() == {"f": 3}, "a stream without new rows is alive"
 
 
 def copied(spark: SparkSession, source: CatalogTable, folder: Path, sink: Sink) -> None:

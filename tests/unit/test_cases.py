@@ -29,6 +29,15 @@ def test_other_tests_run_whole() -> None:
     assert not left_out([*LONG, *OTHERS]) & {*OTHERS}
 
 
+def test_kinds_of_sessions_are_no_cases() -> None:
+    plain = ["tests/java/test_x.py::test_f[classic]", "tests/java/test_x.py::test_f[connect]"]
+    first = [f"tests/java/test_x.py::test_g[{kind}-{i}]" for kind in ("classic", "connect") for i in range(3)]
+    last = [f"tests/java/test_x.py::test_h[{i}-{kind}]" for kind in ("classic", "connect") for i in range(3)]
+    run = {*plain, *first, *last} - left_out([*plain, *first, *last])
+    assert {*plain} < run
+    assert all(sum(kind in case for case in run) == 3 for kind in ("classic", "connect"))
+
+
 def test_every_value_of_a_parameter_has_a_case() -> None:
     run = spread(PRODUCT, 6)
     assert len({*run}) == 6
