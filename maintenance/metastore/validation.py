@@ -20,7 +20,7 @@ from maintenance.options.known import all_options, check_set
 from maintenance.options.state import Honoured
 from maintenance.read.defaults import read_defaults
 from maintenance.scan.startup import checked_startup
-from maintenance.types.arrow import arrow_type
+from maintenance.types.arrow import arrow_type, is_list_of_lists_of_blobs
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import rows_in
@@ -58,7 +58,21 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
         if isinstance(option.state, Honoured):
             option.of(schema.options)
     column_indexes(schema.options, schema.fields)
+    if before is None or _can_be_written(before, where):
+        _check_formats(schema, where)
+
+
+def _check_formats(schema: TableSchema, where: str) -> None:
     check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.options, where)
+
+
+def _can_be_written(before: TableSchema, where: str) -> bool:
+    """Whether this engine writes files of a table; it may change the definition of others, too."""
+    try:
+        _check_formats(before, where)
+    except UnsupportedError:
+        return False
+    return True
 
 
 def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:
@@ -72,6 +86,12 @@ def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]
             if field.type.is_blobs:
                 _validate_blob(schema, field, where)
             arrow_type(field.type, f"{where}, column {field.name}")
+            if is_list_of_lists_of_blobs(field.type):
+                raise UnsupportedError(
+                    f"type {field.type}, of blobs inside another type than a column's ARRAY or MAP",
+                    f"{where}, column {field.name}",
+                    "Use an ARRAY or MAP of blobs.",
+                )
 
 
 def _validate_blob(schema: TableSchema, field: DataField, where: str) -> None:

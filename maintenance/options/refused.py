@@ -10,7 +10,6 @@ from maintenance.options.state import ALWAYS, CHANGES, OFF, ON, READS, WRITES, R
 
 _CLASS_OF_JAVA = "it names a class of Java, which cannot run here"
 _EXACT = "reads here return all rows or fail"
-_BLOBS = Refused("a write here keeps a descriptor as it is, and does not look at what it names", OFF)
 _EVOLVES = Refused("writes here do not change columns; use ALTER TABLE first", OFF)
 
 REFUSED: tuple[Option[Any], ...] = (
@@ -54,8 +53,6 @@ REFUSED: tuple[Option[Any], ...] = (
         None,
         state=Refused("Arrow's writer chooses the encoding of all columns alike", by=WRITES),
     ),
-    Option("blob-write-null-on-missing-file", boolean, False, state=_BLOBS),
-    Option("blob-write-null-on-fetch-failure", boolean, False, state=_BLOBS),
     Option("commit.custom-listeners", names, (), state=Refused(f"{_CLASS_OF_JAVA}; use 'commit.callbacks'", only(""))),
     Option("partition.mark-done-action.custom.class", string, None, state=Refused(_CLASS_OF_JAVA)),
     Option(

@@ -185,7 +185,7 @@ def _compare_floating(op: Operator, field: DataField, literal: float) -> Predica
 def _plain_value(literal: Literal, data_type: DataType) -> Value:
     if data_type.is_string and isinstance(literal, str):
         return literal
-    if data_type.is_bytes and isinstance(literal, bytes | str):
+    if (data_type.is_bytes or data_type.root == "BLOB") and isinstance(literal, bytes | str):
         return literal.encode() if isinstance(literal, str) else literal
     if data_type.root == "BOOLEAN":
         if isinstance(literal, bool):

@@ -6,13 +6,14 @@ must not make a reader open files of its own machine. References of `blob-view-f
 Source: Java `BlobDescriptorReaderFactory`.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import MissingFileError, UnsupportedError
+from maintenance.errors import MissingFileError, PaimonError, UnsupportedError
 from maintenance.format.blob import bounded
 from maintenance.format.blob_descriptor import WHOLE, BlobDescriptor, are_descriptors, parse_descriptor
 from maintenance.fs.file_io import FileIO
@@ -20,9 +21,13 @@ from maintenance.options.blob import (
     BLOB_AS_DESCRIPTOR,
     BLOB_DESCRIPTOR_FIELD,
     BLOB_VIEW_RESOLVE_ENABLED,
+    BLOB_WRITE_NULL_ON_FETCH_FAILURE,
+    BLOB_WRITE_NULL_ON_MISSING_FILE,
 )
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Path, Rebuild
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +149,53 @@ def _missing(descriptor: BlobDescriptor) -> MissingFileError:
     )
 
 
-def fetched(column: pa.ChunkedArray, file_io: FileIO, root: str) -> pa.ChunkedArray:
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Which blobs become null when they are written. `missing`: those not there; `failing`: those of other errors."""
+
+    missing: bool = False
+    failing: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "Lost":
+        return cls(BLOB_WRITE_NULL_ON_MISSING_FILE.of(options), BLOB_WRITE_NULL_ON_FETCH_FAILURE.of(options))
+
+    def blob(self, descriptor: bytes, file_io: FileIO, root: str) -> bytes | None:
+        """The bytes of a blob. Raises: as `read_blob`, if it does not become null."""
+        try:
+            return read_blob(parse_descriptor(descriptor, root), file_io, root)
+        except MissingFileError as error:
+            if not self.missing:
+                raise
+            _LOG.warning("null is written for a blob: %s", error)
+        except (PaimonError, OSError) as error:
+            if not self.failing:
+                raise
+            _LOG.warning("null is written for a blob: %s", error)
+        return None
+
+
+_NONE_LOST = Lost()
+
+
+def fetched(column: pa.ChunkedArray, file_io: FileIO, root: str, lost: Lost = _NONE_LOST) -> pa.ChunkedArray:
     """A column of blobs to write, with the blob in the place of each descriptor among them."""
     described = are_descriptors(column)
     if not described.any():
         return column
     values = [
-        read_blob(parse_descriptor(value, root), file_io, root) if is_described else value
+        lost.blob(value, file_io, root) if is_described else value
         for value, is_described in zip(column.to_pylist(), described, strict=True)
     ]
     return pa.chunked_array([pa.array(values, column.type)])
 
 
-def fetched_lists(column: pa.ChunkedArray, file_io: FileIO, root: str) -> pa.ChunkedArray:
+def fetched_lists(column: pa.ChunkedArray, file_io: FileIO, root: str, lost: Lost = _NONE_LOST) -> pa.ChunkedArray:
     """A column of lists or maps of blobs to write, see `fetched`."""
 
     def leaf(array: pa.Array, _: pa.DataType, path: Path) -> pa.Array:
         if path == ("key",):
             return array
-        return fetched(pa.chunked_array([array]), file_io, root).combine_chunks()
+        return fetched(pa.chunked_array([array]), file_io, root, lost).combine_chunks()
 
     return Rebuild(leaf).column(column, column.type)

@@ -75,6 +75,9 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
         return NANOS if has_nanos(data_type) else timestamp_type(data_type)
     if data_type.root in ("ARRAY", "MAP") and data_type.is_blobs:
         return _of_blobs(data_type, where)
+    if is_list_of_lists_of_blobs(data_type):
+        inner = element_of(data_type)
+        return pa.list_(pa.field("element", arrow_type(inner, f"{where}.element"), inner.nullable))
     if data_type.root in ("ARRAY", "VECTOR"):
         return pa.list_(_nested("element", element_of(data_type), where))
     if data_type.root in ("MAP", "MULTISET"):
@@ -93,6 +96,14 @@ def _of_blobs(data_type: DataType, where: str) -> pa.DataType:
     if data_type.key is None:
         return pa.list_(pa.field("element", _FIXED["BLOB"], held.nullable))
     return pa.map_(arrow_type(data_type.key, f"{where}.key"), pa.field("value", _FIXED["BLOB"], held.nullable))
+
+
+def is_list_of_lists_of_blobs(data_type: DataType) -> bool:
+    """Whether it is an ARRAY of lists or maps of blobs: what the binlog shows of a column of those."""
+    if data_type.root != "ARRAY":
+        return False
+    inner = element_of(data_type)
+    return inner.root in ("ARRAY", "MAP") and inner.is_blobs
 
 
 def _nested(name: str, data_type: DataType, where: str) -> pa.Field:

@@ -13,7 +13,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.options import table as table_options
-from maintenance.read.blobs import fetched, fetched_lists
+from maintenance.read.blobs import Lost, fetched, fetched_lists
 from maintenance.types.data_type import DataField
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.placement import FilePlacement
@@ -56,10 +56,11 @@ class BlobFiles:
 
     def _stored(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         file_io, root = self._context.file_io, self._context.paths.root
+        lost = Lost.of(self._context.options) if self._field.type.nullable else Lost()
         if self._field.type.root == "BLOB":
-            return fetched(column, file_io, root)
+            return fetched(column, file_io, root, lost)
         where = f"{root}, column {self._field.name}"
-        lists = fetched_lists(column, file_io, root)
+        lists = fetched_lists(column, file_io, root, lost)
         return pa.chunked_array([payloads(each, self._field.type, where) for each in lists.chunks], pa.large_binary())
 
     def finish(self) -> tuple[DataFileMeta, ...]:

@@ -14,7 +14,7 @@ from maintenance.format.blob_descriptor import BlobDescriptor, are_descriptors, 
 from maintenance.metadata.external_paths import external_blob_root
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_EXTERNAL_STORAGE_FIELD
-from maintenance.read.blobs import read_blob
+from maintenance.read.blobs import Lost
 from maintenance.write.context import FileNames, WriteContext
 
 
@@ -50,7 +50,7 @@ class _ExternalFiles:
 
     def __init__(self, context: WriteContext, names: FileNames, root: str) -> None:
         self._file_io, self._table = context.file_io, context.paths.root
-        self._names, self._root = names, root
+        self._names, self._root, self._lost = names, root, Lost.of(context.options)
         self._target = table_options.blob_target_file_size(context.options)
         self._open: tuple[pa.NativeFile, BlobWriter] | None = None
         self._paths: list[str] = []
@@ -69,7 +69,11 @@ class _ExternalFiles:
                 if place.uri.startswith(f"{self._root}/"):
                     yield data.to_pybytes()  # rows that are written again
                     continue
-                data = pa.py_buffer(read_blob(place, self._file_io, self._table))
+                blob = self._lost.blob(data.to_pybytes(), self._file_io, self._table)
+                if blob is None:
+                    yield None
+                    continue
+                data = pa.py_buffer(blob)
             yield self._written(data).serialize()
 
     def _written(self, data: pa.Buffer) -> BlobDescriptor:

@@ -31,6 +31,7 @@ from maintenance.types.data_type import DataField, DataType, parse_type
 _SCALARS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "VARCHAR")
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP_LTZ")
 _MICRO_DIGITS = 6
+_OF_ANY_LENGTH = {"CHAR": parse_type("STRING"), "BINARY": parse_type("BYTES")}
 _TYPED_ID = 2
 
 
@@ -324,7 +325,8 @@ def shreddings(options: Mapping[str, str]) -> Mapping[str, Shredding]:
 def _type_of(form: object) -> DataType:
     """The type of its form in JSON, in which fields need no ids."""
     if isinstance(form, str):
-        return parse_type(form)
+        # Values of JSON have no fixed length, and keep theirs.
+        return _OF_ANY_LENGTH.get((parsed := parse_type(form)).root, parsed)
     if not isinstance(form, Mapping):
         raise TypeError(f"{form!r} is not a type")
     root = form["type"].upper().split()[0]

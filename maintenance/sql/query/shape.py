@@ -13,6 +13,7 @@ from maintenance.sql.query.functions import shape_functions
 from maintenance.sql.query.implicit_casts import CASTING, cast_implicitly
 from maintenance.sql.query.integers import shape_integers
 from maintenance.sql.query.intervals import shape_intervals
+from maintenance.sql.query.lengths import LENGTHS, shape_lengths
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.spark_functions import shape_spark
 from maintenance.sql.query.stacks import spread_stacks
@@ -40,8 +41,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         spread_stacks(tree)
     if embedded or is_flink:
         _name_outputs(tree, is_flink=is_flink)
-        shape = shape_times if embedded else shape_times_on_spark
-        shape(tree, ExpressionTypes(resolved, is_flink))
+        _shape_by_types(resolved, kinds, embedded=embedded)
     rules = Rules.of_query(tree, types, is_flink=is_flink)
     if is_flink:
         _maps(tree)
@@ -57,6 +57,14 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         cast_implicitly(resolved, rules)
     if embedded:
         _shape_for_duckdb(tree, types, kinds, rules)
+
+
+def _shape_by_types(resolved: Resolved, kinds: Set[type[exp.Expr]], *, embedded: bool) -> None:
+    is_flink = resolved.source.dialect is Flink
+    if embedded and _has(kinds, *LENGTHS):
+        shape_lengths(resolved.tree, ExpressionTypes(resolved, is_flink))
+    shape = shape_times if embedded else shape_times_on_spark
+    shape(resolved.tree, ExpressionTypes(resolved, is_flink))
 
 
 def _unknown(tree: exp.Expr) -> None:

@@ -64,7 +64,14 @@ def _indexed_names(index: GlobalIndexMeta, schema: TableSchema) -> str | None:
     return ",".join(by_id[i] for i in ids) if all(i in by_id for i in ids) else None
 
 
-_RANGE = pa.struct([("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("_CARDINALITY", pa.int64())])
+_RANGE = pa.struct(
+    [
+        pa.field("f0", pa.string(), nullable=False),
+        pa.field("f1", pa.int32(), nullable=False),
+        pa.field("f2", pa.int32(), nullable=False),
+        ("_CARDINALITY", pa.int64()),
+    ]
+)
 
 MANIFESTS = SystemTable(
     "manifests",

@@ -26,6 +26,7 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
             s.watermark,
             s.next_row_id,
             s.operation,
+            s.writer_version,
         )
         for s in snapshots
         if s is not None
@@ -51,6 +52,7 @@ SNAPSHOTS = SystemTable(
             ("watermark", pa.int64()),
             ("next_row_id", pa.int64()),
             ("operation", pa.string()),
+            ("writer_version", pa.string()),
         ]
     ),
     _rows,

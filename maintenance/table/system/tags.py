@@ -4,6 +4,8 @@ import datetime as dt
 
 import pyarrow as pa
 
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.metadata.branches import Branches
 from maintenance.table.system.local_time import local_millis
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
 from maintenance.table.table import Table
@@ -12,6 +14,14 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
+    """`branches` are those made from a tag: each has a copy of it. Paimon had this column for a while before 1.0."""
+    tags = table.tags.all()
+    branches: dict[str, list[str]] = {name: [] for name in tags}
+    for branch in Branches(table.file_io, table.paths).names():
+        copies = table.on_branch(branch).tags.all() if branch != table.branch else {}
+        for name in tags.keys() & copies.keys():
+            if SnapshotIdentity.of(copies[name].snapshot) == SnapshotIdentity.of(tags[name].snapshot):
+                branches[name].append(branch)
     return [
         (
             name,
@@ -21,8 +31,9 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
             tag.snapshot.total_record_count,
             None if tag.create_time is None else (tag.create_time - _EPOCH) // dt.timedelta(milliseconds=1),
             None if tag.time_retained is None else iso_duration(tag.time_retained),
+            f"[{', '.join(branches[name])}]",
         )
-        for name, tag in table.tags.all().items()
+        for name, tag in tags.items()
     ]
 
 
@@ -50,6 +61,7 @@ TAGS = SystemTable(
             ("record_count", pa.int64()),
             ("create_time", LOCAL_TIMESTAMP),
             ("time_retained", pa.string()),
+            ("branches", pa.string()),
         ]
     ),
     _rows,

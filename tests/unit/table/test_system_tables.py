@@ -13,8 +13,10 @@ from maintenance.catalog import Catalog, CatalogTable, Schema, SetOption, open_c
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, PredicateError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.system.hash_order import hash_order
+from maintenance.table.system.manifests import TABLE_INDEXES
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration
 from maintenance.table.system.view import NAMES, SystemTableView
@@ -128,6 +130,28 @@ def test_tags_options_and_consumers(catalog: Catalog) -> None:
     assert rows(catalog, "consumers") == [{"consumer_id": "job", "next_snapshot_id": 3}]
     catalog.alter_table("db.t", [SetOption("file.compression", "lz4")])
     assert {"key": "file.compression", "value": "lz4"} in rows(catalog, "options")
+
+
+def test_tags_name_the_branches_that_are_made_from_them(catalog: Catalog) -> None:
+    assert [row["branches"] for row in rows(catalog, "tags")] == ["[]", "[]"]
+    for branch in ("b", "a"):
+        create_branch(table_of(catalog), branch, tag="one")
+    assert [row["branches"] for row in rows(catalog, "tags")] == ["[a, b]", "[]"]
+    create_tag(table_of(catalog).on_branch("a"), "two", snapshot_id=1)
+    assert [row["branches"] for row in rows(catalog, "tags")] == ["[a, b]", "[]"], "another tag of that name"
+
+
+def test_snapshots_name_the_program_that_wrote_them(catalog: Catalog) -> None:
+    path = Path(table_of(catalog).paths.snapshot(1))
+    path.write_text(path.read_text().replace('"schemaId"', '"writerVersion" : "java-2.1", "schemaId"', 1))
+    assert [row["writer_version"] for row in rows(catalog, "snapshots")][:2] == ["java-2.1", None]
+
+
+def test_ranges_of_vectors_are_complete() -> None:
+    ranges = TABLE_INDEXES.schema.field("dv_ranges").type.value_type
+    assert [(field.name, field.nullable) for field in ranges] == [
+        ("f0", False), ("f1", False), ("f2", False), ("_CARDINALITY", True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
