@@ -8,12 +8,15 @@ from maintenance.errors import UnsupportedError
 from maintenance.format.avro.data_format import AVRO
 from maintenance.format.blob import BLOB
 from maintenance.format.data_format import DataFormat, DataReader
+from maintenance.format.native.lance_file import LANCE
+from maintenance.format.native.mosaic_file import MOSAIC
+from maintenance.format.native.vortex_file import VORTEX
 from maintenance.format.orc.reader import ORC
 from maintenance.format.parquet.reader import PARQUET
 from maintenance.format.row_file.data_format import ROW
 from maintenance.types.data_type import DataField
 
-DATA_FORMATS: Mapping[str, DataFormat] = {form.name: form for form in (PARQUET, ORC, AVRO, ROW)}
+DATA_FORMATS: Mapping[str, DataFormat] = {form.name: form for form in (PARQUET, ORC, AVRO, ROW, VORTEX, LANCE, MOSAIC)}
 
 
 def data_format(name: str, where: str) -> DataFormat:

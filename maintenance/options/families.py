@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from maintenance.options.formats import (
     AVRO_HONOURED,
+    MOSAIC_HONOURED,
     ORC_HARMLESS,
     ORC_HONOURED,
     PARQUET_HARMLESS,
@@ -91,10 +92,10 @@ FAMILIES: tuple[Family, ...] = (
         Refused("what descriptors name is read with the settings of the catalog"),
     ),
     Family("lumina.<option>", Harmless("For indexes of vectors, which only Paimon's own jobs build.")),
-    Family("mosaic.<option>", Refused("files of this format are written as its library does by default")),
     *_of_format("parquet", PARQUET_HONOURED, PARQUET_HARMLESS),
     *_of_format("orc", ORC_HONOURED, ORC_HARMLESS),
     *_of_format("avro", AVRO_HONOURED),
+    *_of_format("mosaic", MOSAIC_HONOURED),
 )  # fmt: skip
 
 

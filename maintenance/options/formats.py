@@ -60,3 +60,4 @@ ORC_HARMLESS = (
     "write.batch-size", "block.padding", "block.padding.tolerance", "block.size", "rows.between.memory.checks",
 )  # fmt: skip
 AVRO_HONOURED = ("codec",)
+MOSAIC_HONOURED = ("stats-columns", "num-buckets")

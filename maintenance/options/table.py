@@ -49,7 +49,7 @@ from maintenance.options.state import (
 )
 
 MAX_INT = 2**31 - 1
-_DATA_FORMATS = ("parquet", "orc", "avro", "row")
+_DATA_FORMATS = ("parquet", "orc", "avro", "row", "vortex", "lance", "mosaic")
 _NOT_WRITTEN = "files of this format are not written here"
 
 
@@ -177,7 +177,10 @@ DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTED_ROWS = Option("data-evolution.row-sideca
 DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO = Option("data-evolution.row-sidecar.max-selection-ratio", share, 0.05)
 VECTOR_FIELD: Option[tuple[str, ...]] = Option("vector-field", names, ())
 VECTOR_FILE_FORMAT: Option[str | None] = Option(
-    "vector.file.format", string, None, state=Honoured(Refused(_NOT_WRITTEN, only("parquet", "avro", "row"), WRITES))
+    "vector.file.format",
+    string,
+    None,
+    state=Honoured(Refused(_NOT_WRITTEN, only("parquet", "avro", "row", "vortex", "lance"), WRITES)),
 )
 VECTOR_TARGET_FILE_SIZE: Option[int | None] = Option("vector.target-file-size", memory_size, None)
 DATA_FILE_PREFIX = Option("data-file.prefix", file_prefix, "data-")

@@ -28,7 +28,8 @@ def rows_with_ids(leaf: Predicate, ranges: Collection[range]) -> BitMap64 | None
         case IsNull():
             return BitMap64()
         case In(_, values):
-            return BitMap64({v for v in values if isinstance(v, int) and any(v in part for part in ranges)})
+            numbers = (value for value in values if isinstance(value, int) and value >= 0)
+            return all_rows(ranges) & BitMap64(numbers)
         case Compare("!=", column, value):
             return rows_with_ids(Not(Compare("=", column, value)), ranges)
         case Compare(op, _, int(value)):

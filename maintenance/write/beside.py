@@ -16,6 +16,7 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, inline_blobs
 from maintenance.types.data_type import DataField
+from maintenance.write import settings
 from maintenance.write.blobs import BlobFiles
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.placement import FilePlacement
@@ -46,9 +47,7 @@ def blobs_apart(context: WriteContext) -> tuple[DataField, ...]:
 
 def vectors_apart(context: WriteContext) -> tuple[DataField, ...]:
     """The columns written that go to files of vectors."""
-    if table_options.VECTOR_FILE_FORMAT.of(context.options) is None:
-        return ()
-    return tuple(field for field in context.columns if field.type.root == "VECTOR")
+    return settings.vectors_apart(context.columns, context.options)
 
 
 def check_inline_blobs(rows: pa.Table, context: WriteContext) -> None:
@@ -81,8 +80,8 @@ def without_vector_files(context: WriteContext) -> WriteContext:
 
 def of_vectors(context: WriteContext, fields: Sequence[DataField]) -> WriteContext:
     """The context for files of vectors, which have no file index."""
-    options = {key: text for key, text in context.options.items() if not key.startswith("file-index.")}
-    options[table_options.FILE_FORMAT.key] = options.pop(table_options.VECTOR_FILE_FORMAT.key)
+    options = settings.of_vector_files(context.options)
+    options = {key: text for key, text in options.items() if not key.startswith("file-index.")}
     options[table_options.TARGET_FILE_SIZE.key] = str(table_options.vector_target_file_size(options))
     options.pop(table_options.TARGET_FILE_ROW_NUM.key, None)
     return replace(context, options=options, write_cols=tuple(field.name for field in fields))

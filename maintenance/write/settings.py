@@ -4,7 +4,7 @@ Levels have settings of their own in tables with a primary key only; what a leve
 files may differ from the files of their level once more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings
@@ -13,12 +13,14 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
 from maintenance.options.formats import ORC_STRIPE_SIZE, PARQUET_BLOCK_SIZE
 from maintenance.options.option import Option
+from maintenance.types.data_type import DataField
 
 _BLOCK_KEYS: Mapping[str, Option[int | None]] = {
     "parquet": PARQUET_BLOCK_SIZE,
     "orc": ORC_STRIPE_SIZE,
 }
 _BLOCK_BYTES = 128 << 20
+_COMPRESSED_AS_ASKED = ("parquet", "avro")
 
 
 def file_settings(
@@ -45,17 +47,42 @@ def file_settings(
 
 
 def check_formats(schema: TableSchema, options: Mapping[str, str], where: str) -> None:
-    """Check that the files of every level can be written. Raises: OptionError, UnsupportedError."""
+    """Check that files of every level and of vectors can be written. Raises: OptionError, UnsupportedError."""
+    vectors = vectors_apart(schema.fields, options)
+    if vectors:
+        _check_format(vectors, file_settings(schema, of_vector_files(options), 0), where)
+    fields = [field for field in schema.fields if field not in vectors]
     per_level = (table_options.FILE_FORMAT_PER_LEVEL, table_options.FILE_COMPRESSION_PER_LEVEL)
     levels = {level for option in per_level for level in option.of(options)}
     for level in (-1, *sorted(levels)):  # no level is -1: it has what the table says
         for changelog in (False, True):
             settings = file_settings(schema, options, level, changelog=changelog)
             _check_thin(schema, settings, where)
-            try:
-                data_format(settings.format, where).prepare_writer(schema.fields, settings)
-            except (OptionError, UnsupportedError) as error:
-                raise error.at(f"{where}, {error.where}") from error
+            _check_format(fields, settings, where)
+
+
+def _check_format(fields: Sequence[DataField], settings: FileSettings, where: str) -> None:
+    try:
+        data_format(settings.format, where).prepare_writer(fields, settings)
+    except (OptionError, UnsupportedError) as error:
+        raise error.at(f"{where}, {error.where}") from error
+
+
+def vectors_apart(fields: Iterable[DataField], options: Mapping[str, str]) -> tuple[DataField, ...]:
+    """Those of the columns that go to files of vectors."""
+    if table_options.VECTOR_FILE_FORMAT.of(options) is None:
+        return ()
+    return tuple(field for field in fields if field.type.root == "VECTOR")
+
+
+def of_vector_files(options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a table for its files of vectors: without a compression that their format lacks."""
+    chosen = dict(options)
+    name = chosen.pop(table_options.VECTOR_FILE_FORMAT.key)
+    chosen[table_options.FILE_FORMAT.key] = name
+    if name.lower() not in _COMPRESSED_AS_ASKED:
+        chosen.pop(table_options.FILE_COMPRESSION.key, None)
+    return chosen
 
 
 def _check_thin(schema: TableSchema, settings: FileSettings, where: str) -> None:

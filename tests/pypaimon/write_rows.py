@@ -33,7 +33,9 @@ def append(table: Any, rows: pa.Table) -> None:
     builder = table.new_batch_write_builder()
     writer, commit = builder.new_write(), builder.new_commit()
     own = PyarrowFieldParser.from_paimon_schema(table.fields)
-    writer.write_arrow(rows.cast(pa.schema([own.field(name) for name in rows.column_names])))
+    own_rows = rows.cast(pa.schema([own.field(name) for name in rows.column_names]))
+    # Copied into aligned memory, which the libraries of some formats need.
+    writer.write_arrow(own_rows.take(pa.array(range(rows.num_rows))))
     commit.commit(writer.prepare_commit())
     writer.close()
     commit.close()

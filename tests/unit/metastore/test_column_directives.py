@@ -79,7 +79,7 @@ def test_comments_that_are_refused(
         ([("b", "BLOB")], {"blob-descriptor-field": "b", "blob-view-field": "b"}, OptionError, "and in"),
         ([("b", "BLOB")], {"blob-view-field": "b", "file.format": "avro"}, UnsupportedError, "avro"),
         ([("v", "ARRAY<INT>")], {"vector-field": "v"}, SchemaError, "no VECTOR column"),
-        ([("v", "VECTOR<INT, 2>")], {"vector.file.format": "lance"}, UnsupportedError, "vector.file.format"),
+        ([("v", "VECTOR<INT, 2>")], {"vector.file.format": "mosaic"}, UnsupportedError, "vector.file.format"),
         (
             [("v", "VECTOR<INT, 2>")],
             {"vector.file.format": "parquet", "data-evolution.enabled": "false"},
