@@ -6,7 +6,7 @@ What begins with ``parquet.`` or ``orc.`` goes to the writer of the format. Sour
 
 from typing import Any
 
-from maintenance.options.option import Option, boolean, integer, not_empty, number, one_of, positive, string
+from maintenance.options.option import Option, boolean, integer, names, not_empty, number, one_of, positive, string
 
 # Of format tables.
 FORMAT_TABLE_FILE_COMPRESSION = Option("file.compression", string, "", ("format-table.file.compression",))
@@ -29,6 +29,8 @@ OF_PLAIN_FILES: tuple[Option[Any], ...] = (
 PARQUET_BLOCK_SIZE: Option[int | None] = Option("parquet.block.size", integer, None)
 PARQUET_ENABLE_DICTIONARY = Option("parquet.enable.dictionary", boolean, True)
 ORC_STRIPE_SIZE: Option[int | None] = Option("orc.stripe.size", integer, None)
+MOSAIC_NUM_BUCKETS: Option[int | None] = Option("mosaic.num-buckets", positive, None)
+MOSAIC_STATS_COLUMNS: Option[tuple[str, ...]] = Option("mosaic.stats-columns", names, ())
 ORC_TIMESTAMP_LTZ_LEGACY_TYPE = Option("orc.timestamp-ltz.legacy.type", boolean, True)
 
 # Of VARIANT columns.

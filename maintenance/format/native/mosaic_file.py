@@ -16,13 +16,11 @@ from maintenance.format.data_format import (
     FileSettings,
     OpenWriter,
     format_options,
-    number_of_option,
 )
 from maintenance.format.native.library import Sink, Source, library, reading_by, writing_by
 from maintenance.format.native.reader import NativeReader
 from maintenance.format.native.stored import check_types, copied_rows, stored_schema
-from maintenance.options.formats import MOSAIC_HONOURED
-from maintenance.options.option import names
+from maintenance.options.formats import MOSAIC_HONOURED, MOSAIC_NUM_BUCKETS, MOSAIC_STATS_COLUMNS
 from maintenance.options.table import FILE_BLOCK_SIZE
 from maintenance.types.data_type import DataField, DataType
 
@@ -84,16 +82,17 @@ def _is_lacking(data_type: DataType) -> bool:
 
 def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
     module = library(_NAME, "options")
-    own = format_options(settings, MOSAIC_HONOURED)
+    format_options(settings, MOSAIC_HONOURED)
     if settings.compression != "zstd":
         raise UnsupportedError(
             f"compression '{settings.compression}' of mosaic files", "options", "Use zstd, which they always have."
         )
     check_types(fields, _NAME, _is_lacking)
     options: dict[str, Any] = {"zstd_level": settings.zstd_level}
-    buckets = number_of_option(settings, own, "num-buckets", 0, int)
+    buckets = MOSAIC_NUM_BUCKETS.of(settings.options)
     block_bytes = FILE_BLOCK_SIZE.of(settings.options)
-    columns = [name for name in names(own.get("stats-columns", "")) if name in {field.name for field in fields}]
+    own = {field.name for field in fields}
+    columns = [name for name in MOSAIC_STATS_COLUMNS.of(settings.options) if name in own]
     options |= {"num_buckets": buckets} if buckets else {}
     options |= {"row_group_max_size": block_bytes} if block_bytes else {}
     options |= {"stats_columns": columns} if columns else {}
