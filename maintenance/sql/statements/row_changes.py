@@ -74,7 +74,7 @@ class Delete:
 
     def _is_simple(self, session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
-        on_spark = session.spark is not None and not _has_query([self.where])
+        on_spark = session.spark is not None and not _reads_tables(session, [self.where])
         if self.where is None or on_spark:
             return True
         return where is not None and _is_filter(where, table)
@@ -133,7 +133,7 @@ class Update:
     def _is_simple(self, session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
         if session.spark is not None:
-            return not _has_query([self.where, *self.assignments.values()])
+            return not _reads_tables(session, [self.where, *self.assignments.values()])
         if self.where is not None and where is None:
             return False
         # It takes times for those of UTC.
@@ -192,9 +192,11 @@ def _plan(session: "SessionState", table: Table, statement: Delete | Update | Me
     return statement_plan(session, table, statement)
 
 
-def _has_query(nodes: Iterable[exp.Expr | None]) -> bool:
-    """Whether an expression reads other rows, of tables that Spark does not know."""
-    return any(node is not None and node.find(exp.Query) is not None for node in nodes)
+def _reads_tables(session: "SessionState", nodes: Iterable[exp.Expr | None]) -> bool:
+    """Whether an expression has a query of tables that this session knows and Spark does not."""
+    queries = [query for node in nodes if node is not None for query in node.find_all(exp.Query)]
+    paths = [tuple(part.name for part in table.parts) for query in queries for table in query.find_all(exp.Table)]
+    return any(session.existing(path) is not None or session.sql_view(path) is not None for path in paths)
 
 
 def plain_text(node: exp.Expr, names: Sequence[str]) -> str:
