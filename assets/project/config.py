@@ -34,12 +34,14 @@ from assets.project.policies import (
     ZoneName,
 )
 from assets.project.yaml_file import parse_yaml
-from maintenance.errors import OptionError, SchemaError
+from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
+from maintenance.options import table as table_options
+from maintenance.options.known import as_meant, check_set
 from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
 from maintenance.types.data_type import DataField
@@ -186,6 +188,18 @@ class TableConfig(TableSettings):
                 except SchemaError as error:
                     raise ValueError(error.found) from error
         return {**given, **keys, "options": rest}
+
+    @field_validator("options")
+    @classmethod
+    def options_are_options(cls, options: Options) -> Options:
+        """The rule for all who set options; which kinds of tables there may be the catalog says."""
+        of_kind = (table_options.TYPE.key, table_options.FILE_FORMAT.key)
+        meant = as_meant(options, "tables.yaml")
+        try:
+            check_set({key: value for key, value in meant.items() if key not in of_kind}, {}, "tables.yaml")
+        except PaimonError as error:
+            raise ValueError(f"{error.found}. {error.fix}") from error
+        return meant
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":

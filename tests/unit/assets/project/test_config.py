@@ -100,6 +100,14 @@ MISTAKES = {
     "duration": ("    landing:", "    tag:\n      time_retained: 3 fortnights\n    landing:", 13, "time_retained"),
     "zone": ("tables:", "expiry:\n  time_zone: Europe/Atlantis\ntables:", 4, "Europe/Atlantis"),
     "not yaml": ("    primary_keys: [id]", "    primary_keys: [id", 9, "not YAML"),
+    "option": ("      bucket: 4", "      bukcet: 4", 9, "option 'bukcet' does not exist. Did you mean 'bucket'?"),
+    "value": ("      bucket: 4", "      bucket: four", 9, "'bucket' = 'four': expected an integer"),
+    "refused": (
+        "      bucket: 4",
+        "      scan.ignore-lost-files: true",
+        9,
+        "'scan.ignore-lost-files' = 'true'",
+    ),
     "twice": ("tables:", "tables:\n  - identifier: db.t", 3, "two entries"),
 }
 
