@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable
-from pyspark.sql.types import StructType
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from maintenance.catalog import CatalogTable
 from maintenance.connector.data_source import PaimonDataSource, register
+from maintenance.errors import PaimonError
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -231,3 +232,45 @@ def test_watermarks_are_recorded_and_never_go_back(spark: SparkSession, tmp_path
         marks.append(snapshot.watermark)
     base = int(datetime(2024, 5, 14, 10, tzinfo=UTC).timestamp() * 1000)
     assert marks == [base + 25_000, base + 25_000, base + 45_000]
+
+
+def test_limits_and_kinds_of_a_stream_may_be_the_tables_own(tmp_path: Path) -> None:
+    options = {"read.stream.maxFilesPerTrigger": "2", "read.changelog": "true", "changelog-producer": "input"}
+    table = create_table(tmp_path, options=options)
+    plain = {"path": table.location}
+    fields = [StructField("id", IntegerType()), StructField("v", StringType())]
+    source = PaimonDataSource(plain)
+    assert source.schema().startswith("`rowkind`")
+    reader = source.streamReader(StructType([StructField("rowkind", StringType()), *fields]))
+    assert reader.getDefaultReadLimit().max_files == 2  # type: ignore[attr-defined]
+    own = PaimonDataSource({**plain, "read.changelog": "false", "READ.stream.maxFilesPerTrigger": "3"})
+    assert own.schema().startswith("`id`")
+    limited = own.streamReader(StructType(fields)).getDefaultReadLimit()
+    assert limited.max_files == 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("scan.snaphot-id", "1", "Did you mean 'scan.snapshot-id'"),
+        ("read.stream.maxFilePerTrigger", "1", "Did you mean 'read.stream.maxFilesPerTrigger'"),
+        ("scan.bounded.watermark", "soon", "expected an integer"),
+        ("write.merge-schema", "true", "use ALTER TABLE first"),
+        ("scan.ignore-lost-files", "true", "is not supported"),
+    ],
+)
+def test_options_of_reads_and_writes_follow_the_rule_for_all(
+    tmp_path: Path, option: str, value: str, said: str
+) -> None:
+    table = create_table(tmp_path)
+    source = PaimonDataSource({"path": table.location, option: value})
+    for use in (source.schema, lambda: source.writer(StructType(), overwrite=False)):
+        with pytest.raises(PaimonError, match=said):
+            use()
+
+
+def test_keys_that_spark_writes_in_lower_case_are_the_options(tmp_path: Path) -> None:
+    table = create_table(tmp_path, (("id", "INT"), ("v", "VARIANT")), (), {"bucket": "-1"})
+    options = {"path": table.location, "variant.inferShreddingSchema": "true", "my.team": "x"}
+    writer = PaimonDataSource(options).writer(StructType(), overwrite=False)
+    assert writer._table.dynamic_options == {"variant.inferShreddingSchema": "true", "my.team": "x"}
