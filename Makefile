@@ -19,7 +19,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
 BENCHMARKS := compaction minor_compaction append_compaction sorting ingestion merge_engines planning changelog \
-              deletion_vectors file_index memory sensor object_store expiry sql
+              deletion_vectors file_formats file_index memory sensor object_store expiry sql
 UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 help:

@@ -25,14 +25,19 @@ FORMATS: dict[str, tuple[Values, dict[str, str]]] = {
 }
 
 
+TABLES = pytest.mark.parametrize(
+    ("file_format", "keys"),
+    [("row", ()), ("row", ("id",)), ("vortex", ()), ("lance", ("id",)), ("mosaic", ("id",))],
+)
+
+
 def same(table: CatalogTable, pypaimon: Path, warehouse: Path) -> None:
     (theirs,) = read_by(pypaimon, [str(warehouse)])
     ours = table.to_arrow()
     assert comparable(rows_in(theirs.cast(ours.schema))) == comparable(rows_in(ours))
 
 
-@pytest.mark.parametrize("keys", [(), ("id",)])
-@pytest.mark.parametrize("file_format", FORMATS)
+@TABLES
 def test_every_type(pypaimon: Path, tmp_path: Path, file_format: str, keys: tuple[str, ...]) -> None:
     values, options = FORMATS[file_format]
     columns = columns_of(values)
@@ -118,8 +123,7 @@ def test_sidecars_of_both(pypaimon: Path, tmp_path: Path) -> None:
     assert fsck(table.file_io, table.location, deep=True).faults == ()
 
 
-@pytest.mark.parametrize("keys", [(), ("id",)])
-@pytest.mark.parametrize("file_format", FORMATS)
+@TABLES
 def test_columns_that_changed(pypaimon: Path, tmp_path: Path, file_format: str, keys: tuple[str, ...]) -> None:
     fields = [("id", "INT NOT NULL"), ("a", "STRING"), ("b", "INT")]
     numbers, texts = pa.array([1, 2, 3], pa.int32()), ["x", None, "y"]
