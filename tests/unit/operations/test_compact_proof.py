@@ -22,7 +22,7 @@ from maintenance.operations.databases.compact_database import (
 from maintenance.operations.plans.step_plans import apply_changelog, preview_changelog
 from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import COMPACTION_PROOF
-from tests.tables import create_table, keyed, open_warehouse
+from tests.tables import create_table, get_table, keyed, open_warehouse
 
 CHOICE = TableChoice(tables="db.t")
 
@@ -94,7 +94,13 @@ def test_a_wrong_option_of_the_table_is_named(tmp_path: Path) -> None:
 
 def test_compaction_beside_writing_goes_by_the_option_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     inline = {"write-only": "false", "num-sorted-run.compaction-trigger": "2"}
-    table = create_table(tmp_path, options={**inline, COMPACTION_PROOF.key: "ful"})
+    table = create_table(tmp_path, options={**inline, COMPACTION_PROOF.key: "full"})
+    with pytest.raises(OptionError, match=r"'paimon-maintenance\.compaction\.proof' = 'ful'"):
+        table.copy({COMPACTION_PROOF.key: "ful"})
+    # As somebody else may have set it.
+    path = Path(table.paths.schema(0))
+    path.write_text(path.read_text().replace('"full"', '"ful"'))
+    table = get_table(tmp_path)
     for version in "ab":
         table.write_arrow(keyed(dict.fromkeys(range(64), version)))
     assert "'paimon-maintenance.compaction.proof' = 'ful'" in caplog.text
