@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 
@@ -50,7 +51,7 @@ class ObjectTable(FolderTable):
     may = "Read it, and write files to its folder."
     taken = frozenset(_STATE)
 
-    def copy(self, options: Mapping[str, str]) -> "ObjectTable":
+    def copy(self, options: Mapping[str, str]) -> Self:
         """As of `FolderTable`. Raises: NotFoundError: another state than snapshot 1 is asked for; UnsupportedError."""
         for key in (key for key in _STATE if options.get(key, "1") != "1"):
             raise NotFoundError(
