@@ -27,11 +27,13 @@ HONOURING = (table_options, blob, file_index, formats, global_index, iceberg, ow
 """The modules whose options this engine honours."""
 _SPELLINGS = {"deletion-vectors": table_options.DELETION_VECTORS_ENABLED.key}
 """Names that Paimon's documents have for options, and no code of Paimon knows."""
-# Not options of Paimon: engines and metastores keep them beside its own.
+AUDIT = ("createdAt", "createdBy", "updatedAt", "updatedBy")
+"""What a REST server says of a table among its options."""
+# Not options of Paimon: engines, metastores and servers keep them beside its own.
 _PROPERTIES = frozenset(
     {
         "comment", "connector", "external", "is_managed_location", "location", "owner", "provider",
-        "transient_lastddltime",
+        "transient_lastddltime", *(name.lower() for name in AUDIT),
     }
 )  # fmt: skip
 _OURS = "paimon-maintenance."

@@ -101,7 +101,7 @@ def test_options_that_are_numbers(table: CatalogTable) -> None:
 def test_a_column_type_of_the_future_spares_the_other_columns(table: CatalogTable) -> None:
     """Only an unknown type makes a schema unreadable; a known one without support refuses by name."""
     path = Path(table.paths.schema(0))
-    nested = {"type": "ARRAY", "element": {"type": "ARRAY", "element": "BLOB"}}
+    nested = {"type": "MAP", "key": "INT NOT NULL", "value": {"type": "ARRAY", "element": "BLOB"}}
     changed(path, lambda form: form["fields"][1].update(type=nested))
     actual = get_table(path.parents[3])
     with pytest.raises(UnsupportedError, match="v"):

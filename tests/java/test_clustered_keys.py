@@ -10,7 +10,7 @@ import pytest
 from maintenance.catalog import CatalogTable, SetOption
 from maintenance.compaction.clustered_rewrite import rewrite_clustered
 from maintenance.compaction.rewriting import CompactionTask
-from maintenance.errors import OptionError, UnsupportedError
+from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.rows.key import key_reader
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
@@ -130,16 +130,10 @@ def test_deletes_and_updates(java: JavaProcess, tmp_path: Path) -> None:
     check(java, tmp_path, expected)
 
 
-def test_other_clustering_columns_sort_all_anew(java: JavaProcess, tmp_path: Path) -> None:
-    table = create_table(tmp_path, FIELDS, ("id",), DEDUPLICATE)
-    expected = {key: row(key) for key in range(30)}
-    write(table, list(expected.values()))
-    open_warehouse(tmp_path).alter_table("db.t", [SetOption("clustering.columns", "n,city")])
-    compact(None, get_table(tmp_path), full=True)
-    (file,) = live_files(get_table(tmp_path))
-    types = [get_table(tmp_path).schema.field(name).type for name in ("n", "city")]
-    assert [value for _, value in key_reader(types)(file.min_key)][:1] == [0]
-    assert sorted(java.rows(str(tmp_path), "db.t")) == sorted(expected.values())
+def test_the_clustering_columns_stay_as_they_are(tmp_path: Path) -> None:
+    create_table(tmp_path, FIELDS, ("id",), DEDUPLICATE)
+    with pytest.raises(SchemaError, match=r"'clustering.columns' cannot change from 'city' to 'n,city'"):
+        open_warehouse(tmp_path).alter_table("db.t", [SetOption("clustering.columns", "n,city")])
 
 
 def test_parts_that_do_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_a_clone_is_read_by_java(java_rest: JavaProcess, options: dict[str, str]
     assert java_rest.rows(options, "db.copy") == [(2, "b"), (3, "c")]
     open_catalog({"warehouse": str(tmp_path / "here")}).alter_table("db.t", [AddColumn("n", "INT")])
     grown = open_catalog({"warehouse": str(tmp_path / "here")}).get_table("db.t")
-    with pytest.raises(UnsupportedError, match="a REST server gets the newest one, 1, alone"):
+    with pytest.raises(UnsupportedError, match="the target has the newest one, 1, alone"):
         clone(grown, catalog, "db.grown")
     compact(None, grown.copy({"compaction.force-rewrite-all-files": "true"}), full=True)
     assert clone(grown, catalog, "db.grown2").rows == 2

@@ -42,7 +42,7 @@ def connect_remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def spark(request: pytest.FixtureRequest) -> SparkSession:
+def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """A session of the kind that is asked for: the one of the module before, if it has not been stopped since."""
     kind: str = getattr(request, "param", "classic")
     remote = request.getfixturevalue("connect_remote") if kind == "connect" else None
@@ -56,7 +56,11 @@ def spark(request: pytest.FixtureRequest) -> SparkSession:
             _STARTED.append(get_session(remote=remote, config=_SETTINGS))
         else:
             _STARTED.append(get_session(master="local[2]", config=_SETTINGS))
-    return _STARTED[-1]
+    elif remote is not None:
+        os.environ[_CONNECT_VARIABLE] = "1"
+    yield _STARTED[-1]
+    # Tests elsewhere in this process start sessions of their own.
+    os.environ.pop(_CONNECT_VARIABLE, None)
 
 
 def _lives(session: Any) -> bool:

@@ -27,13 +27,14 @@ from maintenance.metastore.schema_change import (
     path_of,
 )
 from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, View, ViewChange
+from maintenance.options.known import AUDIT
 from maintenance.table.system.local_time import instant_of
 from maintenance.types.data_type import DataType, field_of_json, json_of_field, json_of_type
 from maintenance.types.field_ids import all_ids
 from maintenance.types.type_text import parse_data_type
 
 Json = Any
-_AUDIT = ("owner", "createdAt", "createdBy", "updatedAt", "updatedBy")
+_AUDIT = ("owner", *AUDIT)
 
 
 def json_of_identifier(name: Identifier) -> Json:

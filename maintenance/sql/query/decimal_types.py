@@ -78,7 +78,11 @@ class Rules:
         node = node.unnest()
         match node:
             case exp.Column():
-                return self.made[node.name] if node.name in self.made else self._of_type(self.types.get(node.name))
+                inner = _behind(node)
+                if inner is not None:
+                    return self.of(inner)
+                is_made = node.name in self.made and not _is_of_tables(node)
+                return self.made[node.name] if is_made else self._of_type(self.types.get(node.name))
             case exp.Literal():
                 return None if node.is_string else self._of_literal(str(node.this))
             case exp.Cast():
@@ -208,6 +212,34 @@ class Rules:
         scale = max(left.scale, right.scale)
         whole = max(left.precision - left.scale, right.precision - right.scale)
         return _fitting(whole + scale + 1, scale, is_decimal)
+
+
+def _is_of_tables(column: exp.Column) -> bool:
+    """Whether the query of a column reads tables, and no subquery."""
+    select = column.find_ancestor(exp.Select)
+    source = None if select is None else select.args.get("from_")
+    if select is None or source is None:
+        return False
+    made = {cte.alias for cte in column.root().find_all(exp.CTE)}
+    read = [source.this, *(join.this for join in select.args.get("joins") or ())]
+    return all(isinstance(each, exp.Table) and each.name not in made for each in read)
+
+
+def _behind(column: exp.Column) -> exp.Expr | None:
+    """The expression that a column is, where its query reads one subquery and nothing else."""
+    select = column.find_ancestor(exp.Select)
+    if select is None or select.args.get("joins"):
+        return None
+    source = select.args.get("from_")
+    read = None if source is None else source.this
+    if not isinstance(read, exp.Subquery) or not isinstance(read.this, exp.Select):
+        return None
+    alias = read.args.get("alias")
+    outputs = read.this.expressions
+    given = [name.name for name in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    names = given if len(given) == len(outputs) else [output.alias_or_name for output in outputs]
+    found = [output.unalias() for name, output in zip(names, outputs, strict=True) if name == column.name]
+    return found[0] if len(found) == 1 and not isinstance(found[0], exp.Star) else None
 
 
 def quotient(left: Number, right: Number) -> Number:

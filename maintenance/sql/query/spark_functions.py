@@ -147,8 +147,10 @@ def _division(node: exp.Div, types: Mapping[str, DataType], rules: Rules) -> exp
     if (number is not None and number.is_decimal) or any(True for _ in node.find_all(exp.Query)):
         return None
     dividend, divisor = node.this.copy(), node.expression.copy()
-    kind = types.get(node.this.name) if isinstance(node.this, exp.Column) else None
-    if kind is not None and kind.root == "FLOAT":
+    plain = dividend.unnest()
+    kind = types.get(plain.name) if isinstance(plain, exp.Column) else None
+    is_cast = isinstance(plain, exp.Cast) and plain.to.this == exp.DType.FLOAT
+    if is_cast or (kind is not None and kind.root == "FLOAT"):
         dividend = exp.cast(dividend, "DOUBLE")
     plain = divisor.unnest()
     if not (isinstance(plain, exp.Literal) and not plain.is_string and float(plain.name)):

@@ -8,8 +8,8 @@ shows no zone: in Flink it has as many digits as its type says, in Spark none th
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-import duckdb
 from sqlglot import exp
 
 from maintenance.sql.dialects import DIGITS
@@ -18,6 +18,9 @@ from maintenance.sql.query.expression_types import STRING, ExpressionTypes, bran
 from maintenance.sql.query.templates import made
 from maintenance.types.arrow import has_nanos
 from maintenance.types.data_type import DataType
+
+if TYPE_CHECKING:
+    import duckdb
 
 TYPE = "paimon_type"
 """Under this key an expression has its type, if that is a time, in `meta`."""
@@ -75,7 +78,7 @@ _MACROS = (
 )
 
 
-def register_times(connection: duckdb.DuckDBPyConnection) -> None:
+def register_times(connection: "duckdb.DuckDBPyConnection") -> None:
     """Make what the shaped expressions call."""
     for macro in _MACROS:
         connection.execute(f"CREATE OR REPLACE MACRO {macro}")

@@ -14,6 +14,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.schemas import Schemas
 from maintenance.metastore.hive.parameters import METASTORE_PARAMETERS
 from maintenance.options import table as table_options
+from maintenance.options.known import AUDIT
 from maintenance.sql.created_table import created_table
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _OF_LIKE = ("OPTIONS", "CONSTRAINTS", "PARTITIONS", "DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")
 
 
-_OF_ONE_TABLE = frozenset({table_options.PATH_KEY, table_options.BRANCH.key, *METASTORE_PARAMETERS})
+_OF_ONE_TABLE = frozenset({table_options.PATH_KEY, table_options.BRANCH.key, *METASTORE_PARAMETERS, *AUDIT})
 
 
 @dataclass(slots=True)

@@ -52,8 +52,8 @@ SNAPSHOTS = SystemTable(
             ("watermark", pa.int64()),
             ("next_row_id", pa.int64()),
             ("operation", pa.string()),
-            ("writer_version", pa.string()),
         ]
     ),
     _rows,
+    (pa.field("writer_version", pa.string()),),
 )

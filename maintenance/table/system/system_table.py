@@ -12,16 +12,25 @@ LOCAL_TIMESTAMP = pa.timestamp("ms")
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """A read-only table over a table's metadata. `rows`: of the table as its options say, with `schema`."""
+    """A read-only table over a table's metadata.
+
+    Attributes:
+        schema: the columns, as Paimon 2.0 shows them.
+        rows: of the table as its options say, with `schema` and then `hidden`.
+        hidden: columns that are read only by name: Paimon has them in other releases.
+    """
 
     name: str
     schema: pa.Schema
     rows: Callable[[Table], list[tuple[object, ...]]]
+    hidden: tuple[pa.Field, ...] = ()
 
     def read(self, table: Table) -> pa.Table:
-        columns: Sequence[Sequence[object]] = list(zip(*self.rows(table), strict=True)) or [[] for _ in self.schema]
-        arrays = [_array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=pa.schema([field.with_nullable(True) for field in self.schema]))
+        """All rows, with the hidden columns."""
+        fields = [*self.schema, *self.hidden]
+        columns: Sequence[Sequence[object]] = list(zip(*self.rows(table), strict=True)) or [[] for _ in fields]
+        arrays = [_array(values, field.type) for values, field in zip(columns, fields, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=pa.schema([field.with_nullable(True) for field in fields]))
 
 
 def _array(values: Sequence[object], data_type: pa.DataType) -> pa.Array:

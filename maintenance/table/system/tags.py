@@ -61,8 +61,8 @@ TAGS = SystemTable(
             ("record_count", pa.int64()),
             ("create_time", LOCAL_TIMESTAMP),
             ("time_retained", pa.string()),
-            ("branches", pa.string()),
         ]
     ),
     _rows,
+    (pa.field("branches", pa.string()),),
 )

@@ -50,7 +50,11 @@ class ArrowView(SystemTableHandle):
         if where is not None:
             plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
             rows = rows.filter(mask(parse(where, plain), rows))
-        return rows if columns is None else rows.select(list(columns))
+        return rows.select(self.shown(rows.column_names) if columns is None else list(columns))
+
+    def shown(self, names: Sequence[str]) -> list[str]:
+        """Those of the columns that a read has which names none."""
+        return list(names)
 
     def to_spark(
         self,
@@ -97,6 +101,9 @@ class SystemTableView(MetadataView):
     def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading."""
         return replace(self, table=self.table.copy(options))
+
+    def shown(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name in self.system.schema.names]
 
     def rows(self, options: Mapping[str, str]) -> pa.Table:
         return again_if_expired(lambda: self.system.read(self.table.copy(options)))

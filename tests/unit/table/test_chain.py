@@ -137,7 +137,7 @@ def test_other_numbers_of_buckets_are_refused(table: CatalogTable) -> None:
     delta = table.on_branch("delta")
     schema = replace(delta.schema, options={**delta.schema.options, "bucket": "2"})
     replace(delta, schema=schema).write_arrow(rows(("20250814", 1, 1, "two")))
-    with pytest.raises(BucketNumberError, match=r"'20250814'.*have 1 and 2 buckets"):
+    with pytest.raises(BucketNumberError, match=r"day=20250814 have 1 and 2 buckets"):
         found(table, "day = '20250814'")
 
 

@@ -29,9 +29,9 @@ def drop(table: CatalogTable, branch: str, *names: str) -> None:
 
 
 def test_an_anchor_stays_while_changes_need_it(table: CatalogTable) -> None:
-    with pytest.raises(DataError, match=r"'20250810'.*is what .*'20250811'.*builds on"):
+    with pytest.raises(DataError, match=r"day=20250810 is what day=20250811 .*builds on"):
         drop(table, "snapshot", "20250810")
-    with pytest.raises(DataError, match=r"'20250810'.*builds on"):
+    with pytest.raises(DataError, match=r"day=20250810 .*builds on"):
         drop(table, "snapshot", "20250810", "20250813")
     before = found(table)
     assert len(before) == 6
@@ -57,7 +57,7 @@ def test_an_overwrite_of_changes_drops_what_was_made_of_them(table: CatalogTable
 def test_an_overwrite_that_would_take_an_anchor_is_refused(table: CatalogTable) -> None:
     put(table, "delta", ("20250810", 5, 1, "first"))
     delta = table.on_branch("delta")
-    with pytest.raises(DataError, match=r"'20250810'.*builds on"):
+    with pytest.raises(DataError, match=r"day=20250810 .*builds on"):
         delta.overwrite_arrow(rows(("20250810", 6, 1, "x")), Overwrite([{"day": "20250810"}], dynamic=False))
     assert found(delta, "day = '20250810'") == [("20250810", 5, 1, "first")]
 

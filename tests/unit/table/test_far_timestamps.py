@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import DataError, UnsupportedError
+from maintenance.errors import DataError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.update import update
@@ -102,6 +102,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     for column in (wrong, pa.array([{"a": 1}]), moments([0], "UTC"), moments([2**63], "UTC")):
         with pytest.raises(DataError, match="'k' does not fit"):
             table.write_arrow(pa.table({"k": column}))
+
+
+def test_queries_keep_far_years(tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, ())
     table.write_arrow(rows_of({YEAR_1: None}))
-    with pytest.raises(UnsupportedError, match=r"'k' has timestamps before 1677.*to_arrow"):
-        Session({"warehouse": str(tmp_path)}).sql("SELECT k FROM db.t")
+    result = Session({"warehouse": str(tmp_path)}).sql("SELECT k FROM db.t").to_arrow()
+    assert result.to_pylist() == [{"k": YEAR_1}]

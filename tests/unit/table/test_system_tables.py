@@ -15,6 +15,7 @@ from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.sql import Session
 from maintenance.table.system.hash_order import hash_order
 from maintenance.table.system.manifests import TABLE_INDEXES
 from maintenance.table.system.registry import SYSTEM_TABLES
@@ -133,18 +134,30 @@ def test_tags_options_and_consumers(catalog: Catalog) -> None:
 
 
 def test_tags_name_the_branches_that_are_made_from_them(catalog: Catalog) -> None:
-    assert [row["branches"] for row in rows(catalog, "tags")] == ["[]", "[]"]
+    assert [row["branches"] for row in rows(catalog, "tags", columns=["branches"])] == ["[]", "[]"]
     for branch in ("b", "a"):
         create_branch(table_of(catalog), branch, tag="one")
-    assert [row["branches"] for row in rows(catalog, "tags")] == ["[a, b]", "[]"]
+    assert [row["branches"] for row in rows(catalog, "tags", columns=["branches"])] == ["[a, b]", "[]"]
     create_tag(table_of(catalog).on_branch("a"), "two", snapshot_id=1)
-    assert [row["branches"] for row in rows(catalog, "tags")] == ["[a, b]", "[]"], "another tag of that name"
+    assert [row["branches"] for row in rows(catalog, "tags", columns=["branches"])] == ["[a, b]", "[]"], (
+        "another tag of that name"
+    )
 
 
 def test_snapshots_name_the_program_that_wrote_them(catalog: Catalog) -> None:
     path = Path(table_of(catalog).paths.snapshot(1))
     path.write_text(path.read_text().replace('"schemaId"', '"writerVersion" : "java-2.1", "schemaId"', 1))
-    assert [row["writer_version"] for row in rows(catalog, "snapshots")][:2] == ["java-2.1", None]
+    assert [row["writer_version"] for row in rows(catalog, "snapshots", columns=["writer_version"])][:2] == [
+        "java-2.1",
+        None,
+    ]
+
+
+def test_columns_of_other_releases_are_read_by_name_alone(catalog: Catalog) -> None:
+    for name, hidden in (("snapshots", "writer_version"), ("tags", "branches")):
+        assert hidden not in catalog.get_table(f"db.t${name}").to_arrow().column_names
+        assert hidden not in Session(catalog).sql(f"SELECT * FROM db.`t${name}`").to_arrow().column_names
+        assert rows(catalog, name, columns=[hidden], where=f"{hidden} = 'x'") == []
 
 
 def test_ranges_of_vectors_are_complete() -> None:
