@@ -131,7 +131,7 @@ def test_deletes_and_updates(java: JavaProcess, tmp_path: Path) -> None:
 
 
 def test_the_clustering_columns_stay_as_they_are(tmp_path: Path) -> None:
-    create_table(tmp_path, FIELDS, ("id",), DEDUPLICATE)
+    write(create_table(tmp_path, FIELDS, ("id",), DEDUPLICATE), [row(1)])
     with pytest.raises(SchemaError, match=r"'clustering.columns' cannot change from 'city' to 'n,city'"):
         open_warehouse(tmp_path).alter_table("db.t", [SetOption("clustering.columns", "n,city")])
 
