@@ -10,13 +10,14 @@ from pyspark.sql import SparkSession
 from maintenance.spark.application import is_connect
 from maintenance.spark.connect_server import connect_server
 from maintenance.spark.session import get_session
+from tests.cases import wants_all
 
 # Queries here are small: to compile one takes longer than to run it.
 _SETTINGS = {"spark.sql.shuffle.partitions": "3", "spark.sql.codegen.wholeStage": "false"}
 _STARTED: list[SparkSession] = []
 # How Spark marks a process all of whose sessions are of a server.
 _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
-# What asks Spark for the most different things; the other files are run on Connect by `make test-slow`.
+# What asks Spark for the most different things; the other files are run on Connect by `make test-nightly`.
 _ALWAYS_ON_BOTH = ("test_sessions", "test_sql")
 
 
@@ -26,8 +27,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         # A stream starts many processes.
         is_stream = "stream" in metafunc.function.__name__
         always = metafunc.module.__name__.rpartition(".")[2] in _ALWAYS_ON_BOTH and not is_stream
-        connect = pytest.param("connect", marks=() if always else pytest.mark.slow)
-        metafunc.parametrize("spark", ["classic", connect], indirect=True, scope="module")
+        kinds = ["classic", "connect"] if always or wants_all() else ["classic"]
+        metafunc.parametrize("spark", kinds, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="session")
