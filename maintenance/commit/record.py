@@ -42,6 +42,14 @@ class CatalogRecord:
     def add_partitions(self, specs: Sequence[Mapping[str, str]]) -> None:
         """Register partitions, if the catalog keeps any. Raises: InfrastructureError."""
 
+    def forget_partitions(
+        self, specs: Sequence[Mapping[str, str]], kept: Callable[[], Sequence[Mapping[str, str]]]
+    ) -> None:
+        """Report that the rows of partitions are gone. Never fails: they are.
+
+        Args: `specs`: folders, by some of the columns or all; `kept`: those that have rows, asked where it matters.
+        """
+
     def mark_partitions_done(self, specs: Sequence[Mapping[str, str]]) -> None:
         """Report that partitions are complete, if the catalog keeps any. Raises: InfrastructureError."""
 

@@ -10,6 +10,7 @@ from maintenance.errors import DataError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.options import table as table_options
+from maintenance.table.partitions import forget_partitions, named_partitions
 from maintenance.table.system.local_time import instant_of
 from maintenance.table.table import Table, new_commit_user
 
@@ -73,7 +74,7 @@ def truncate(table: Table) -> None:
 
 
 def drop_partitions(table: Table, partitions: Sequence[Spec]) -> None:
-    """Delete all rows of partitions; those that do not exist are passed over, as in Paimon.
+    """Delete all rows of partitions; those that do not exist are passed over, as in Paimon. The catalog forgets them.
 
     Raises: DataError: none is named, or one of a column that is not a partition column; CommitError.
     """
@@ -81,9 +82,11 @@ def drop_partitions(table: Table, partitions: Sequence[Spec]) -> None:
     if not partitions:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, or truncate the table.")
     target = table.commit_target()
-    replaces = Overwrite(partitions, dynamic=False).replaces(target, ())
+    named = named_partitions(table, partitions)
+    replaces = Overwrite(named, dynamic=False).replaces(target, ())
 
     def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
         return {entry.partition for entry in live if replaces is not None and replaces(entry.partition)}
 
     commit_drop(target, CommitIdentity(new_commit_user(table.options)), chosen)
+    forget_partitions(table, [*map(table.paths.folder_texts, named)])

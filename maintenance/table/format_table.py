@@ -7,6 +7,7 @@ files, each complete at once; several files of one write do not appear together.
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -43,6 +44,12 @@ class PartitionRegister(Protocol):
 
     def add(self, specs: Sequence[Mapping[str, str]]) -> None:
         """Register partitions; those that are known are passed over."""
+
+    def all(self) -> Sequence[Mapping[str, str]]:
+        """The registered partitions."""
+
+    def drop(self, specs: Sequence[Mapping[str, str]]) -> None:
+        """Forget partitions, never their files; unknown ones are passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +214,21 @@ class FormatTable(FolderTable):
     def drop_partitions(
         self, partitions: Sequence[Mapping[str, str]], *, ignore_if_not_exists: bool = False
     ) -> tuple[int, ...]:
-        """Delete the files of partitions and their folders, if these are empty then.
+        """Delete the files of partitions and their folders, if these are empty then. The catalog forgets them before.
 
         Returns no snapshot ids. Raises: DataError: see `truncate`; NotFoundError: one does not exist, none is dropped.
         """
         self._check_partitions(partitions)
         files = self.data_files()
+        registered = self.register.all() if self.register is not None else ()
         for wanted in partitions:
-            if not ignore_if_not_exists and not any(matches_spec(spec, [wanted]) for _, spec in files):
+            known = chain((spec for _, spec in files), registered)
+            if not ignore_if_not_exists and not any(matches_spec(spec, [wanted]) for spec in known):
                 shown = "/".join(f"{key}={text}" for key, text in wanted.items())
                 raise NotFoundError(f"partition {shown} does not exist", f"table {self.name}", "List the partitions.")
+        if self.register is not None:
+            # A drop that ends halfway leaves files behind rather than a partition with a part of its rows.
+            self.register.drop([spec for spec in registered if matches_spec(spec, partitions)])
         gone = [file for file in files if matches_spec(file[1], partitions)]
         self._delete(gone)
         for folder in sorted({path.rpartition("/")[0] for path, _ in gone}):

@@ -1,7 +1,8 @@
 """The partitions of a table's newest state, and those that a user names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue
@@ -28,3 +29,22 @@ def named_partitions(table: TableHandle, specs: Iterable[Spec]) -> tuple[Partiti
         table's partitions.
     """
     return partition_names(table).chosen(specs)
+
+
+def forget_partitions(table: TableHandle, specs: Sequence[Mapping[str, str]]) -> None:
+    """Let the catalog forget dropped partitions, but for folders in which another one, or another branch, has rows.
+
+    Args: `specs`: texts of folders; some of the columns suffice.
+    """
+
+    def kept() -> list[Mapping[str, str]]:
+        names = Branches(table.file_io, table.paths).names()
+        return [table.paths.spec_of(row) for name in names for row in live_partitions(table.on_branch(name))]
+
+    if specs:
+        table.record.forget_partitions(specs, kept)
+
+
+def done_partitions(specs: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """What a catalog lists for partitions that were marked by action `done-partition`."""
+    return [{**spec, last: f"{spec[last]}.done"} for spec in specs for last in [*spec][-1:]]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from maintenance.errors import DataError, UnsupportedError
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.cast import STRING, cast
+from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField, DataType
 
 
@@ -87,29 +88,32 @@ def _offsets(array: pa.Array) -> pa.Array:
     return pc.subtract(array.offsets, array.offsets[0])
 
 
-def _cast(texts: pa.Array, data_type: DataType) -> pa.Array:
+def _cast(texts: pa.Array, data_type: DataType, zone: str = UTC) -> pa.Array:
     if data_type.is_string:
         return texts.cast(arrow_type(data_type))
-    return cast(pa.chunked_array([texts]), STRING, data_type.as_nullable()).combine_chunks()
+    return cast(pa.chunked_array([texts]), STRING, data_type.as_nullable(), zone).combine_chunks()
 
 
-def typed_or_null(texts: pa.Array, field: DataField) -> tuple[pa.Array, pa.Array]:
-    """The values of a column without nested ones, null where a text is not one; and where that is so."""
+def typed_or_null(texts: pa.Array, field: DataField, zone: str = UTC) -> tuple[pa.Array, pa.Array]:
+    """The values of a column without nested ones, null where a text is not one; and where that is so.
+
+    `zone`: of texts of instants.
+    """
     try:
-        return _cast(texts, field.type), pa.repeat(False, len(texts))
+        return _cast(texts, field.type, zone), pa.repeat(False, len(texts))
     except DataError:
-        bad = _bad_texts(pc.unique(texts.drop_null()), field.type)
+        bad = _bad_texts(pc.unique(texts.drop_null()), field.type, zone)
     wrong = pc.is_in(texts, bad)
-    return _cast(pc.if_else(wrong, pa.scalar(None, pa.string()), texts), field.type), wrong
+    return _cast(pc.if_else(wrong, pa.scalar(None, pa.string()), texts), field.type, zone), wrong
 
 
-def _bad_texts(distinct: pa.Array, data_type: DataType) -> pa.Array:
+def _bad_texts(distinct: pa.Array, data_type: DataType, zone: str) -> pa.Array:
     """Which of some texts are not values of a type, found by halves."""
     try:
-        _cast(distinct, data_type)
+        _cast(distinct, data_type, zone)
     except DataError:
         if len(distinct) == 1:
             return distinct
         half = len(distinct) // 2
-        return pa.concat_arrays([_bad_texts(part, data_type) for part in (distinct[:half], distinct[half:])])
+        return pa.concat_arrays([_bad_texts(part, data_type, zone) for part in (distinct[:half], distinct[half:])])
     return distinct[:0]

@@ -21,9 +21,6 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import warehouse_location
 from maintenance.metadata.branch_root import MAIN_BRANCH
-from maintenance.metadata.branches import Branches
-from maintenance.metadata.partition_value import covering
-from maintenance.metadata.paths import matches_spec
 from maintenance.metastore import partitions
 from maintenance.metastore.first_schema import first_schema
 from maintenance.metastore.folder_move import FolderMove
@@ -61,7 +58,6 @@ from maintenance.options.formats import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from maintenance.table import format_table, object_table
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
-from maintenance.table.partitions import live_partitions, named_partitions
 from maintenance.table.table import Table
 
 _BATCH = 300
@@ -218,7 +214,8 @@ class HiveCatalog(HiveViews):
         directory = schema.options.get("data-file.path-directory")
         folder = f"{location}/{directory}" if directory else location
         only_value = FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.of(schema.options)
-        return HivePartitions(self.metastore, name.database, name.table, folder, self._in_properties, only_value)
+        keys = _partition_names(schema)
+        return HivePartitions(self.metastore, name.database, name.table, keys, folder, self._in_properties, only_value)
 
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
         name = self._plain(identifier)
@@ -452,35 +449,16 @@ class HiveCatalog(HiveViews):
         """Register partitions of a table that has its partitions in the metastore; of any other nothing is stored."""
         table = self._data_table(identifier)
         if _metastore_partitioned(table.schema):
-            keys = self._partition_names(table)
+            keys = _partition_names(table.schema)
             self._partitions_of(table).add([_ordered(spec, keys, identifier) for spec in specs])
 
-    def _partition_names(self, table: Table) -> Sequence[str]:
-        tag_field = table_options.METASTORE_TAG_TO_PARTITION.of(table.options)
-        return table.schema.partition_keys if tag_field is None else (tag_field,)
-
     def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
-        """Delete the rows, and forget folders in which no other partition and no other branch has rows."""
+        """Delete the rows, and forget their folders. Where tags are partitions, these are forgotten alone."""
         table = self._data_table(identifier)
         if table_options.METASTORE_TAG_TO_PARTITION.of(table.options) is not None:
-            self._forget(table, specs, [])
-            return
-        chosen = named_partitions(table, specs)
-        if _metastore_partitioned(table.schema):
-            covers = covering(table.schema.partition_fields, chosen)
-            others = [row for row in live_partitions(table) if not covers(row)]
-            kept = [*self._in_other_branches(table), *map(table.paths.spec_of, others)]
-            self._forget(table, [*map(table.paths.folder_texts, chosen)], kept)
-        partitions.drop_partitions(table, chosen)
-
-    def _forget(self, table: Table, specs: Sequence[Spec], kept: Sequence[Spec]) -> None:
-        keys = self._partition_names(table)
-        known = [dict(zip(keys, stored.values, strict=False)) for stored in self._partitions_of(table).all()]
-        self._partitions_of(table).drop([s for s in known if matches_spec(s, specs) and s not in kept])
-
-    def _in_other_branches(self, table: Table) -> list[Spec]:
-        names = {*Branches(table.file_io, table.paths).names(), MAIN_BRANCH} - {table.branch}
-        return [partition.spec for branch in names for partition in partitions.list_partitions(table.on_branch(branch))]
+            self._partitions_of(table).forget(specs)
+        else:
+            super().drop_partitions(identifier, specs)
 
     def mark_done_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
         name = Identifier.parse(identifier)
@@ -544,6 +522,11 @@ class HiveCatalog(HiveViews):
 def _metastore_partitioned(schema: TableSchema) -> bool:
     of_tags = table_options.METASTORE_TAG_TO_PARTITION.of(schema.options) is not None
     return of_tags or (bool(schema.partition_keys) and table_options.METASTORE_PARTITIONED_TABLE.of(schema.options))
+
+
+def _partition_names(schema: TableSchema) -> Sequence[str]:
+    tag_field = table_options.METASTORE_TAG_TO_PARTITION.of(schema.options)
+    return schema.partition_keys if tag_field is None else (tag_field,)
 
 
 def _with_option(schema: TableSchema, key: str, value: str) -> TableSchema:

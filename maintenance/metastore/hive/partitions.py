@@ -6,7 +6,7 @@ Source: Java `AddPartitionCommitCallback`, `AddPartitionTagCallback`, `TagPrevie
 import copy
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from maintenance.commit.record import CatalogRecord
 from maintenance.errors import InfrastructureError, PaimonError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.metadata.partition_path import partition_path
-from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.paths import TablePaths, matches_spec
 from maintenance.metastore.hive.client import HiveMetastore, Struct, thrift
 from maintenance.metastore.hive.objects import LOCATION_PROPERTY
 
@@ -32,6 +32,7 @@ class HivePartitions:
     """The partitions of one table; a small value that travels to Spark's tasks.
 
     Attributes:
+        keys: the partition columns of the metastore's table.
         data_folder: where partitions lie; `only_value`: their folders hold values alone.
         in_properties: see option `location-in-properties`.
     """
@@ -39,6 +40,7 @@ class HivePartitions:
     metastore: HiveMetastore
     database: str
     table: str
+    keys: Sequence[str]
     data_folder: str
     in_properties: bool = False
     only_value: bool = False
@@ -78,6 +80,18 @@ class HivePartitions:
             sd=sd,
             parameters=parameters,
         )
+
+    def forget(self, specs: Sequence[Spec], kept: Sequence[Spec] = ()) -> None:
+        """Forget the partitions that are named but `kept`. `specs`: some of the columns suffice.
+
+        Raises: InfrastructureError.
+        """
+        hive = thrift()
+        try:
+            known = [dict(zip(self.keys, stored.values, strict=False)) for stored in self.all()]
+        except (hive.NoSuchObjectException, hive.MetaException) as error:
+            raise self._refused(error) from error
+        self.drop([spec for spec in known if matches_spec(spec, specs) and spec not in kept])
 
     def drop(self, specs: Sequence[Spec]) -> None:
         """Forget partitions, never their data; unknown ones are passed over. Raises: InfrastructureError."""
@@ -142,6 +156,13 @@ class HiveRecord(CatalogRecord):
 
     def add_partitions(self, specs: Sequence[Spec]) -> None:
         self.partitions.add(specs)
+
+    def forget_partitions(self, specs: Sequence[Spec], kept: Callable[[], Sequence[Spec]]) -> None:
+        if self.tag_field is None:
+            try:
+                self.partitions.forget(specs, kept())
+            except PaimonError as error:
+                _LOG.error("the rows are gone, and the metastore still lists their partitions: %s", error)
 
     def mark_partitions_done(self, specs: Sequence[Spec]) -> None:
         self.partitions.mark_done(specs)

@@ -99,7 +99,27 @@ class RestPartitions:
         """Register partitions; those that are known are passed over. Raises: as `RestServer.request`."""
         body = {"partitionSpecs": [dict(spec) for spec in specs], "ignoreIfExists": True}
         try:
-            self.server.post("databases", self.database, "tables", self.table, "partitions", body=body)
+            self.server.post(*self._place, body=body)
         except (NotFoundError, UnsupportedError) as error:
             # The files are there. Servers before Paimon 2.0 have no such call.
             _LOG.warning("partitions of %s.%s are not registered: %s", self.database, self.table, error)
+
+    def all(self) -> list[Mapping[str, str]]:
+        """The registered partitions; none where the server keeps none. Raises: as `RestServer.request`."""
+        try:
+            return [form["spec"] for form in self.server.pages(*self._place, key="partitions")]
+        except (NotFoundError, UnsupportedError):
+            return []
+
+    def drop(self, specs: Sequence[Mapping[str, str]]) -> None:
+        """Forget partitions; unknown ones are passed over. Raises: as `RestServer.request`.
+
+        Source: Java `RESTApi.dropPartitions`.
+        """
+        if specs:
+            body = {"partitionSpecs": [dict(spec) for spec in specs], "ignoreIfNotExists": True}
+            self.server.post(*self._place, "drop", body=body)
+
+    @property
+    def _place(self) -> tuple[str, ...]:
+        return "databases", self.database, "tables", self.table, "partitions"

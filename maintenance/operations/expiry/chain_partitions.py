@@ -17,6 +17,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.options import table as table_options
 from maintenance.scan.chain import CHAIN_BRANCHES
 from maintenance.table.chain import ChainBranches, chain_of
+from maintenance.table.partitions import done_partitions, forget_partitions
 from maintenance.table.table import Table, new_commit_user
 
 _MILLI = 10**6
@@ -109,6 +110,8 @@ def _dropped(table: Table, partitions: tuple[bytes, ...], batch_size: int) -> It
         identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "expire_partitions"})
         snapshot_id = drop_partitions(table.commit_target(), identity, partial(_still_there, batch))
         if snapshot_id is not None:
+            specs = [table.paths.spec_of(partition) for partition in batch]
+            forget_partitions(table, [*specs, *done_partitions(specs)])
             yield snapshot_id
 
 

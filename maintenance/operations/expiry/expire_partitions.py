@@ -28,6 +28,7 @@ from maintenance.operations.expiry.partition_rules import PartitionRules, rules_
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
+from maintenance.table.partitions import done_partitions, forget_partitions
 from maintenance.table.table import Table, new_commit_user
 
 
@@ -194,6 +195,8 @@ class _Expiry:
         if snapshot_id is None:
             return
         went = {entry.partition for entry in leaving}
+        specs = [self.table.paths.spec_of(partition) for partition in went]
+        forget_partitions(self.table, [*specs, *done_partitions(specs)])
         self.snapshot_ids.append(snapshot_id)
         self.expired += [partition for partition in batch if partition in went]
         self.gone += leaving

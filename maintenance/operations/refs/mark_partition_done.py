@@ -19,6 +19,7 @@ from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.success_file import write_success_file
 from maintenance.options import table as table_options
+from maintenance.table.partitions import done_partitions
 from maintenance.table.table import Table
 
 ACTIONS = ("success-file", "done-partition", "mark-event", "http-report")
@@ -112,8 +113,7 @@ def _run(table: Table, action: str, spec: Mapping[str, str]) -> None:
             path = f"{table.location}/{partition_path(dict(spec))}/{_SUCCESS_FILE}"
             write_success_file(table.file_io, path, time.time_ns() // 1_000_000)
         case "done-partition":
-            last = table.schema.partition_keys[-1]
-            table.record.add_partitions([{**spec, last: f"{spec[last]}.done"}])
+            table.record.add_partitions(done_partitions([spec]))
         case "mark-event":
             table.record.mark_partitions_done([spec])
         case _:

@@ -1,8 +1,8 @@
 """Drop partitions by name, with all their rows: procedure `drop_partition`, `ALTER TABLE … DROP PARTITION`.
 
 One OVERWRITE snapshot deletes their files, which stay on storage until their snapshots expire. Each attempt reads their
-files from the newest snapshot, so rows that another writer adds meanwhile are dropped, too. Source: metadata section
-9.5, Java `BatchTableCommit.truncatePartitions`.
+files from the newest snapshot, so rows that another writer adds meanwhile are dropped, too. A catalog that lists
+partitions forgets them. Source: metadata section 9.5, Java `BatchTableCommit.truncatePartitions`, `HiveCatalog`.
 """
 
 import time
@@ -17,7 +17,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
 from maintenance.options import table as table_options
-from maintenance.table.partitions import named_partitions
+from maintenance.table.partitions import forget_partitions, named_partitions
 from maintenance.table.table import Table, new_commit_user
 
 
@@ -79,6 +79,7 @@ def drop_partitions(
         properties = {OPERATION_PROPERTY: "drop_partitions"}
         identity = CommitIdentity(new_commit_user(table.options), properties=properties)
         snapshot_id = commit_drop(table.commit_target(), identity, chosen)
+        forget_partitions(table, [*map(table.paths.folder_texts, wanted)])
     dropped = map(table.paths.partition, dict.fromkeys(entry.partition for entry in going))
     return DropPartitionsReport(
         table.identifier,

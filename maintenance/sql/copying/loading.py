@@ -30,11 +30,13 @@ class Load:
         folder: or a single file.
         pattern: a regular expression found in the names of files; None = all.
         again: load files that were loaded before.
+        zone: of instants whose texts name none, and of wall clocks that become instants.
         on_error: of a record that is no row of the table: load nothing, all but it, or all but its file.
     """
 
     folder: str
     form: FileFormat
+    zone: str
     pattern: str | None = None
     again: bool = False
     on_error: OnError = "ABORT_STATEMENT"
@@ -82,7 +84,7 @@ def _read(table: CatalogTable, status: FileStatus, fields: Sequence[DataField], 
     """Raises: DataError: a record is no row, and errors abort."""
     nothing = pa.table({field.name: pa.nulls(0) for field in fields})
     try:
-        found = read_file(table.file_io.read_bytes(status.path), status.name, fields, given.form)
+        found = read_file(table.file_io.read_bytes(status.path), status.name, fields, given.form, given.zone)
     except DataError as error:
         if given.on_error == "ABORT_STATEMENT":
             raise

@@ -45,18 +45,22 @@ class _Texts:
     example: str | None = None
 
 
-def read_file(data: bytes, name: str, fields: Sequence[DataField], form: FileFormat) -> LoadedFile:
-    """The rows of a file for some columns of a table. Raises: DataError: it cannot be read; UnsupportedError."""
+def read_file(data: bytes, name: str, fields: Sequence[DataField], form: FileFormat, zone: str) -> LoadedFile:
+    """The rows of a file for some columns of a table. `zone`: of instants whose texts name none.
+
+    Raises: DataError: it cannot be read; UnsupportedError.
+    """
     try:
         if form.type == "PARQUET":
-            return _parquet(data, fields)
+            return _parquet(data, fields, zone)
         is_zipped = form.compression == "GZIP" or name.endswith(".gz")
         content = gzip.decompress(data) if is_zipped else data
         texts = _csv(content, len(fields), form) if form.type == "CSV" else _json(content, fields, form)
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"not a {form.type} file: {first}", name, "Correct the file.") from error
-    pairs = [of_texts(_without_nulls(column, form), field) for column, field in zip(texts.columns, fields, strict=True)]
+    columns = (_without_nulls(column, form) for column in texts.columns)
+    pairs = [of_texts(column, field, zone) for column, field in zip(columns, fields, strict=True)]
     return _good(pairs, fields, texts.malformed, texts.example)
 
 
@@ -158,12 +162,12 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _parquet(data: bytes, fields: Sequence[DataField]) -> LoadedFile:
+def _parquet(data: bytes, fields: Sequence[DataField], zone: str) -> LoadedFile:
     """A column that the file has not is null; one of the same name in another case is taken for it."""
     rows = pq.read_table(pa.BufferReader(data))
     pairs = []
     for field in fields:
         name = next(iter(meant(rows.column_names, field.name)), None)
         column = rows[name] if name is not None else pa.chunked_array([pa.nulls(rows.num_rows)])
-        pairs.append(of_parquet(column, field))
+        pairs.append(of_parquet(column, field, zone))
     return _good(pairs, fields, 0, None)

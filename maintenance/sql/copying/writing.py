@@ -16,20 +16,23 @@ from maintenance.fs.file_io import FileIO
 from maintenance.sql.copying.file_format import FileFormat
 from maintenance.sql.result import Result
 from maintenance.types.arrow import data_type_of_arrow
+from maintenance.types.casts.zones import UTC, wall_clock
 
 _TIME = "%Y-%m-%dT%H:%M:%S"
 
 
 def write(
-    file_io: FileIO, warehouse: str, folder: str, rows: pa.Table, form: FileFormat, *, overwrites: bool
+    file_io: FileIO, warehouse: str, folder: str, rows: pa.Table, form: FileFormat, zone: str, *, overwrites: bool
 ) -> Result:
-    """Write rows as a file of a folder. `overwrites`: what lies in the folder goes once they are.
+    """Write rows as a file of a folder.
+
+    Args: `zone`: in which texts show instants; `overwrites`: what lies in the folder goes once they are.
 
     Raises: AlreadyExistsError: the folder is there, and not to be overwritten; OptionError: it has tables of the
         warehouse; UnsupportedError: such a file holds no such column.
     """
     place = folder.removeprefix("file:").rstrip("/")
-    data = _serialized(rows, form)
+    data = _serialized(rows, form, zone)
     if file_io.folder_exists(place) or file_io.exists(place):
         if not overwrites:
             problem, fix = "the folder exists", "Choose another one, or write OVERWRITE = TRUE."
@@ -52,29 +55,29 @@ def write(
     return Result(pa.table({**columns, "rows_written": pa.array([rows.num_rows], pa.int64())}))
 
 
-def _serialized(rows: pa.Table, form: FileFormat) -> bytes:
+def _serialized(rows: pa.Table, form: FileFormat, zone: str) -> bytes:
     if form.type == "PARQUET":
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression=(form.compression or "SNAPPY").replace("UNCOMPRESSED", "NONE"))
         return bytes(sink.getvalue())
-    text = _csv(rows, form) if form.type == "CSV" else _json(rows)
+    text = _csv(rows, form, zone) if form.type == "CSV" else _json(rows, zone)
     return gzip.compress(text.encode()) if form.compression == "GZIP" else text.encode()
 
 
-def _csv(rows: pa.Table, form: FileFormat) -> str:
+def _csv(rows: pa.Table, form: FileFormat, zone: str) -> str:
     """A missing value is an empty field, an empty text one with quotes."""
-    columns = [_field_texts(rows.column(name), name, form) for name in rows.column_names]
+    columns = [_field_texts(rows.column(name), name, form, zone) for name in rows.column_names]
     lines = pc.binary_join_element_wise(*columns, form.delimiter).to_pylist() if rows.num_rows else []
     header = [form.delimiter.join(_in_quotes(pa.chunked_array([rows.column_names]), form).to_pylist())]
     return "".join(f"{line}\n" for line in [*(header if form.has_header else []), *lines])
 
 
-def _field_texts(column: pa.ChunkedArray, name: str, form: FileFormat) -> pa.ChunkedArray:
+def _field_texts(column: pa.ChunkedArray, name: str, form: FileFormat, zone: str) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise UnsupportedError(f"column '{name}' of type {kind} cannot be in a CSV file", "COPY INTO", "Use PARQUET.")
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    texts = _in_quotes(column.cast(pa.string()), form) if is_text else _plain_texts(column)
+    texts = _in_quotes(column.cast(pa.string()), form) if is_text else _plain_texts(column, zone)
     return pc.fill_null(texts, "")
 
 
@@ -92,20 +95,37 @@ def _in_quotes(texts: pa.ChunkedArray, form: FileFormat) -> pa.ChunkedArray:
     return pc.if_else(needed, pc.binary_join_element_wise(form.quote, inner, form.quote, ""), texts)
 
 
-def _plain_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain_texts(column: pa.ChunkedArray, zone: str) -> pa.ChunkedArray:
     """Numbers, days and times as texts."""
     kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_timestamp(kind):
         # With milliseconds, whatever the type says, as Spark's writers do.
-        texts = pc.strftime(column.cast(pa.timestamp("ms", "UTC" if kind.tz else None), safe=False), _TIME)
-        return pc.binary_join_element_wise(texts, "Z", "") if kind.tz else texts
+        times = column.cast(pa.timestamp("ms", UTC if kind.tz else None), safe=False)
+        if not kind.tz:
+            return pc.strftime(times, _TIME)
+        texts = [_instant_texts(chunk, zone) for chunk in times.chunks]
+        return pa.chunked_array(texts, pa.string())
     source = data_type_of_arrow(kind)
     return texts_of(column, source)
 
 
-def _json(rows: pa.Table) -> str:
+def _instant_texts(instants: pa.Array, zone: str) -> pa.Array:
+    """The wall clock of the zone, and its distance from UTC in minutes: ``Z`` or ``+05:30``."""
+    wall = wall_clock(instants, zone)
+    away = pc.divide(pc.subtract(wall.cast(pa.int64()), instants.cast(pa.int64())), 60_000)
+    distances = away.dictionary_encode()
+    names = pa.array([_distance(minutes) for minutes in distances.dictionary.to_pylist()], pa.string())
+    return pc.binary_join_element_wise(pc.strftime(wall, _TIME), names.take(distances.indices), "")
+
+
+def _distance(minutes: int) -> str:
+    hours, rest = divmod(abs(minutes), 60)
+    return f"{'-' if minutes < 0 else '+'}{hours:02d}:{rest:02d}" if minutes else "Z"
+
+
+def _json(rows: pa.Table, zone: str) -> str:
     """An object for each row. What has no value is left out."""
     import duckdb
 
@@ -118,7 +138,7 @@ def _json(rows: pa.Table) -> str:
         place = f"c{number}"
         if pa.types.is_nested(kind) and _has_times(kind):
             raise UnsupportedError(f"column '{name}' has times inside, of type {kind}", "COPY INTO", "Use PARQUET.")
-        columns[place] = _plain_texts(column) if pa.types.is_temporal(kind) else column
+        columns[place] = _plain_texts(column, zone) if pa.types.is_temporal(kind) else column
         value = place
         if pa.types.is_floating(kind):
             value = f"CASE WHEN isfinite({place}) THEN to_json({place}) ELSE to_json({_endless(place)}) END"

@@ -58,6 +58,7 @@ class CopyIntoTable:
         chosen = Load(
             self.folder,
             self.form,
+            session.zone,
             pattern,
             self.clauses.get("FORCE") == "TRUE",
             cast("OnError", self.clauses.get("ON_ERROR", "ABORT_STATEMENT")),
@@ -97,7 +98,7 @@ class CopyIntoFiles:
         rows = run_query(session, self.query, self.cursor)
         catalog = session.current()
         file_io = FileIO.of(catalog.options)
-        return write(file_io, catalog.warehouse, self.folder, rows, self.form, overwrites=self.overwrites)
+        return write(file_io, catalog.warehouse, self.folder, rows, self.form, session.zone, overwrites=self.overwrites)
 
 
 def _copy(cursor: Cursor) -> Statement:

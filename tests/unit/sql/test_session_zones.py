@@ -1,12 +1,14 @@
 """The zone of a session, and settings: honoured or refused by their name."""
 
+import json
 import time
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -249,3 +251,67 @@ def test_what_is_honoured_or_means_nothing_here_can_be_set(tmp_path: Path, text:
     assert session.sql("SET").to_arrow().num_rows == 1
     session.sql("RESET")
     assert session.sql("SET").to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("kind", ["CSV", "JSON"])
+def test_copy_into_reads_texts_of_the_zone(lake: Path, kind: str) -> None:
+    create_table(lake, FIELDS, (), {}, name="db.c")
+    texts = [
+        "2024-01-01 20:00:00",
+        "2024-01-01T13:00:00+01:00",
+        "2024-01-01 12:00:00 UTC",
+        "2024-01-01 07:00:00 America/New_York",
+    ]
+    csv = "".join(f"{number},{text},{text},{text},{text}\n" for number, text in enumerate(texts))
+    objects = [{"id": number, **dict.fromkeys("vznd", text)} for number, text in enumerate(texts)]
+    (lake / "in").mkdir()
+    (lake / "in" / "a").write_text(csv if kind == "CSV" else "\n".join(map(json.dumps, objects)))
+    session = session_in(lake, "spark")
+    session.sql(f"COPY INTO db.c FROM '{lake}/in' FILE_FORMAT = (TYPE = {kind})")
+    rows = get_table(lake, "db.c").to_arrow().sort_by("id")
+    assert rows.column("v").cast(pa.int64()).to_pylist() == [NOON] * 4
+    assert rows.column("z").cast(pa.int64()).to_pylist() == [NOON * 10**6] * 4
+    assert [moment.hour for moment in rows.column("n").to_pylist()] == [20, 13, 12, 7]
+    assert set(rows.column("d").to_pylist()) == {date(2024, 1, 1)}
+
+
+def test_copy_into_knows_no_other_zones(lake: Path) -> None:
+    create_table(lake, FIELDS, (), {}, name="db.c")
+    (lake / "a.csv").write_text(
+        "1,,2024-01-01 20:00:00 Nowhere/City,,\n2,,2024-01-01 20:00:00 +19:00,,\n3,,2024-01-01 20:00:00,,\n"
+    )
+    found = session_in(lake, "spark").sql(
+        f"COPY INTO db.c FROM '{lake}/a.csv' FILE_FORMAT = (TYPE = CSV, EMPTY_FIELD_AS_NULL = TRUE) ON_ERROR = CONTINUE"
+    )
+    assert found.to_arrow().select(["rows_loaded", "errors_seen"]).to_pylist() == [{"rows_loaded": 1, "errors_seen": 2}]
+
+
+def test_copy_into_casts_columns_of_parquet_in_the_zone(lake: Path) -> None:
+    create_table(lake, (("v", "TIMESTAMP_LTZ(3)"), ("d", "DATE"), ("s", "STRING")), (), {}, name="db.c")
+    wall, late = (
+        pa.array([NOON * 1000], pa.timestamp("us")),
+        pa.array([NOON * 1000 + 5 * 3_600_000_000], pa.timestamp("us", "UTC")),
+    )
+    pq.write_table(pa.table({"v": wall, "d": late, "s": late}), lake / "a.parquet")
+    session_in(lake, "spark").sql(f"COPY INTO db.c FROM '{lake}/a.parquet' FILE_FORMAT = (TYPE = PARQUET)")
+    (row,) = get_table(lake, "db.c").to_arrow().to_pylist()
+    assert row["v"] == datetime(2024, 1, 1, 4, tzinfo=UTC)
+    assert (row["d"], row["s"][:19]) == (date(2024, 1, 2), "2024-01-02 01:00:00")
+
+
+@pytest.mark.parametrize("kind", ["CSV", "JSON"])
+def test_copy_into_files_shows_instants_in_the_zone(lake: Path, kind: str) -> None:
+    for zone, noon, begin in (
+        ("Asia/Kolkata", "2024-01-01T17:30:00.000+05:30", "1970-01-01T05:30:00.000+05:30"),
+        ("America/New_York", "2024-01-01T07:00:00.000-05:00", "1969-12-31T19:00:00.000-05:00"),
+        ("UTC", "2024-01-01T12:00:00.000Z", "1970-01-01T00:00:00.000Z"),
+    ):
+        folder = lake / f"out {zone[:3]}"
+        query = "(SELECT v, z FROM db.t ORDER BY id)"
+        session_in(lake, "spark", zone).sql(f"COPY INTO '{folder}' FROM {query} FILE_FORMAT = (TYPE = {kind})")
+        (file,) = folder.glob("part-*")
+        expected = [
+            f"{text},{text}" if kind == "CSV" else json.dumps({"v": text, "z": text}, separators=(",", ":"))
+            for text in (noon, begin)
+        ]
+        assert file.read_text().splitlines() == expected

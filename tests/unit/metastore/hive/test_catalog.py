@@ -33,7 +33,7 @@ from maintenance.metastore.hive.client import HiveMetastore, thrift
 from maintenance.metastore.hive.lock import HeldHiveLock
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.schema import FieldSpec
-from maintenance.operations import clone
+from maintenance.operations import clone, mark_partition_done
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
@@ -179,6 +179,50 @@ def test_a_partition_of_another_branch_stays_registered(hive: Hive, catalog: Cat
     assert partitions(hive, db, "t") == ["x"]
     catalog.drop_partitions(f"{db}.t$branch_b", [{"pt": "x"}])
     assert partitions(hive, db, "t") == []
+
+
+DROPS = {
+    "spark": "ALTER TABLE {t} DROP PARTITION (pt = 'x')",
+    "flink": "ALTER TABLE {t} DROP PARTITION (pt = 'x')",
+    "procedure": "CALL sys.drop_partition(`table` => '{t}', partitions => 'pt=x')",
+    "expiry": "CALL sys.expire_partitions(`table` => '{t}', expiration_time => '1 d', "
+    "timestamp_formatter => 'yyyy-MM-dd')",
+}
+
+
+@pytest.mark.parametrize("way", DROPS)
+def test_partitions_dropped_by_statements_are_forgotten(
+    hive: Hive, catalog: Catalog, options: dict[str, str], db: str, way: str
+) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.t", schema)
+    table = table_of(catalog, f"{db}.t")
+    old = "2001-01-01" if way == "expiry" else "x"
+    table.write_arrow(rows((1, "a", old), (2, "b", "y")))
+    create_branch(table, "b")
+    table_of(catalog, f"{db}.t$branch_b").write_arrow(rows((3, "c", old)))
+    mark_partition_done(table.copy({"partition.mark-done-action": "done-partition"}), [{"pt": old}])
+    assert partitions(hive, db, "t") == sorted([old, f"{old}.done", "y"])
+    session = Session(options, dialect="flink" if way == "flink" else "spark")
+    marked = [] if way == "expiry" else [f"{old}.done"]
+    session.sql(DROPS[way].format(t=f"{db}.t"))
+    assert partitions(hive, db, "t") == sorted([old, *marked, "y"]), "another branch has rows in its folder"
+    session.sql(DROPS[way].format(t=f"{db}.t$branch_b" if way in ("procedure", "expiry") else f"{db}.`t$branch_b`"))
+    assert partitions(hive, db, "t") == sorted([*marked, "y"])
+    assert table.to_arrow()["k"].to_pylist() == [2]
+
+
+def test_a_partition_that_the_metastore_keeps_is_told(
+    hive: Hive, catalog: Catalog, db: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.t", schema)
+    table = table_of(catalog, f"{db}.t")
+    table.write_arrow(rows((1, "a", "x")))
+    _metastore(hive).change("drop_table", db, "t", False)
+    with caplog.at_level(logging.ERROR):
+        assert table.drop_partitions([{"pt": "x"}]) == (2,)
+    assert "still lists their partitions" in caplog.text
 
 
 def test_tags_are_partitions(hive: Hive, catalog: Catalog, db: str) -> None:
