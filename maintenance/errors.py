@@ -139,6 +139,10 @@ class OutdatedPlanError(ConflictError):
     error_class = ErrorClass.USER
 
 
+class OvertakenError(OutdatedPlanError):
+    """Others have committed after a stored plan was compared with the table. It can be compared again."""
+
+
 class BucketNumberError(ConflictError):
     """A partition has another number of buckets than its writer. The partition has to be rescaled first."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError, UnsupportedError
 from maintenance.operations.plans.drop_plans import DROP_TABLE, check_drop_table, check_truncate, plan_drop_table
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plans.stored_plan import StoredPlan, unless_overtaken
 from maintenance.sql.names import TableName
 from maintenance.sql.result import Result
 from maintenance.table.table import Table
@@ -47,9 +47,14 @@ def apply_truncate(session: "SessionState", plan: StoredPlan) -> Result:
     """Empty what a plan says. Raises: OutdatedPlanError: the table has other rows now; NotFoundError."""
     table = session.table(tuple(plan.table.split(".")))
     assert isinstance(table, CatalogTable)
-    partition = check_truncate(table, plan)
-    table.truncate(None if partition is None else [partition])
-    return Result()
+
+    def attempt() -> Result:
+        base = table.snapshots.latest_identity()
+        partition = check_truncate(table, plan)
+        table.following(base).truncate(None if partition is None else [partition])
+        return Result()
+
+    return unless_overtaken(attempt)
 
 
 def _without_plan(name: TableName, why: str, instead: str = "Drop it without one.") -> UnsupportedError:

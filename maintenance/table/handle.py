@@ -17,6 +17,7 @@ from maintenance.commit.target import CommitTarget
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
@@ -64,6 +65,8 @@ class TableHandle:
         lock: the catalog's, under which snapshots are published.
         record: what the catalog keeps of this table besides its files.
         kept_out: partitions that nothing is added to through this handle.
+        follows: one state's snapshot, None = the table had none: changes of rows through this handle are refused where
+            others have changed some since. Empty = nothing is asked.
         siblings: opens other tables of the catalog; None = there is no catalog.
     """
 
@@ -78,6 +81,7 @@ class TableHandle:
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
     kept_out: frozenset[bytes] = frozenset()
+    follows: tuple[SnapshotIdentity | None, ...] = ()
     siblings: OtherTables | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -150,7 +154,7 @@ class TableHandle:
             raise NotFoundError(f"branch '{branch}' does not exist", self.identifier, f"There are: {names}.")
         name = self.identifier.partition(f"${BRANCH_PREFIX}")[0]
         name = name if branch == MAIN_BRANCH else f"{name}${BRANCH_PREFIX}{branch}"
-        return replace(self, identifier=name, schema=schema.without_place(), branch=branch)
+        return replace(self, identifier=name, schema=schema.without_place(), branch=branch, follows=())
 
     # Reading
 

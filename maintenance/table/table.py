@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from maintenance.commit.rules import KeptOut
+from maintenance.commit.rules import Following, KeptOut
 from maintenance.commit.target import CommitTarget
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.variant.extension import shown
 from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
@@ -106,7 +107,16 @@ class Table(TableHandle):
         rules = commit_rules(self)
         if self.kept_out:
             rules = KeptOut(rules, self.kept_out, self.identifier)
+        for base in self.follows:
+            rules = Following(rules, self.snapshots, base, self.identifier)
         return replace(TableHandle.commit_target(self), rules=rules)
+
+    def following(self, base: SnapshotIdentity | None) -> Self:
+        """This table, to change rows as they are in the state of a snapshot.
+
+        Others' changes of rows since make a commit fail with OvertakenError; then nothing was changed.
+        """
+        return replace(self, follows=(base,))
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""

@@ -27,7 +27,7 @@ from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.compaction.clustering import is_clustered
-from maintenance.errors import ConflictError, ExpiredError
+from maintenance.errors import ConflictError, ExpiredError, OutdatedPlanError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
 from maintenance.metadata.expired import unless_expired
 from maintenance.operations.compaction.compact import compact_groups
@@ -147,6 +147,8 @@ def append_rows(
         try:
             snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state, run=run)
             break
+        except OutdatedPlanError:
+            raise
         except ConflictError:
             if attempt == _ATTEMPTS or not (state.gives_places or is_postponed(table.options)):
                 raise

@@ -1,6 +1,8 @@
 """Stored plans of operations whose dry run names what they would take, rewrite or put back.
 
 Applying one runs the dry run again and compares: another victim, another size, another reason, and nothing is done.
+Where rows would be lost, the commit has to follow the state that was compared: if others were first, it is refused, and
+the plan is compared again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +18,14 @@ from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsRepo
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport
 from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.indexes.global_index_report import GlobalIndexReport
-from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
+from maintenance.operations.plans.stored_plan import (
+    PlannedGroup,
+    StoredPlan,
+    check_plan,
+    moved_victims,
+    refuse,
+    unless_overtaken,
+)
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rollback_to import RollbackReport, rollback_to
 from maintenance.operations.refs.rollback_to_as_latest import RollbackToAsLatestReport, rollback_to_as_latest
@@ -54,12 +63,14 @@ class DryRunPlan(Generic[Report]):
         run: the operation: the table first, then its arguments, and `dry_run`.
         groups: what a report of a dry run names.
         timed: it takes the current time as `now`; a plan is applied as of the moment when it was made.
+        guarded: its only commit changes rows, and has to follow the state that was compared.
     """
 
     operation: str
     run: Callable[..., Report]
     groups: Callable[[Table, Any], Groups]
     timed: bool = False
+    guarded: bool = False
 
     def plan(self, table: Table, **arguments: Any) -> StoredPlan:
         """What the operation would do now. Arguments and errors as there; a Spark session is not part of the plan."""
@@ -74,8 +85,14 @@ class DryRunPlan(Generic[Report]):
         moment = datetime.fromtimestamp(plan.made_at, UTC)
         given = _with_partitions(table, {key: _read(value) for key, value in plan.arguments.items()})
         session = {_SPARK: others[_SPARK]} if _SPARK in others else {}
-        refuse(plan, changed_groups(plan, self._planned(table, moment, {**given, **session}).groups))
-        return self.run(table, **self._timed(given, moment), **others)
+        timed = self._timed(given, moment)
+
+        def attempt() -> Report:
+            base = table.snapshots.latest_identity()
+            refuse(plan, changed_groups(plan, self._planned(table, moment, {**given, **session}).groups))
+            return self.run(table.following(base) if self.guarded else table, **timed, **others)
+
+        return unless_overtaken(attempt)
 
     def _planned(self, table: Table, moment: datetime, arguments: Mapping[str, Any]) -> StoredPlan:
         # Looked up first: if there is a later one by then, the plan is outdated, not wrong.
@@ -283,7 +300,9 @@ ROLLBACK_AS_LATEST: DryRunPlan[RollbackToAsLatestReport] = DryRunPlan(
     "rollback_to_as_latest", rollback_to_as_latest, _made_latest
 )
 DELETE_TAG: DryRunPlan[ExpireTagsReport] = DryRunPlan("delete_tag", _delete_tags, _deleted_tags)
-DROP_PARTITIONS: DryRunPlan[DropPartitionsReport] = DryRunPlan("drop_partitions", drop_partitions, _dropped)
+DROP_PARTITIONS: DryRunPlan[DropPartitionsReport] = DryRunPlan(
+    "drop_partitions", drop_partitions, _dropped, guarded=True
+)
 RESCALE: DryRunPlan[RescaleReport] = DryRunPlan("rescale", _rescale, _rescaled)
 REMOVE_UNEXISTING_FILES: DryRunPlan[RemoveUnexistingFilesReport] = DryRunPlan(
     "remove_unexisting_files", remove_unexisting_files, _forgotten_files
@@ -299,7 +318,7 @@ EXPIRE_CHANGELOGS: DryRunPlan[ExpireChangelogsReport] = DryRunPlan(
     "expire_changelogs", expire_changelogs, _expired_changelogs, timed=True
 )
 RESTORE_PARTITIONS: DryRunPlan[RestorePartitionsReport] = DryRunPlan(
-    "restore_partitions", _restore_partitions, _restored
+    "restore_partitions", _restore_partitions, _restored, guarded=True
 )
 DROP_GLOBAL_INDEX: DryRunPlan[GlobalIndexReport] = DryRunPlan("drop_global_index", drop_global_index, _index_dropped)
 REPAIR_EARLIEST_SNAPSHOT: DryRunPlan[RepairEarliestSnapshotReport] = DryRunPlan(

@@ -97,8 +97,8 @@ def _update(
     return list(_matching(spark, table, where, assignments)) if dry_run else update(spark, table, assignments, where)
 
 
-DELETE: DryRunPlan[RowChangeReport] = DryRunPlan("delete", _delete, lambda _, found: found)
-UPDATE: DryRunPlan[RowChangeReport] = DryRunPlan("update", _update, lambda _, found: found)
+DELETE: DryRunPlan[RowChangeReport] = DryRunPlan("delete", _delete, lambda _, found: found, guarded=True)
+UPDATE: DryRunPlan[RowChangeReport] = DryRunPlan("update", _update, lambda _, found: found, guarded=True)
 
 
 MERGE_INTO = "merge_into"
@@ -108,6 +108,7 @@ class PlannedWriter(ChangeWriter):
     """Writes the changes of a statement if they are those of a plan."""
 
     def __init__(self, table: Table, plan: StoredPlan) -> None:
+        self._base = table.snapshots.latest_identity()
         self._plan, self._preview = plan, ChangePreview(table)
 
     def in_files(self, *changes: Any) -> RowChangeReport:
@@ -118,9 +119,10 @@ class PlannedWriter(ChangeWriter):
         self._check(self._preview.in_columns(*changes))
         return super().in_columns(*changes)
 
-    def as_records(self, *changes: Any) -> RowChangeReport:
-        self._check(self._preview.as_records(*changes))
-        return super().as_records(*changes)
+    def as_records(self, table: Table, rows: "DataFrame | pa.Table", report: RowChangeReport) -> RowChangeReport:
+        self._check(self._preview.as_records(table, rows, report))
+        # Records replace whatever the table has by then.
+        return super().as_records(table.following(self._base), rows, report)
 
     def _check(self, _: RowChangeReport) -> None:
         """Raises: OutdatedPlanError: something else would change."""

@@ -11,12 +11,13 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError, OvertakenError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
@@ -36,10 +37,12 @@ from maintenance.table.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Report = TypeVar("Report")
+
 COMPACT = "compact"
 _FOLDER = "_maintenance/plans"
 _PLAN_ID = re.compile("[0-9a-f]{16}")
-_SHOWN = 5
+_SHOWN, _ATTEMPTS = 5, 5
 _SHOWN_ID = 60
 _FATES = {False: "be deleted", True: "change"}
 MANY = "many tables"
@@ -330,3 +333,14 @@ def refuse(plan: StoredPlan, moved: Sequence[str]) -> None:
             f"plan {plan.id} of snapshot {plan.base_snapshot_id} of {plan.table}",
             "Nothing was changed. Launch a dry run for a new plan.",
         )
+
+
+def unless_overtaken(attempt: Callable[[], Report]) -> Report:
+    """Compare a plan and carry it out, once more for each time that others have committed in between.
+
+    Raises: OvertakenError: they kept doing so; as the attempt.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(OvertakenError):
+            return attempt()
+    return attempt()

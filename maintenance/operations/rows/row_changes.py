@@ -20,7 +20,14 @@ from pyroaring import BitMap, FrozenBitMap
 from maintenance.commit.commit import abort, commit_rows
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
-from maintenance.errors import ConflictError, ExpiredError, OptionError, PredicateError, UnsupportedError
+from maintenance.errors import (
+    ConflictError,
+    ExpiredError,
+    OptionError,
+    OutdatedPlanError,
+    PredicateError,
+    UnsupportedError,
+)
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -298,6 +305,8 @@ def repeated(attempt: Callable[[], RowChangeReport]) -> RowChangeReport:
     for number in range(1, _ATTEMPTS + 1):
         try:
             return replace(attempt(), attempts=number, seconds=time.monotonic() - started)
+        except OutdatedPlanError:
+            raise
         except (ConflictError, ExpiredError):
             if number == _ATTEMPTS:
                 raise
