@@ -20,6 +20,9 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 JAVA = JAVA_HOME=$$(scripts/java)
 BENCHMARKS := compaction minor_compaction append_compaction sorting ingestion merge_engines planning changelog \
               deletion_vectors file_formats file_index memory sensor object_store expiry sql
+# Of what `make demo` installs. The libraries of vortex, lance and mosaic weigh more than all else that is in Python, and
+# only tests and those who have such files need them.
+RUN_EXTRAS := --extra cli --extra demo --extra hive --extra jdbc --extra sail
 UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 help:
@@ -97,7 +100,7 @@ benchmarks: install-test
 
 lock: install-test
 	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt
-	$(UV_COMPILE) --all-extras pyproject.toml -o requirements.txt
+	$(UV_COMPILE) $(RUN_EXTRAS) pyproject.toml -o requirements.txt
 	$(UV_COMPILE) --all-extras pyproject.toml requirements-dev.in -o requirements-dev.txt
 	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
 	$(UV_COMPILE) requirements-airflow.in -o requirements-airflow.txt

@@ -20,13 +20,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from assets.project.config import FOLDER, LOCAL_MASTER, project_of_environment
+from assets.project.config import FOLDER, project_of_environment
 from assets.project.policies import URL_VARIABLE
 from assets.run_launcher.launcher import unavailable
 from assets.run_launcher.workers import GRACE_SECONDS, SOCKET_VARIABLE, unsupported
 from maintenance.errors import PaimonError
 from maintenance.spark.connect_server import connect_server
+from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
+from maintenance.spark.sail_server import sail_server
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _HOST = "127.0.0.1"
@@ -101,7 +103,11 @@ def shared_server() -> Iterator[dict[str, str]]:
         variables = {}
         try:
             spark = project_of_environment().spark
-            if spark.remote is None and spark.master == LOCAL_MASTER:
+            engine = spark.chosen.settled()
+            if engine.kind is EngineKind.SAIL:
+                variables = beside.enter_context(sail_server(spark.options, log=FOLDER / _LOG)).environment()
+                _say(f"Spark: one server for all runs. {engine.told()}")
+            elif engine.kind is EngineKind.SPARK and engine.address is None:
                 server = beside.enter_context(connect_server(spark.options, log=FOLDER / _LOG))
                 variables = server.environment()
                 _say(f"Spark: one Connect server for all runs, its UI is at {server.ui}")

@@ -27,7 +27,7 @@ ONE_OF: Mapping[str, int] = {
     "tests/unit/operations/test_row_changes_concurrent.py": 2,
 }
 # How the kind of a test's Spark session stands in its name.
-_SESSIONS = [re.compile(rf"\[{kind}\]$|(?<=\[){kind}-|-{kind}(?=\])") for kind in ("classic", "connect")]
+_SESSIONS = [re.compile(rf"\[{kind}\]$|(?<=\[){kind}-|-{kind}(?=\])") for kind in ("classic", "connect", "sail")]
 CASES, ALL = "PAIMON_TEST_CASES", "all"
 
 

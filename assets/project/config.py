@@ -44,11 +44,14 @@ from maintenance.options import table as table_options
 from maintenance.options.known import as_meant, check_set
 from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
+from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
 from maintenance.types.data_type import DataField
 
 # The checkout: where dagster.yaml, workspace.yaml and demo/ are.
 FOLDER = Path(__file__).resolve().parents[2]
-LOCAL_MASTER = "local[*]"
+ENGINE_MEANS = (
+    "spark, sail (which needs no Java), embedded (no Spark), or auto: Spark where a Java is found, else Sail."
+)
 # The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
 SPARK_ACTIONS = (
     "maintain",
@@ -285,10 +288,24 @@ class EmptyBin(Entry):
 class SparkConfig(Entry):
     """Where the steps do their work. A run may set all of it again in the Launchpad."""
 
+    engine: str = Field(default=EngineKind.AUTO.value, description=ENGINE_MEANS)
     master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
     options: Options = Field(default={}, description="More of Spark's options; they win over the project's.")
     jobs: dict[str, Options] = Field(default={}, description="Options of some jobs; they override `options`.")
+
+    @model_validator(mode="after")
+    def is_one_engine(self) -> "SparkConfig":
+        try:
+            _ = self.chosen
+        except OptionError as error:
+            raise ValueError(f"{error.found}. {error.fix}") from error
+        return self
+
+    @property
+    def chosen(self) -> Engine:
+        """What does the work of the steps."""
+        return Engine.of_settings(self.engine, self.master, self.remote, "spark")
 
     @field_validator("jobs")
     @classmethod

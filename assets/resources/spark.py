@@ -5,9 +5,8 @@ a Spark Connect server. Where neither is said and the parent of all runs (`make 
 that; a run whose settings that server cannot take, or that does not find it, starts its own Spark and says so.
 """
 
-import atexit
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,22 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from assets import keys
-from assets.project.config import LOCAL_MASTER, SPARK_ACTIONS, Project
-from maintenance.errors import (
-    InfrastructureError,
-    OptionError,
-)
+from assets.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
+from maintenance.errors import InfrastructureError, OptionError
+from maintenance.spark.engine import ENGINE, LOCAL_MASTER, Engine, EngineKind
+from maintenance.spark.opened import forget_lost, is_opened, open_session, stop
+from maintenance.spark.sail import is_sail, meaningless
 
 LOG4J = Path(__file__).resolve().with_name("log4j2.properties")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # A run's own UI takes any free port: many runs may be at work.
 _OWN_DEFAULTS = {"spark.ui.enabled": "true", "spark.ui.port": "0"}
-_CACHED: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], Any] = {}
 
 
 class Spark(dg.ConfigurableResource):
     """A Spark session, started when a step first needs it, shared by the run's steps and closed when the run ends."""
 
+    engine: str = Field(default=EngineKind.AUTO.value, description=ENGINE_MEANS)
     master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
     options: dict[str, str] = Field(default={}, description="More of Spark's options; they win over the project's.")
@@ -44,6 +43,7 @@ class Spark(dg.ConfigurableResource):
     _serves: tuple[str, str | None] | None = PrivateAttr(default=None)
     _log: Any = PrivateAttr(default=None)
     _session: Any = PrivateAttr(default=None)
+    _engine: Engine | None = PrivateAttr(default=None)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Learn which run this is. Called by Dagster."""
@@ -67,60 +67,80 @@ class Spark(dg.ConfigurableResource):
         self._serves = (action, table)
 
     def session(self) -> Any:
-        """The session of this run; a new one if its Spark was lost.
+        """The session of this run; a new one if its Spark was lost. None: this process does the work.
 
         Raises: OptionError; InfrastructureError: no Connect server is at `remote`.
         """
-        if self._session is not None and _forget_lost():
+        if self._session is not None and forget_lost():
             self._session = None
             self._say("Spark was lost: a new one is started.")
-        if self._session is None:
-            self._session = self._shared() or self._of_its_own(self.settings())
-            self._say(f"Spark: {self._settings_shown()}")
+        if self._session is None and not (self._engine and self._engine.is_embedded):
+            self._engine = self._chosen().settled()
+            self._session = self._shared(self._engine) or self._of_its_own(self._engine, self.settings())
+            self._say(f"Engine: {self._engine.told()}. {self._settings_shown()}".strip())
         return self._session
 
     def metadata(self) -> dict[str, Any]:
-        """What a step shows of Spark, once it has used it: application id and UI."""
-        if self._session is None:
+        """What a step shows of Spark, once it has used it: what it is, application id and UI."""
+        if self._engine is None:
             return {}
+        shown: dict[str, Any] = {"engine": self._engine.told()}
+        if self._session is None or is_sail(self._session):
+            return shown
         from maintenance.spark.application import application
 
         running = application(self._session)
         ui = dg.MetadataValue.url(running.ui) if running.ui else "none, or at an address that the server does not tell"
-        return {"spark application": running.id, "spark ui": ui}
+        return {**shown, "spark application": running.id, "spark ui": ui}
 
-    def _of_its_own(self, options: Mapping[str, str]) -> Any:
-        from maintenance.spark.connect_server import listens
+    def _chosen(self) -> Engine:
+        return Engine.of_settings(self.engine, self.master, self.remote, "resource spark")
 
-        if self.remote is not None:
-            if self.remote.startswith("sc://") and not listens(self.remote):
+    def _of_its_own(self, engine: Engine, options: Mapping[str, str]) -> Any:
+        from maintenance.spark.server_process import listens
+
+        if engine.kind is EngineKind.CONNECT:
+            remote = engine.address or ""
+            if not listens(remote):
                 fix = "Start the server, or correct `remote` of spark in tables.yaml."
-                raise InfrastructureError("no Spark Connect server answers", self.remote.partition("/;")[0], fix)
-            return _session_of(self.master, self.remote, options)
+                raise InfrastructureError("no Spark Connect server answers", str(engine), fix)
+            return _session_of(engine, options)
+        if engine.kind is EngineKind.SAIL:
+            self._say_meaningless(options)
+            return _session_of(engine, options)
         config = {**_OWN_DEFAULTS, **options}
         config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options.get(_JAVA_OPTIONS, '')}".strip()
-        return _session_of(self.master, None, config)
+        return _session_of(engine, config)
 
-    def _shared(self) -> Any:
+    def _shared(self, engine: Engine) -> Any:
         """The session of the server that this process's parent has started, if that is to be used and can be."""
         # Here, since sensors and the web server need no Spark.
-        from maintenance.spark.connect_server import listens, server_of_environment, shared_session
+        from maintenance.spark.connect_server import server_of_environment, shared_session
+        from maintenance.spark.server_process import listens
         from maintenance.spark.session import is_fixed
 
         server = server_of_environment()
-        if server is None or self.remote is not None or self.master != LOCAL_MASTER:
+        if server is None or engine.address is not None or engine.kind is not server.kind:
             return None
         settings = self.settings()
-        other = [key for key, value in settings.items() if is_fixed(key) and server.config.get(key) != value]
+        fixed = () if engine.kind is EngineKind.SAIL else filter(is_fixed, settings)
+        other = [key for key in fixed if server.config.get(key) != settings[key]]
         lacks = f"was started without '{other[0]}' = '{settings[other[0]]}'" if other else "does not listen"
         if other or not listens(server.remote):
-            self._say(f"The Spark Connect server of this machine {lacks}: this run starts a Spark of its own.")
+            self._say(f"The Spark Connect server of this machine {lacks}: this run starts one of its own.")
             return None
+        self._say_meaningless(settings)
         free = {key: value for key, value in settings.items() if not is_fixed(key)}
-        return _session_of(LOCAL_MASTER, shared_session(server.remote, free), free)
+        return _session_of(replace(engine, address=shared_session(server.remote, free)), free)
+
+    def _say_meaningless(self, settings: Mapping[str, str]) -> None:
+        keys = meaningless(settings) if self._engine and self._engine.kind is EngineKind.SAIL else []
+        if keys:
+            self._say(f"Nothing follows on Sail from {', '.join(keys)}.")
 
     def _settings_shown(self) -> str:
-        return ", ".join(str(getattr(value, "value", value)) for value in self.metadata().values())
+        shown = (value for key, value in self.metadata().items() if key != ENGINE)
+        return ", ".join(str(getattr(value, "value", value)) for value in shown)
 
     def _say(self, line: str) -> None:
         if self._log is not None:
@@ -132,7 +152,12 @@ def spark_of(project: Project) -> Spark:
     settings = project.spark
     tables = {table.identifier: table.spark_options for table in project.tables if table.spark_options}
     return Spark(
-        master=settings.master, remote=settings.remote, options=settings.options, jobs=settings.jobs, tables=tables
+        engine=settings.engine,
+        master=settings.master,
+        remote=settings.remote,
+        options=settings.options,
+        jobs=settings.jobs,
+        tables=tables,
     )
 
 
@@ -149,44 +174,12 @@ def of_run(run: dg.DagsterRun) -> tuple[str | None, str | None]:
     return "compact" if compacts else "maintain", names.pop() if len(names) == 1 else None
 
 
-def _session_of(master: str, remote: str | None, options: Mapping[str, str]) -> Any:
-    """The session of this process, with these settings; one with others is stopped first."""
+def _session_of(engine: Engine, options: Mapping[str, str]) -> Any:
+    """The session of this process, with these settings; whatever else runs in it is stopped first."""
     from pyspark.sql import SparkSession
 
-    from maintenance.spark.session import get_session
-
-    key = (master, remote, tuple(sorted(options.items())))
-    cached = _CACHED.get(key)
-    if cached is not None and not _is_stopped(cached):
-        return cached
-    for other in (*_CACHED.values(), SparkSession.getActiveSession()):
+    other = SparkSession.getActiveSession()
+    if other is not None and not is_opened(other):
         # To stop one that is stopped already would make PySpark forget the one that runs.
-        if other is not None and not _is_stopped(other):
-            other.stop()
-    _CACHED.clear()
-    session: Any = get_session(master=master, remote=remote, config=options)
-    session.release_session_on_close = "session_id=" not in (remote or "")  # others go on using a shared one
-    atexit.register(_stop_quietly, session)
-    _CACHED[key] = session
-    return session
-
-
-def _forget_lost() -> bool:
-    """Forget the sessions of this process whose Spark is gone. Returns whether there was one."""
-    from maintenance.spark.lost import forget, is_lost
-
-    lost = [key for key, session in _CACHED.items() if is_lost(session)]
-    for key in lost:
-        forget(_CACHED.pop(key))
-    return bool(lost)
-
-
-def _stop_quietly(session: Any) -> None:
-    with suppress(Exception):  # its Spark may be gone, and the process ends
-        session.stop()
-
-
-def _is_stopped(session: Any) -> bool:
-    from maintenance.spark.application import is_connect
-
-    return bool(session.is_stopped if is_connect(session) else session.sparkContext._jsc is None)
+        stop(other)
+    return open_session(engine, options)

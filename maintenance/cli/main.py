@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from maintenance.cli.choices import FILES, FORMATS, JSON
+from maintenance.cli.choices import ENGINE, FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.operations import SUMMARIES
 
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the tables are, and how results are shown."""
+    """Where the tables are, what runs queries and operations, and how results are shown."""
 
     options: Mapping[str, str]
     dialect: str
     output: str
+    engine: str = "embedded"
 
     def as_json(self) -> "Target":
         """The same, with results as JSON."""
@@ -47,7 +48,7 @@ class Target:
         """Raises: PaimonError: the catalog cannot be opened."""
         from maintenance.sql import Session
 
-        return Session(self._given(), dialect=self.dialect)  # type: ignore[arg-type]
+        return Session(self._given(), dialect=self.dialect, engine=self.engine)  # type: ignore[arg-type]
 
     def _given(self) -> Mapping[str, str]:
         if not self.options:
@@ -62,7 +63,7 @@ class Target:
         if session is not None and self.output not in FILES:
             from maintenance.sql.zones import shown_in
 
-            rows = shown_in(rows, session.zone)
+            rows = shown_in(rows, lambda: session.zone)
         if rows.num_columns:
             self.print_rows(rows)
 
@@ -191,6 +192,7 @@ def _showing(command: Callable[..., int | None]) -> Callable[..., int | None]:
 )
 @click.option("--catalog-option", "options", multiple=True, callback=_pairs, help="KEY=VALUE, may be repeated.")
 @click.option("--dialect", type=click.Choice(["flink", "spark"]), help="Of SQL; spark if nothing says otherwise.")
+@click.option(*ENGINE.opts, help=ENGINE.help)
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
 @click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True, help="Of results.")
 @click.pass_context
@@ -201,6 +203,7 @@ def cli(
     described: Path | None,
     options: dict[str, str],
     dialect: str | None,
+    engine: str | None,
     as_json: bool,
     output: str,
 ) -> None:
@@ -234,8 +237,9 @@ def cli(
 
         settings = load_profile(profile)
         catalog_options = {**settings.options, **catalog_options}
-        dialect = dialect or settings.dialect
-    context.obj = Target(catalog_options, dialect or "spark", "json" if as_json else output)
+        dialect, engine = dialect or settings.dialect, engine or settings.engine
+    shown = "json" if as_json else output
+    context.obj = Target(catalog_options, dialect or "spark", shown, engine or "embedded")
 
 
 @cli.command()
@@ -244,16 +248,18 @@ def cli(
 @click.option(
     "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
 )
+@click.option(*ENGINE.opts, help=ENGINE.help)
 @_showing
-def sql(target: Target, text: str | None, path: Path | None, dry_run: bool) -> int | None:
+def sql(target: Target, text: str | None, path: Path | None, dry_run: bool, engine: str | None) -> int | None:
     """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.
 
     \b
     paimonctl --warehouse /data/lake sql
     paimonctl --warehouse /data/lake sql "SHOW TABLES"
-    paimonctl --warehouse /data/lake sql -f nightly.sql
+    paimonctl --warehouse /data/lake sql -f nightly.sql --engine sail
     paimonctl --warehouse /data/lake sql "DELETE FROM trips WHERE city IS NULL" --dry-run
     """
+    target = target if engine is None else replace(target, engine=engine)
     if (text is None) == (path is None) and text is not None:
         raise click.UsageError("Give a statement or a file, not both.")
     if text is None and path is None and sys.stdin.isatty() and not dry_run:

@@ -2,10 +2,11 @@
 
     [profiles.lake]
     dialect = "flink"
+    engine = "sail"
     warehouse = "s3://lake/warehouse"
     "s3.endpoint" = "https://minio:9000"
 
-All keys but `dialect` are Paimon's catalog options. ``${NAME}`` is the environment variable of that name.
+All keys but `dialect` and `engine` are Paimon's catalog options. ``${NAME}`` is the environment variable of that name.
 """
 
 import os
@@ -17,15 +18,17 @@ from typing import Any
 
 from maintenance.errors import OptionError
 from maintenance.options.environment import from_environment
+from maintenance.spark.engine import ENGINE, Engine
 from maintenance.spelling import suggestion
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Catalog options, and the dialect of SQL; None = the usual one."""
+    """Catalog options, the dialect of SQL, and what runs it; None = the usual one."""
 
     options: Mapping[str, str]
     dialect: str | None = None
+    engine: str | None = None
 
 
 def config_path() -> Path:
@@ -58,7 +61,10 @@ def load_profile(name: str) -> Profile:
     dialect = values.pop("dialect", None)
     if dialect not in (None, "flink", "spark"):
         raise OptionError(f"dialect '{dialect}' is not known", where, "Use 'flink' or 'spark'.")
-    return Profile(values, dialect)
+    engine = values.pop(ENGINE, None)
+    if engine is not None:
+        Engine.parse(engine, where)
+    return Profile(values, dialect, engine)
 
 
 def _profiles(path: Path) -> Mapping[str, Any]:

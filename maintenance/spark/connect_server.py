@@ -10,11 +10,8 @@ clients do not interfere with each other.
 import json
 import os
 import secrets
-import socket
-import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,21 +21,20 @@ from typing import Any
 
 import pyspark
 
-from maintenance.errors import InfrastructureError
-from maintenance.spark.parent import end_with_parent
+from maintenance.spark.engine import EngineKind
+from maintenance.spark.server_process import free_ports, running
 from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
 
 # Where a process finds the server that its parent has started: its address, and the settings it was started with.
 REMOTE_VARIABLE = "PAIMON_SPARK_REMOTE"
 CONFIG_VARIABLE = "PAIMON_SPARK_CONFIG"
+KIND_VARIABLE = "PAIMON_SPARK_ENGINE"
 _HOME = Path(pyspark.__path__[0])
 _START_SECONDS = 120.0
-_STOP_SECONDS = 4.0
 # It waits most of the time, and gives back then what it does not need; the work of tasks is done in Python.
 _JAVA_OPTIONS = "-XX:G1PeriodicGCInterval=30000 -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
 _JAVA_KEY = "spark.driver.extraJavaOptions"
-_LINES_TOLD = 5
 # Variables with which somebody else's Spark would be started, or the server would take itself for a client.
 _FOREIGN = ("SPARK_", "PYSPARK_")
 
@@ -51,21 +47,30 @@ class ConnectServer:
         remote: its address, with the token.
         config: what it was started with, apart from its defaults.
         ui: address of its Spark UI, where known.
+        kind: what it is: Spark or Sail.
     """
 
     remote: str
     config: Mapping[str, str]
     ui: str | None = None
+    kind: EngineKind = EngineKind.SPARK
 
     def environment(self) -> dict[str, str]:
         """Variables by which processes find it."""
-        return {REMOTE_VARIABLE: self.remote, CONFIG_VARIABLE: json.dumps(dict(self.config))}
+        return {
+            REMOTE_VARIABLE: self.remote,
+            CONFIG_VARIABLE: json.dumps(dict(self.config)),
+            KIND_VARIABLE: self.kind.value,
+        }
 
 
 def server_of_environment() -> ConnectServer | None:
     """The server that a parent of this process has started, if it has."""
     remote = os.environ.get(REMOTE_VARIABLE)
-    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}")) if remote else None
+    if not remote:
+        return None
+    kind = EngineKind(os.environ.get(KIND_VARIABLE) or EngineKind.SPARK)
+    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}"), kind=kind)
 
 
 @contextmanager
@@ -77,28 +82,15 @@ def connect_server(
     Args: `config`: Spark settings, also those that cannot be changed later; `log`: file for what it prints.
     Raises: InfrastructureError: it did not start within `seconds`; the message has the end of its log.
     """
-    port, ui_port = _free_ports(2)
+    port, ui_port = free_ports(2)
     token = secrets.token_hex(16)
     # gRPC sends a token without encryption to this name only.
     server = ConnectServer(
         f"sc://localhost:{port}/;user_id=paimon-maintenance;token={token}", dict(config), f"http://127.0.0.1:{ui_port}"
     )
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            _command(_settings(config, port, ui_port), master),
-            env=_environment(token),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for those who use it: it ends after them
-            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
-        )
-    try:
-        _await(server, process, log, seconds)
+    command = _command(_settings(config, port, ui_port), master)
+    with running("Spark Connect", command, _environment(token), remote=server.remote, log=log, seconds=seconds):
         yield server
-    finally:
-        _stop(process)
 
 
 def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, str]:
@@ -134,51 +126,6 @@ def _environment(token: str) -> dict[str, str]:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH", "")])),
     }
-
-
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
-
-
-def _await(server: ConnectServer, process: "subprocess.Popen[bytes]", log: Path, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not listens(server.remote):
-        ended = process.poll()
-        if ended is not None or time.monotonic() > deadline:
-            reason = f"it ended with code {ended}" if ended is not None else f"nothing listens after {seconds:.0f} s"
-            last = " | ".join(log.read_text(errors="replace").splitlines()[-_LINES_TOLD:])
-            raise InfrastructureError(
-                f"Spark Connect did not start: {reason}", last or "it printed nothing", f"Read {log}."
-            )
-        time.sleep(0.1)
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def listens(remote: str, seconds: float = 2.0) -> bool:
-    """Whether somebody listens at the address of a Connect server."""
-    host, _, port = remote.removeprefix("sc://").partition("/")[0].partition(";")[0].rpartition(":")
-    if not host:
-        host, port = port, "15002"
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), seconds):
-            return True
-    except (OSError, ValueError):
-        return False
 
 
 def shared_session(remote: str, config: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ import maintenance
 from maintenance.errors import OptionError
 from maintenance.metadata.zone import local_zone
 from maintenance.spark.lost import wait_a_minute
+from maintenance.spark.sail import check_settings, is_sail
 
 # Settings of a session: also those of a Connect server's have them. The zone is that of this process besides.
 _SESSION_DEFAULTS = {
@@ -61,8 +62,13 @@ def get_session(
     if remote is not None:
         session = SparkSession.builder.remote(remote).getOrCreate()
         wait_a_minute(session)
-        _set(session, {**_session_defaults(), **(config or {})}, remote.partition("/;")[0])
-        if session.conf.get(PACKAGE_KEY, None) != ROOT:
+        wanted = {**_session_defaults(), **(config or {})}
+        if is_sail(session):
+            check_settings(wanted, remote)
+            wanted = {key: value for key, value in wanted.items() if not is_fixed(key)}
+        _set(session, wanted, remote.partition("/;")[0])
+        # A server of Sail takes no files: its Python has this package, or `check_workers` says that it has not.
+        if session.conf.get(PACKAGE_KEY, None) != ROOT and not is_sail(session):
             ship(session)
         return session
     running = SparkSession.getActiveSession()

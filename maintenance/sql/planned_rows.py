@@ -50,7 +50,7 @@ def statement_plan(session: "SessionState", table: Table, statement: RowStatemen
             **{key: text for key, text in session.settings.items() if key.startswith(READ_SETTINGS)},
             SETTINGS[session.dialect]: session.zone,
         },
-        "on_spark": session.spark is not None,
+        "on_spark": not session.engine.is_embedded,
     }
     now = datetime.now(UTC).timestamp()
     return StoredPlan(CHANGE_ROWS, table.identifier, base, now, groups_of(preview), chosen)
@@ -64,9 +64,10 @@ def apply_statement(session: "SessionState", plan: StoredPlan) -> RowChangeRepor
     from maintenance.sql.statements.grammar import parse
 
     other = session.beside(plan.arguments["dialect"])
-    if plan.arguments["on_spark"] and other.spark is None:
+    if not plan.arguments["on_spark"]:
+        other.spark = None
+    elif other.writing.engine.is_embedded:
         raise OptionError("the plan was made with Spark", f"plan {plan.id}", "Apply it with a Spark session.")
-    other.spark = other.spark if plan.arguments["on_spark"] else None
     other.settings.update(plan.arguments["settings"])
     other.current_database = plan.arguments["database"]
     (cursor,) = statements_of(Source(plan.arguments["statement"], other.sql_dialect))

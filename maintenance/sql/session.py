@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 _MOST_PARSED, _LONGEST_PARSED = 100, 20_000
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Session(SessionState):
     """Runs statements one after the other; not for several threads.
 
     Args:
         catalog: Paimon's catalog options, or an open catalog. It is called `paimon`, and the session starts in its
             database `default`, which is made if it is not there.
-        spark: runs queries, and the operations that use it; None = this process does.
+        spark: a session that runs queries, and the operations that use it; None = `engine` says.
         dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
         makes_default: whether the database `default` is made; a session that only looks makes nothing.
+        engine: what runs queries and operations, see `Engine`: ``embedded`` (this process), ``spark``, ``sail``,
+            ``auto``, or the address of a Spark. It is started when it is first needed. None = as `spark` says.
 
     `run`: what is committed to tables names it in its snapshots; None: nothing.
     """

@@ -12,11 +12,13 @@ from maintenance.metadata.zone import local_zone
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
+from maintenance.spark.engine import ENGINE, Engine, EngineKind
 from maintenance.sql import zones
 from maintenance.sql.dialects import Flink, PaimonSpark, check_parser
 from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Readable
+from maintenance.sql.session_spark import Running, SessionEngine, SessionSpark
 from maintenance.sql.settings import table_settings
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.format_table import FormatTable
@@ -24,8 +26,6 @@ from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from maintenance.sql.result import Result
 
 
@@ -34,24 +34,28 @@ Stored = Table | FormatTable | ObjectTable
 _DIALECTS: Mapping[str, type[Flink | PaimonSpark]] = {"flink": Flink, "spark": PaimonSpark}
 
 
-@dataclass
+# To show or compare one opens no Spark.
+@dataclass(repr=False, eq=False)
 class SessionState:
     """Where names are looked for, and what is set: what statements see of their session.
 
     Args:
         catalog: Paimon's catalog options, or an open catalog. It is called `paimon`, and the session starts in its
             database `default`, which is made if it is not there.
-        spark: runs queries, and the operations that use it; None = this process does.
+        spark: a session that runs queries, and the operations that use it; None = `engine` says.
         dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
         makes_default: whether the database `default` is made; a session that only looks makes nothing.
+        engine: what runs queries and operations, see `Engine`: ``embedded`` (this process), ``spark``, ``sail``,
+            ``auto``, or the address of a Spark. It is started when it is first needed. None = as `spark` says.
 
     `run`: what is committed to tables names it in its snapshots; None: nothing.
     """
 
     catalog: Mapping[str, str] | Catalog
-    spark: "SparkSession | None" = None
+    spark: SessionSpark = SessionSpark()  # noqa: RUF009 - a descriptor
     dialect: Literal["flink", "spark"] = "spark"
     makes_default: bool = True
+    engine: SessionEngine = SessionEngine()  # noqa: RUF009 - a descriptor
     catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
     comments: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
@@ -59,13 +63,19 @@ class SessionState:
     current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
     current_database: str = field(init=False, default=DEFAULT_DATABASE)
     run: str | None = field(init=False, default=None)
+    running: Running = field(init=False, repr=False)
+    _began: Running = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.dialect not in _DIALECTS:
             raise OptionError(f"dialect '{self.dialect}' is not known", "session", "Use 'flink' or 'spark'.")
         check_parser()
+        self._began = self.running
         opened = open_catalog(self.catalog) if isinstance(self.catalog, Mapping) else self.catalog
         self.add_catalog(DEFAULT_CATALOG, opened)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dialect={self.dialect!r}, engine={str(self.engine)!r})"
 
     def execute(self, script: str) -> "Iterator[Result]":
         """As of `Session`, which alone knows the statements: procedures that run some of them are known by these."""
@@ -73,7 +83,8 @@ class SessionState:
 
     def beside(self, dialect: Literal["flink", "spark"]) -> Self:
         """A session over the same catalogs, in which only the zone is set. What it gets to know this one does not."""
-        other = type(self)(self.current(), self.spark, dialect, makes_default=False)
+        other = type(self)(self.current(), None, dialect, makes_default=False)
+        other.running = self.running
         other.catalogs, other.run = dict(self.catalogs), self.run
         if self.zone != other.zone:
             other.settings[zones.SETTINGS[dialect]] = self.zone
@@ -84,6 +95,18 @@ class SessionState:
         other = copy(self)
         other.spark = None
         return other
+
+    def switch(self, engine: str | None) -> None:
+        """Run by another engine from now on; None: by that which the session began with. Raises: OptionError."""
+        if engine is None:
+            self.running = self._began
+        else:
+            self.running = Running(Engine.parse(engine, f"SET '{ENGINE}'").settled())
+
+    @property
+    def writing(self) -> Self:
+        """What evaluates rows that are written: this session, but without Sail, whose values are its own."""
+        return self.alone() if self.engine.kind is EngineKind.SAIL else self
 
     @property
     def sql_dialect(self) -> type[Flink | PaimonSpark]:
@@ -109,10 +132,11 @@ class SessionState:
         key = zones.SETTINGS[self.dialect]
         if key in self.settings:
             return zones.named_zone(self.settings[key], key)
-        if self.spark is None:
+        spark = self.spark
+        if spark is None:
             return zones.named_zone(local_zone(), "TZ")
         key = zones.SETTINGS["spark"]
-        return zones.named_zone(str(self.spark.conf.get(key)), key)
+        return zones.named_zone(str(spark.conf.get(key)), key)
 
     def read_options(self, path: tuple[str, ...]) -> dict[str, str]:
         """The dynamic options that are set for a table: Flink's `paimon.catalog.database.table.key`, where `*` stands

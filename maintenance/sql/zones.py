@@ -5,7 +5,7 @@ these engines. Names are those of the time zone database, or distances from UTC 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
@@ -59,10 +59,10 @@ def in_utc(text: str, zone: str) -> str:
     return text_of_nanos(instant_of_text(text, zone)) + "Z"
 
 
-def shown_in(rows: pa.Table, zone: str) -> pa.Table:
-    """Rows whose columns of instants show the zone."""
+def shown_in(rows: pa.Table, zone: Callable[[], str]) -> pa.Table:
+    """Rows whose columns of instants show the zone, which is asked for where there are some."""
     for number, part in enumerate(rows.schema):
         if pa.types.is_timestamp(part.type) and part.type.tz is not None:
-            kind = pa.timestamp(part.type.unit, zone)
+            kind = pa.timestamp(part.type.unit, zone())
             rows = rows.set_column(number, part.with_type(kind), rows.column(number).cast(kind))
     return rows

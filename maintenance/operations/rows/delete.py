@@ -41,6 +41,7 @@ from maintenance.options import table as table_options
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.split_read import partition_values
+from maintenance.spark.sail import evaluator_of
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.values import arrow_of_values
 
@@ -53,13 +54,14 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
 
     Args:
         spark: its tasks do the work, and it evaluates conditions that are more than `PredicateError` allows, with
-            subqueries too; None = this process.
+            subqueries too; None, or a session of Sail, whose values are its own = this process.
         where: a condition in Spark's SQL dialect; rows for which it is null stay. None = all rows. If it matches no
             partition, the report's finding says so.
     Raises: PredicateError; UnsupportedError: the table is to be compacted first, see `keyed_files`; ConflictError:
         other writers kept changing the same files; CommitError.
     """
     check_newest(table)
+    spark = evaluator_of(spark)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     table = own_rows(spark, table, where, predicate)
     whole = where is None or (predicate is not None and columns_of(predicate) <= set(table.schema.partition_keys))

@@ -35,6 +35,7 @@ from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
+from maintenance.spark.sail import evaluator_of
 from maintenance.table.rows import read_splits, splits_to_spark
 from maintenance.table.table import Table
 
@@ -55,7 +56,8 @@ def merge_into(
 
     Args:
         spark: joins, evaluates and writes; None = this process, for an Arrow table as source, a condition of equal
-            columns, clauses without conditions, and values that are columns or literals.
+            columns, clauses without conditions, and values that are columns or literals. So is it with a session of
+            Sail, whose values are its own.
         source: the rows; its columns are ``s.<name>`` in conditions and values, those of the table ``t.<name>``.
         on: which rows match, SQL text.
         dry_run: only count the rows that would change.
@@ -75,6 +77,8 @@ def merged_by(
 ) -> RowChangeReport:
     """As `merge_into`, with a writer that gets what changes."""
     check_newest(table)
+    if spark is not None and evaluator_of(spark) is None:
+        spark, source = None, source if isinstance(source, pa.Table) else source.toArrow()
     names = source.column_names if isinstance(source, pa.Table) else source.columns
     checked_clauses = checked(table, on, clauses, names)
     if spark is None and not isinstance(source, pa.Table):

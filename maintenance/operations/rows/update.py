@@ -49,6 +49,7 @@ from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
+from maintenance.spark.sail import evaluator_of
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 
@@ -63,7 +64,8 @@ def update(
 
     Args:
         spark: evaluates assignments and conditions, its tasks do the work; None = this process, which knows literals
-            and other columns as new values, and conditions as `PredicateError` says.
+            and other columns as new values, and conditions as `PredicateError` says. So is it with a session of Sail,
+            whose values are its own.
         assignments: column to new value: SQL text in Spark's dialect (``"price * 2"``, ``"'text'"``, ``"NULL"``), or a
             value of Python that is not a text. All are of the row as it was before.
         where: a condition; rows for which it is null stay as they are. None = all rows.
@@ -71,6 +73,7 @@ def update(
         other writers kept changing the same files; CommitError.
     """
     check_newest(table)
+    spark = evaluator_of(spark)
     values = resolved(table, assignments, in_process=spark is None)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     table = own_rows(spark, table, where, predicate, values)

@@ -18,6 +18,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import Spec
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.options import table as table_options
+from maintenance.spark.sail import evaluator_of
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.partitions import reading_condition, restricted
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, Source, plan_refresh
@@ -105,7 +106,8 @@ def carry_out(
     if plan.kind == RefreshKind.NOTHING:
         return report_of(plan)
     table_options.check_writable(plan.table.options, plan.table.identifier)
-    plan.query.session.spark = spark()
+    # Its rows are written: their values are those of the dialect, which Sail's are not.
+    plan.query.session.spark = evaluator_of(spark())
     progress(f"{plan.table.identifier}: {plan.kind}, since {plan.why}")
     done = ingest(
         plan.query.session.spark,

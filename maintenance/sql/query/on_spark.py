@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import SqlError
+from maintenance.spark.sail import is_sail
 from maintenance.spark.types import spark_type
 from maintenance.spark.variants import collected, has_variants
 from maintenance.sql.query.carried import uncarried
@@ -70,7 +71,9 @@ def frame_over(spark: "SparkSession", tree: exp.Expr, frames: "Mapping[str, Data
     with it. Names that this engine gave them in the session's catalog would be gone by then, or stay for ever.
     """
     mark = uuid.uuid4().hex
-    tree = tree.copy()
+    tree, frames = tree.copy(), dict(frames)
+    if is_sail(spark):
+        _without_excepts(spark, tree, frames)
     for node in tree.find_all(exp.Table):
         if node.name in frames:
             node.set("this", exp.to_identifier(f"{node.name}_{mark}", quoted=True))
@@ -81,5 +84,31 @@ def frame_over(spark: "SparkSession", tree: exp.Expr, frames: "Mapping[str, Data
     text = text.replace("{", "{{").replace("}", "}}")
     for name in frames:
         text = text.replace(f"`{name}_{mark}`", f"{{{name}}}")
-    arguments: dict[str, Any] = dict(frames)
+    arguments: dict[str, Any] = frames
     return spark.sql(text, **arguments)
+
+
+def _without_excepts(spark: "SparkSession", tree: exp.Expr, frames: "dict[str, DataFrame]") -> None:
+    """Let DataFrames drop what ``SELECT * EXCEPT (a)`` leaves out, which Sail does not read.
+
+    Raises: SqlError: the SELECT is more than that, of one query.
+    """
+    # From the inside out.
+    for star in reversed([node for node in tree.find_all(exp.Star) if node.args.get("except_")]):
+        select, names = star.parent, [name.name for name in star.args["except_"]]
+        from_ = select.args.get("from_") if isinstance(select, exp.Select) else None
+        if select is None or from_ is None or _parts(select) != {"expressions", "from_"} or len(select.expressions) > 1:
+            raise SqlError(
+                "Sail does not read '* EXCEPT' beside other columns, conditions or joins",
+                "query on Sail",
+                "Put it into a query of its own, name the columns, or use the engine 'spark'.",
+            )
+        rows = frame_over(spark, exp.select("*").from_(from_.this.copy()), frames).drop(*names)
+        name = f"paimon_less_{len(frames)}"
+        frames[name] = rows
+        select.set("expressions", [exp.Star()])
+        from_.set("this", exp.Table(this=exp.to_identifier(name, quoted=True)))
+
+
+def _parts(select: exp.Expr) -> set[str]:
+    return {key for key, part in select.args.items() if part}

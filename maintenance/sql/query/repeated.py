@@ -32,7 +32,7 @@ class RepeatedQuery:
 
     def run(self, session: "SessionState") -> pa.Table:
         """The rows. Raises: SqlError; errors of reading the tables."""
-        if session.spark is not None:
+        if not session.engine.is_embedded:
             return run_query(session, self.tree, self.source)
         from maintenance.sql.query.embedded import BoundQuery, run_embedded, translated
 

@@ -32,13 +32,14 @@ def run_query(
     source = cursor_or_source.source if isinstance(cursor_or_source, Cursor) else cursor_or_source
     resolved = prepared(session, tree, source)
     # Both engines take long to import, and only one is needed.
-    if session.spark is None:
+    spark = session.spark
+    if spark is None:
         from maintenance.sql.query.embedded import run_embedded
 
         return run_embedded(resolved, fields)
     from maintenance.sql.query.on_spark import run_on_spark
 
-    return run_on_spark(session.spark, resolved, fields)
+    return run_on_spark(spark, resolved, fields)
 
 
 def prepared(
@@ -46,9 +47,9 @@ def prepared(
 ) -> Resolved:
     """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
     resolved = resolve(session, tree.copy(), source, bound or {})
-    if session.spark is None:
+    if session.engine.is_embedded:
         resolved = _told_apart(resolved, is_case_sensitive=session.dialect == "flink")
-    shaped(resolved, embedded=session.spark is None)
+    shaped(resolved, embedded=session.engine.is_embedded)
     push_down(resolved)
     return resolved
 

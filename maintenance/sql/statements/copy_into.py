@@ -95,7 +95,7 @@ class CopyIntoFiles:
     def run(self, session: "SessionState") -> Result:
         from maintenance.sql.copying.writing import write
 
-        rows = run_query(session, self.query, self.cursor)
+        rows = run_query(session.writing, self.query, self.cursor)
         catalog = session.current()
         file_io = FileIO.of(catalog.options)
         return write(file_io, catalog.warehouse, self.folder, rows, self.form, session.zone, overwrites=self.overwrites)

@@ -85,7 +85,7 @@ class CreateTable:
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if self.query is not None and self.definition.options.get(table_options.TYPE.key) == object_table.TYPE:
             raise self.cursor.error("an object table has no rows but the files of its folder", "Leave the query out.")
-        rows = None if self.query is None else run_query(session, self.query, self.cursor)
+        rows = None if self.query is None else run_query(session.writing, self.query, self.cursor)
         fields = [column.field() for column in self.definition.columns]
         if rows is not None and not fields:
             fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]

@@ -51,7 +51,7 @@ class Insert:
         if checkpoint is not None:
             self._stream(session, table, (targets, columns), checkpoint)
             return Result()
-        rows = run_query(session, self.query, self.cursor, targets)
+        rows = run_query(session.writing, self.query, self.cursor, targets)
         for name, value in columns.items():
             rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
         if self.overwrites:
@@ -73,16 +73,18 @@ class Insert:
         batch = f"SET '{MODE}' = 'batch'"
         if not isinstance(table, Table):
             raise table.refused(f"no snapshots that a stream could make: {batch}")
-        if session.spark is None:
+        # Sail has no streams of its own engines, and so no Structured Streaming for those of others.
+        spark = session.writing.spark
+        if spark is None:
             raise self.cursor.error(
                 "a streaming INSERT runs through Spark's Structured Streaming, and this session has no Spark",
-                f"Give the session one, or {batch}.",
+                f"Run it with the engine 'spark', or {batch}.",
                 token=self.cursor.words[0],
             )
         if self.overwrites:
             raise self.cursor.error("a stream replaces no rows", f"Write INTO, or {batch}.", token=self.cursor.words[1])
         resolved = prepared(session, self.query, self.cursor.source)
-        run_stream(session, session.spark, resolved, table, columns, checkpoint)
+        run_stream(session, spark, resolved, table, columns, checkpoint)
 
     @staticmethod
     def _dynamic(session: "SessionState") -> bool | None:

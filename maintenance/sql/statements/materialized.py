@@ -79,7 +79,7 @@ class Query:
         """The columns that it gives. Raises: SqlError: it does not fit what there is."""
         alias = exp.TableAlias(this=exp.to_identifier("definition"))
         empty = exp.select("*").from_(exp.Subquery(this=self.tree.copy(), alias=alias)).limit(0)
-        schema = run_query(session, empty, self.cursor).schema
+        schema = run_query(session.writing, empty, self.cursor).schema
         return [DataField(number, f.name, data_type_of_arrow(f.type)) for number, f in enumerate(schema)]
 
     def stored(self, session: "SessionState") -> dict[str, str]:

@@ -38,7 +38,7 @@ class Explain:
 
     def run(self, session: "SessionState") -> Result:
         resolved = prepared(session, self.tree, self.cursor.source)
-        lines = []
+        lines = [f"Engine: {session.engine.told()}"]
         for relation in resolved.relations.values():
             view = relation.opened()
             columns = [plain(f.name) for f in relation.fields() if f.name.lower() in relation.mentioned]
@@ -48,8 +48,8 @@ class Explain:
             lines.append(f"  limit: {'none' if relation.limit is None else relation.limit}")
             if relation.options:
                 lines.append(f"  options: {', '.join(f'{k} = {v}' for k, v in relation.options.items())}")
-        engine = "duckdb" if session.spark is None else "spark"
-        lines.append(f"Query for {engine}: {plain(resolved.tree.sql(engine, comments=False))}")
+        dialect = "duckdb" if session.engine.is_embedded else "spark"
+        lines.append(f"Query for {dialect}: {plain(resolved.tree.sql(dialect, comments=False))}")
         return Result.of_texts(("plan",), [(line,) for line in lines])
 
 

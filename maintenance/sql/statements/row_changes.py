@@ -43,6 +43,7 @@ class Delete:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
+        session = session.writing
         table = session.table(self.path)
         where = self._condition(session, table)
         if self._is_simple(session, table, where):
@@ -52,6 +53,7 @@ class Delete:
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
+        session = session.writing
         table = session.table(self.path)
         where = self._condition(session, table)
         if self._is_simple(session, table, where):
@@ -74,7 +76,7 @@ class Delete:
 
     def _is_simple(self, session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
-        on_spark = session.spark is not None and not _reads_tables(session, [self.where])
+        on_spark = not session.engine.is_embedded and not _reads_tables(session, [self.where])
         if self.where is None or on_spark:
             return True
         return where is not None and _is_filter(where, table)
@@ -91,6 +93,7 @@ class Update:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
+        session = session.writing
         table = self.target(session)
         texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
@@ -100,6 +103,7 @@ class Update:
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
+        session = session.writing
         table = self.target(session)
         texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
@@ -132,7 +136,7 @@ class Update:
 
     def _is_simple(self, session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
-        if session.spark is not None:
+        if not session.engine.is_embedded:
             return not _reads_tables(session, [self.where, *self.assignments.values()])
         if self.where is not None and where is None:
             return False
@@ -152,10 +156,12 @@ class Merge:
     cursor: Cursor
 
     def run(self, session: "SessionState") -> Result:
+        session = session.writing
         self.carry_out(session, self.target(session), ChangeWriter())
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
+        session = session.writing
         return _plan(session, self.target(session), self)
 
     def target(self, session: "SessionState") -> Table:
@@ -166,13 +172,14 @@ class Merge:
         whens = self.tree.args["whens"].expressions
         clauses = [_clause(self.cursor, when, table, target.alias_or_name, using.alias_or_name) for when in whens]
         change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
-        if session.spark is None:
+        spark = session.spark
+        if spark is None:
             return change_rows(session, table, change, writer)
         from maintenance.sql.query.on_spark import frame_of
 
         aliases = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
         rows = rows_with_metadata(using, parts_of(change))
-        frame = frame_of(session.spark, prepared(session, rows, self.cursor.source))
+        frame = frame_of(spark, prepared(session, rows, self.cursor.source))
         spoken = [
             Clause(
                 clause.when,
@@ -182,7 +189,7 @@ class Merge:
             )
             for clause in clauses
         ]
-        return merged_by(writer, session.spark, table, frame, _aliased(on, aliases), spoken)
+        return merged_by(writer, spark, table, frame, _aliased(on, aliases), spoken)
 
 
 def _plan(session: "SessionState", table: Table, statement: Delete | Update | Merge) -> "StoredPlan":
@@ -216,7 +223,7 @@ def _filter_text(session: "SessionState", table: Table, where: exp.Expr | None, 
     if where is None:
         return None
     zoned = with_instants(where, table.schema.fields, session.zone, is_flink=session.dialect == "flink")
-    if zoned is None and session.spark is not None:
+    if zoned is None and not session.engine.is_embedded:
         problem = f"the condition compares instants with local times, and the session's zone is {session.zone}"
         raise SqlError(problem, f"table {table.identifier}", "Cast one side, or set the zone to UTC.")
     return None if zoned is None else plain_text(zoned, names)

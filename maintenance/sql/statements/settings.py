@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot.tokens import TokenType
 
+from maintenance.spark.engine import ENGINE
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.known_settings import check_setting, hand_to_spark
 from maintenance.sql.result import Result
@@ -24,11 +25,15 @@ class Set:
 
     def run(self, session: "SessionState") -> Result:
         if self.key is not None and self.value is not None:
+            if self.key.lower() == ENGINE:
+                _switch(session, self.value)
+                return Result()
             check_setting(self.key, self.value, session.spark)
             hand_to_spark(self.key, self.value, session.spark)
             session.settings[self.key] = self.value
             return Result()
-        shown = {key: value for key, value in session.settings.items() if self.key in (None, key)}
+        known = {ENGINE: str(session.engine), **session.settings}
+        shown = {key: value for key, value in known.items() if self.key in (None, key)}
         return Result.of_texts(("key", "value"), sorted(shown.items()))
 
 
@@ -39,10 +44,24 @@ class Reset:
     key: str | None
 
     def run(self, session: "SessionState") -> Result:
+        if self.key is None or self.key.lower() == ENGINE:
+            session.switch(None)
         for key in list(session.settings) if self.key is None else [self.key]:
             if session.settings.pop(key, None) is not None:
                 hand_to_spark(key, None, session.spark)
         return Result()
+
+
+def _switch(session: "SessionState", engine: str) -> None:
+    """Run by another engine, if that honours what is set. Raises: SqlError, OptionError: it does not, or is unknown."""
+    before = session.running
+    session.switch(engine)
+    try:
+        for key, value in session.settings.items():
+            check_setting(key, value, session.spark)
+    except BaseException:
+        session.running = before
+        raise
 
 
 def _key(cursor: Cursor) -> str:

@@ -67,7 +67,7 @@ class CreateView:
     def _fields(self, session: "SessionState") -> list[DataField]:
         empty = exp.select("*").from_(exp.Subquery(this=self.query.copy(), alias=exp.TableAlias(
             this=exp.to_identifier("view_query")))).limit(0)  # fmt: skip
-        schema = run_query(session, empty, self.cursor).schema
+        schema = run_query(session.writing, empty, self.cursor).schema
         names = list(self.columns) or list(schema.names)
         if len(names) != len(schema.names):
             raise self.cursor.error(

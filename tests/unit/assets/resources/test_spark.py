@@ -106,12 +106,14 @@ def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
 IN_A_THREAD = """
 from threading import Thread
 from assets.resources.spark import _session_of
+from maintenance.spark.engine import Engine
 from maintenance.spark.session import get_session
 
-_session_of("local[1]", None, {"spark.sql.shuffle.partitions": "2"}).stop()
+ENGINE = Engine.parse("local[1]", "test")
+_session_of(ENGINE, {"spark.sql.shuffle.partitions": "2"}).stop()
 others = get_session(master="local[1]")
 counts = []
-asking = lambda: counts.append(_session_of("local[1]", None, {"spark.sql.shuffle.partitions": "3"}).range(3).count())
+asking = lambda: counts.append(_session_of(ENGINE, {"spark.sql.shuffle.partitions": "3"}).range(3).count())
 thread = Thread(target=asking)
 thread.start()
 thread.join()

@@ -1,0 +1,68 @@
+"""A Sail server on this machine: Spark Connect without a JVM, which starts in a fraction of a second.
+
+It is a process of its own, since it runs Python's tasks in itself, in threads, and calls PySpark there in its own way
+(`sail_process`). It listens only on loopback, on a free port. It asks for no token: whoever else may open connections
+on this machine can use it. It ends with its context, and on Linux also with a parent that was killed.
+"""
+
+import atexit
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from maintenance.spark.connect_server import ConnectServer
+from maintenance.spark.engine import EngineKind
+from maintenance.spark.sail_process import check_versions
+from maintenance.spark.server_process import free_ports, listens, running
+from maintenance.spark.session import ROOT
+
+_START_SECONDS = 60.0
+# By the process that started it: one that was forked from it does not end it.
+_OWN: dict[int, ConnectServer] = {}
+
+
+@contextmanager
+def sail_server(
+    config: Mapping[str, str] | None = None, *, log: Path, seconds: float = _START_SECONDS
+) -> Iterator[ConnectServer]:
+    """A server for as long as the context lasts.
+
+    Args: `config`: settings that its sessions are to have; `log`: file for what it prints.
+    Raises: OptionError: it does not work with what is installed; InfrastructureError: it did not start within
+        `seconds`; the message has the end of its log.
+    """
+    check_versions()
+    (port,) = free_ports(1)
+    server = ConnectServer(f"sc://localhost:{port}", dict(config or {}), kind=EngineKind.SAIL)
+    command = [sys.executable, "-m", "maintenance.spark.sail_process", str(port)]
+    with running("Sail", command, _environment(), remote=server.remote, log=log, seconds=seconds):
+        yield server
+
+
+def own_server() -> ConnectServer:
+    """The server of this process, which starts it when it first asks and ends it at its own end. Errors as above."""
+    pid = os.getpid()
+    if pid not in _OWN or not listens(_OWN[pid].remote):
+        stack = ExitStack()
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="paimon-sail-"))
+        _OWN[pid] = stack.enter_context(sail_server(log=Path(folder) / "sail.log"))
+        atexit.register(_close, pid, stack)
+    return _OWN[pid]
+
+
+def _close(pid: int, stack: ExitStack) -> None:
+    if pid == os.getpid():
+        _OWN.pop(pid, None)
+        stack.close()
+
+
+def _environment() -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH", "")])),
+        # It says at each session that it is there.
+        "RUST_LOG": os.environ.get("RUST_LOG", "warn"),
+    }
