@@ -92,6 +92,8 @@ lint: install-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
+	$(BIN)/python scripts/operations-stub --check
+	@$(BIN)/python scripts/faces
 
 benchmarks: install-test
 	@scripts/install pypaimon || echo "No pypaimon: it is left out of the comparison." >&2

@@ -16,6 +16,7 @@ from assets.resources.spark import spark_of
 from assets.run_launcher.scope import scoped
 from assets.runs.progress import progress_logger
 from assets.steps.apply_plan import apply_plan_job
+from assets.steps.launched import launched_jobs
 from assets.steps.many_tables import compact_many_job
 from assets.steps.partitions import changelog_asset, compaction_asset, state_asset
 from assets.steps.tags import tag_schedules, tags_asset
@@ -34,9 +35,7 @@ from jobs.jobs import (
     fsck_job,
     ingest_job,
     maintain_job,
-    ref_jobs,
     refresh_job,
-    restore_job,
     statement_job,
 )
 from jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
@@ -97,8 +96,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             empty_bin,
             *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
             *([apply_plan_job(project.tables, zone, LOGGERS)] if project.tables else []),
-            *(ref_jobs(project.tables, zone, LOGGERS) if project.tables else []),
-            *([restore_job(project.tables, LOGGERS)] if project.tables else []),
+            *(launched_jobs(project.tables, zone, LOGGERS) if project.tables else []),
             *([statement_job(project.tables, zone, LOGGERS)] if project.tables else []),
             *copy_jobs(LOGGERS),
         ],

@@ -15,7 +15,7 @@ removal of them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 from zoneinfo import ZoneInfo
@@ -58,7 +58,7 @@ class TableSteps:
 
         # Dagster takes what an asset depends on from the inputs of its first step.
         above = {name: dg.In(dg.Nothing) for name in _above(table)}
-        compact = COMPACT if table.landing or table.materialized else replace(COMPACT, ins=above)
+        compact = COMPACT if table.landing or table.materialized else COMPACT.with_inputs(above)
         changelog = of(CHANGELOG) if table.writes_changelog else ()
         indexes = of(FILE_INDEX) if table.has_file_index else ()
         orphans = of(ORPHANS) if table.orphans is not None else ()
@@ -66,7 +66,7 @@ class TableSteps:
         return cls(
             table,
             ingestion=of(INGEST) if table.landing else (),
-            refresh=of(replace(REFRESH, ins=above)) if table.materialized else (),
+            refresh=of(REFRESH.with_inputs(above)) if table.materialized else (),
             compaction=(*of(compact), *changelog, *indexes),
             expiry=(*of(TAG), *partitions, *of(EXPIRE_SNAPSHOTS, EXPIRE_TAGS), *orphans),
             describe=("describe", describe_op(table)),

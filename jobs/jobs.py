@@ -14,21 +14,8 @@ from assets import keys
 from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.project.config import TableConfig
-from assets.steps.bin import EMPTY_BIN, RESTORE_FROM_BIN, empty_bin_op, restore_from_bin_op
-from assets.steps.branches import DELETE, TAKE, branch_op
+from assets.steps.bin import EMPTY_BIN, empty_bin_op
 from assets.steps.copies import clone_op, migrate_database_op, migrate_table_op
-from assets.steps.questions import EXPLAIN, WHAT_IF, explain_op, what_if_op
-from assets.steps.refs import (
-    CREATE_TAG,
-    RESET_CONSUMER,
-    ROLLBACK,
-    ROLLBACK_AS_LATEST,
-    create_tag_op,
-    reset_consumer_op,
-    rollback_as_latest_op,
-    rollback_op,
-)
-from assets.steps.restore import RESTORE, restore_op
 from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from assets.steps.statements import STATEMENT, statement_op
 from assets.tables import TableSteps, chain
@@ -147,43 +134,6 @@ def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.Logg
     )
 
 
-def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]) -> list[Any]:
-    """The jobs that tag a state of a table, roll it back, change its branches, restore what was deleted, and
-    say what keeps it."""
-    jobs = (
-        (CREATE_TAG, create_tag_op(tables, zone), "Tag a state of a table; dry_run: only say which."),
-        (ROLLBACK, rollback_op(tables), "Go back to an earlier state of a table; dry_run: only say what would go."),
-        (
-            ROLLBACK_AS_LATEST,
-            rollback_as_latest_op(tables),
-            "Commit an earlier state of a table again; dry_run: only say what would change.",
-        ),
-        (
-            RESET_CONSUMER,
-            reset_consumer_op(tables),
-            "Move a consumer to another snapshot, or end it; dry_run: only say where it stands.",
-        ),
-        (EXPLAIN, explain_op(tables), "Say why a file, snapshot, tag or partition is still there."),
-        (WHAT_IF, what_if_op(tables), "Say what other retention would delete, at once and later."),
-        (
-            DELETE.name,
-            branch_op(DELETE, "branch_to_delete", tables, zone),
-            "Delete a branch of a table; dry_run: only say what would go.",
-        ),
-        (
-            TAKE.name,
-            branch_op(TAKE, "branch_to_take", tables, zone),
-            "Take a branch of a table for main; dry_run: only say what would go and come.",
-        ),
-        (
-            RESTORE_FROM_BIN,
-            restore_from_bin_op(tables),
-            "Bring back what a step put into the bin; dry_run: only list it.",
-        ),
-    )
-    return [_job_of_op(name, op, description, loggers) for name, op, description in jobs]
-
-
 def empty_bin_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
     """Empty the bin. Nothing else is in this job, and no job that fills the bin has this op."""
     text = "Destroy what has been in the bin for long enough; dry_run: only list it."
@@ -199,12 +149,6 @@ def _job_of_op(
         executor_def=dg.in_process_executor,
         logger_defs=loggers,
     )
-
-
-def restore_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
-    """Bring partitions of a table back from a tag or snapshot, as the run's config says."""
-    text = "Bring partitions back from a tag or an earlier snapshot; dry_run: only say which rows."
-    return _job_of_op(RESTORE, restore_op(tables), text, loggers)
 
 
 def statement_job(

@@ -15,7 +15,7 @@ from maintenance.errors import CorruptFileError
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.orphans.orphan_bytes import OrphanBytes, orphan_bytes
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
-from maintenance.operations.plans.orphan_plan import REMOVE_ORPHAN_FILES
+from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPHANS
 from maintenance.options.option import duration
 
 ORPHAN_BYTES = "orphan_bytes"
@@ -92,5 +92,5 @@ def _exceeded(found: OrphanBytes, limits: ChecksPolicy) -> str | None:
 def _fix(table: TableConfig) -> str:
     job = keys.job("expire", table.identifier)
     if table.orphans is None:
-        return f"Set the policy 'orphans' of the table in tables.yaml; {job} then has the step {REMOVE_ORPHAN_FILES}."
-    return f"Launch the job {job}, whose step {REMOVE_ORPHAN_FILES} removes them; with dry_run it only lists them."
+        return f"Set the policy 'orphans' of the table in tables.yaml; {job} then has the step {ORPHANS.key}."
+    return f"Launch the job {job}, whose step {ORPHANS.key} removes them; with dry_run it only lists them."

@@ -46,35 +46,6 @@ class RefreshConfig(dg.Config):
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
-class CompactConfig(dg.Config):
-    """Dedicated compaction."""
-
-    full: bool = Field(default=False, description="Merge every bucket into its top level, whatever its sorted runs.")
-    partitions: list[dict[str, str | None]] = Field(
-        default=[], description="Only these, e.g. [{month: '7'}], null as in [{month: null}]; empty: all."
-    )
-    where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
-    partition_idle_time: str | None = Field(
-        default=None, description="Only partitions that were not written to for this long, e.g. 1 h."
-    )
-    order_strategy: str = Field(
-        default="none", description="Sort an append table: order, zorder or hilbert; none: leave the rows as they are."
-    )
-    order_by: list[str] = Field(default=[], description="Columns to sort by.")
-    groups_per_commit: int | None = Field(
-        default=None, ge=1, description="Commit after this number of buckets; empty: all in one snapshot."
-    )
-    max_retries: int = Field(
-        default=5, ge=0, description="How often a group that lost against a writer is planned again."
-    )
-    proof: str | None = Field(
-        default=None,
-        description="How the result is verified: auto, full, sampled or off; empty: as tables.yaml says.",
-    )
-    dry_run: bool = Field(default=False, description="Only show what would be merged, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
 class CompactManyConfig(dg.Config):
     """Compaction of many tables in one run."""
 
@@ -100,21 +71,6 @@ class PartitionCompactConfig(dg.Config):
     )
 
 
-class ChangelogConfig(dg.Config):
-    """Changelog production."""
-
-    partitions: list[dict[str, str | None]] = Field(
-        default=[], description="Only these, e.g. [{month: '7'}], null as in [{month: null}]; empty: all."
-    )
-    where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
-    proof: str | None = Field(
-        default=None,
-        description="How the result is verified: auto, full, sampled or off; empty: as tables.yaml says.",
-    )
-    dry_run: bool = Field(default=False, description="Only show which buckets lack a changelog, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
 class AuditConfig(dg.Config):
     """Audit of a changelog."""
 
@@ -126,64 +82,3 @@ class FsckConfig(dg.Config):
     """Examination of a table's files."""
 
     deep: bool = Field(default=False, description="Read every data file to its last row, in Spark tasks.")
-
-
-class FileIndexConfig(dg.Config):
-    """Rewriting of file indexes."""
-
-    where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
-    rebuild: bool = Field(default=False, description="Also rebuild indexes that are already as declared.")
-    dry_run: bool = Field(default=False, description="Only show which files lack an index, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
-class TagConfig(dg.Config):
-    """Creation of a tag."""
-
-    name: str | None = Field(
-        default=None,
-        description="Empty: as tables.yaml says, maybe none. {date} and {snapshot} are filled in.",
-    )
-    snapshot_id: int | None = Field(default=None, description="Empty: the newest snapshot.")
-    time_retained: str | None = Field(
-        default=None, description="For example 90 d. Empty: as tables.yaml says, else until it is deleted."
-    )
-    dry_run: bool = Field(default=False, description="Only show which snapshot would be tagged, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
-class ExpireSnapshotsConfig(dg.Config):
-    """Expiry of snapshots. What is left empty comes from the table's options."""
-
-    retain_max: int | None = Field(default=None, ge=1, description="Keep at most this many.")
-    retain_min: int | None = Field(default=None, ge=1, description="Keep at least this many.")
-    older_than: str | None = Field(default=None, description="Only older ones: ISO 8601 with an offset.")
-    max_deletes: int | None = Field(default=None, ge=1, description="Expire at most this many in this run.")
-    dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
-class ExpirePartitionsConfig(dg.Config):
-    """Expiry of partitions. What is left empty comes from the table's options."""
-
-    expiration_time: str | None = Field(default=None, description="Older ones are dropped, e.g. 90 d.")
-    max_expires: int | None = Field(default=None, ge=1, description="Drop at most this many in this run.")
-    dry_run: bool = Field(default=False, description="Only list what would be dropped, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
-class OrphansConfig(dg.Config):
-    """Removal of orphan files. What is left empty is as tables.yaml says."""
-
-    older_than: str | None = Field(default=None, description="Only older ones: ISO 8601 with an offset.")
-    max_deletes: int | None = Field(default=None, ge=1, description="Remove at most this many in this run.")
-    dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
-class ExpireTagsConfig(dg.Config):
-    """Expiry of tags whose time is over."""
-
-    older_than: str | None = Field(default=None, description="Also those created before: ISO 8601 with an offset.")
-    dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")

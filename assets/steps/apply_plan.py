@@ -15,9 +15,9 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
-from assets.steps.branches import DELETE, TAKE
 from assets.steps.by_session import apply_by_session
 from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
+from assets.steps.config import PlanConfig
 from assets.steps.copies import COPIES, apply_copy
 from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from assets.steps.ingestion import INGEST
@@ -29,8 +29,8 @@ from assets.steps.refresh import REFRESH
 from assets.steps.step import Work, run_step
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
+from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE
-from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 
 STEPS = {
     step.name: step
@@ -45,8 +45,6 @@ STEPS = {
         EXPIRE_SNAPSHOTS,
         EXPIRE_TAGS,
         ORPHANS,
-        DELETE,
-        TAKE,
     )
 }
 # The job whose Spark settings a plan is carried out with; "compact" if it is not here.
@@ -114,7 +112,7 @@ def apply_any(
         apply_by_session(context, catalog, spark, table, plan, into_bin=into_bin)
     else:
         step = STEPS[plan.operation]
-        chosen = step.config(plan_id=plan.id)
+        chosen = PlanConfig(plan_id=plan.id)
         work = Work(context, table, chosen, catalog, zone, spark if step.uses_spark else None, step.opened)
         with failing(context, catalog, table, step.name):
             record_state(context, catalog, table, run_step(step, work, {}))

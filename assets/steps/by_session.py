@@ -10,7 +10,7 @@ from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
 from assets.steps.ops import failing, record_state
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.result import Result

@@ -28,7 +28,7 @@ from maintenance.operations.databases.migrate_database import MIGRATE_DATABASE, 
 from maintenance.operations.databases.migrate_table import apply_migrate_table
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.procedures.clones import catalogs_of
 from maintenance.sql.procedures.procedure import Call

@@ -1,41 +1,48 @@
 """The steps that tag and expire: the tag before an expiry, then partitions, snapshots and tags."""
 
-import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
 from assets.pages.table_page import text_table
 from assets.project.policies import DEFAULT_NAME, TagPolicy
-from assets.project.step_config import ExpirePartitionsConfig, ExpireSnapshotsConfig, ExpireTagsConfig, TagConfig
 from assets.runs.account import Account
-from assets.steps.into_bin import into_bin
-from assets.steps.step import Arguments, Metadata, Preview, Step, Work, show_report
+from assets.steps.config import request_of
+from assets.steps.step import Metadata, Step, Work
 from assets.steps.tags import last_period
-from maintenance.errors import NotFoundError, OptionError
-from maintenance.operations.expiry.expire_partitions import expire_partitions
-from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
-from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.errors import NotFoundError
+from maintenance.operations.expiry.expire_partitions import OPERATION as PARTITIONS_OPERATION
+from maintenance.operations.expiry.expire_snapshots import OPERATION as SNAPSHOTS_OPERATION
+from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
+from maintenance.operations.expiry.expire_tags import OPERATION as TAGS_OPERATION
 from maintenance.operations.expiry.partition_rules import PartitionRules
-from maintenance.operations.plans.step_plans import (
-    apply_expire_partitions,
-    apply_expire_tags,
-    apply_tag,
-    plan_expire_partitions,
-    plan_expire_tags,
-    plan_tag,
-)
-from maintenance.operations.plans.stored_plan import StoredPlan, apply_expire_snapshots, plan_expire_snapshots
-from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.create_tag import OPERATION as TAG_OPERATION
+from maintenance.operations.refs.create_tag import CreateTag
 from maintenance.operations.refs.period_tags import state_at
 from maintenance.options.option import duration
 
 
-def _tag_arguments(work: Work) -> Arguments | None:
-    tag = _wanted_tag(work)
-    if tag is None:
-        return None
-    name, snapshot = tag
-    return {"name": name, "snapshot_id": snapshot, "time_retained": _lifetime(work)}
+class _Tag(Step):
+    def request(self, work: Work) -> Any:
+        tag = _wanted_tag(work)
+        if tag is None:
+            return None
+        name, snapshot = tag
+        return CreateTag(name, snapshot, time_retained=_lifetime(work), ignore_if_exists=True)
+
+    def run(self, work: Work, request: Any) -> Any:
+        made = super().run(work, request)
+        work.say("A tag is one small file: this process wrote it." if made.created else "The tag was there before.")
+        return made
+
+
+class _NewTag(_Tag):
+    """A tag that somebody asks for: one of that name is a mistake."""
+
+    def request(self, work: Work) -> Any:
+        made = super().request(work)
+        return None if made is None else replace(made, ignore_if_exists=False)
 
 
 def _lifetime(work: Work) -> timedelta | None:
@@ -79,127 +86,42 @@ def _of_last_period(work: Work, policy: TagPolicy) -> tuple[str, int] | None:
     return None if snapshot is None else (period.name, snapshot.id)
 
 
-def _show_tag(work: Work, account: Account, step: str, report: tuple[object, float], metadata: Metadata) -> Account:
-    """A tag's report says nothing of the time it took."""
-    made, seconds = report
-    shown = show_report(work, account, step, made, metadata)
-    return {**shown, step: {**shown[step], "seconds": seconds}}
+class _ExpireSnapshots(Step):
+    def request(self, work: Work) -> Any:
+        config, policy = work.config, work.described.retention
+        made = request_of(self.operation, config)
+        return replace(
+            made,
+            retain_max=made.retain_max or policy.keep_at_most,
+            retain_min=made.retain_min or policy.keep_at_least,
+            older_than=made.older_than or policy.older_than(datetime.now(UTC), work.zone),
+        )
+
+    def show(self, work: Work, account: Account, report: ExpireSnapshotsReport, metadata: Metadata) -> Account:
+        """With who holds the rest."""
+        left = {}
+        if not work.dry_run:
+            found = who_holds(work.context.instance, work.catalog, work.table, IN_RUNS, work.context.log.warning)
+            left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
+        return super().show(work, account, report, {**metadata, **left})
 
 
-def _create_tag(work: Work, chosen: Arguments) -> tuple[object, float]:
-    started = time.monotonic()
-    made = create_tag(work.table, **chosen, ignore_if_exists=True, spark=work.spark_source)
-    work.say("A tag is one small file: this process wrote it." if made.created else "The tag was there before.")
-    return made, time.monotonic() - started
+class _ExpirePartitions(Step):
+    def request(self, work: Work) -> Any:
+        made = request_of(self.operation, work.config)
+        if PartitionRules.of(work.table, made.expiration_time) is None:
+            work.say("Nothing expires: the table has no partitions, or no 'partition.expiration-time'.")
+            return None
+        return made
 
 
-def _apply_tag(work: Work, plan: StoredPlan) -> tuple[object, float] | None:
-    started = time.monotonic()
-    made = apply_tag(work.table, plan, work.spark_source)
-    return None if made is None else (made, time.monotonic() - started)
-
-
-TAG = Step(
-    "tag",
-    "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays.",
-    TagConfig,
-    arguments=_tag_arguments,
-    preview=lambda work, chosen: Preview(plan_tag(work.table, **chosen)),
-    apply=_apply_tag,
-    run=_create_tag,
-    show=_show_tag,
-    uses_spark=True,
+_TAGS = "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays."
+TAG = _Tag(TAG_OPERATION, _TAGS, optional=("name",))
+NEW_TAG = _NewTag(TAG_OPERATION, "Keeps a snapshot under a name.", optional=("name",))
+EXPIRE_SNAPSHOTS = _ExpireSnapshots(
+    SNAPSHOTS_OPERATION, "Expires snapshots and deletes what only they used; tags and consumers keep theirs."
 )
-
-
-def _expire_snapshots_arguments(work: Work) -> Arguments:
-    config, policy = work.config, work.described.retention
-    return {
-        "retain_max": config.retain_max or policy.keep_at_most,
-        "retain_min": config.retain_min or policy.keep_at_least,
-        "older_than": instant(config.older_than) or policy.older_than(datetime.now(UTC), work.zone),
-        "max_deletes": config.max_deletes,
-    }
-
-
-def _show_expiry(work: Work, account: Account, step: str, report: ExpireSnapshotsReport, metadata: Metadata) -> Account:
-    """As `show_report`, with who holds the rest."""
-    left = {}
-    if not work.dry_run:
-        found = who_holds(work.context.instance, work.catalog, work.table, IN_RUNS, work.context.log.warning)
-        left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
-    return show_report(work, account, step, report, {**metadata, **left})
-
-
-EXPIRE_SNAPSHOTS = Step(
-    "expire_snapshots",
-    "Expires snapshots and deletes what only they used; tags and consumers keep theirs.",
-    ExpireSnapshotsConfig,
-    arguments=_expire_snapshots_arguments,
-    preview=lambda work, chosen: Preview(
-        plan_expire_snapshots(work.table, spark=work.spark_source, **chosen),
-        expire_snapshots(work.table, **chosen, dry_run=True, progress=work.say, spark=work.spark_source),
-    ),
-    apply=lambda work, plan: apply_expire_snapshots(
-        work.table, plan, work.say, into_bin(work, "expire_snapshots"), work.spark_source
-    ),
-    run=lambda work, chosen: expire_snapshots(
-        work.table, **chosen, progress=work.say, into=into_bin(work, "expire_snapshots"), spark=work.spark_source
-    ),
-    show=_show_expiry,
-    uses_spark=True,
+EXPIRE_PARTITIONS = _ExpirePartitions(
+    PARTITIONS_OPERATION, "Drops partitions older than partition.expiration-time; without that option it does nothing."
 )
-
-
-def _expire_partitions_arguments(work: Work) -> Arguments | None:
-    life = duration(work.config.expiration_time) if work.config.expiration_time else None
-    if PartitionRules.of(work.table, life) is None:
-        work.say("Nothing expires: the table has no partitions, or no 'partition.expiration-time'.")
-        return None
-    return {"expiration_time": life, "max_expires": work.config.max_expires}
-
-
-EXPIRE_PARTITIONS = Step(
-    "expire_partitions",
-    "Drops partitions older than partition.expiration-time; without that option it does nothing.",
-    ExpirePartitionsConfig,
-    arguments=_expire_partitions_arguments,
-    preview=lambda work, chosen: Preview(
-        plan_expire_partitions(work.table, spark=work.spark_source, **chosen),
-        expire_partitions(work.table, **chosen, dry_run=True, progress=work.say, spark=work.spark_source),
-    ),
-    apply=lambda work, plan: apply_expire_partitions(work.table, plan, work.say, work.spark_source),
-    run=lambda work, chosen: expire_partitions(work.table, **chosen, progress=work.say, spark=work.spark_source),
-    uses_spark=True,
-)
-
-EXPIRE_TAGS = Step(
-    "expire_tags",
-    "Deletes tags past their retention, and what only they used.",
-    ExpireTagsConfig,
-    arguments=lambda work: {"older_than": instant(work.config.older_than)},
-    preview=lambda work, chosen: Preview(
-        plan_expire_tags(work.table, spark=work.spark_source, **chosen),
-        expire_tags(work.table, **chosen, dry_run=True, progress=work.say, spark=work.spark_source),
-    ),
-    apply=lambda work, plan: apply_expire_tags(
-        work.table, plan, work.say, into_bin(work, "expire_tags"), work.spark_source
-    ),
-    run=lambda work, chosen: expire_tags(
-        work.table, **chosen, progress=work.say, into=into_bin(work, "expire_tags"), spark=work.spark_source
-    ),
-    uses_spark=True,
-)
-
-
-def instant(text: str | None) -> datetime | None:
-    """An ISO 8601 time with an offset. Raises OptionError without one: an hour off deletes the wrong snapshots."""
-    if text is None:
-        return None
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        instant = None
-    if instant is None or instant.tzinfo is None:
-        raise OptionError(f"'{text}' is not a time with an offset", "older_than", "Write 2026-01-31T00:00:00+00:00.")
-    return instant
+EXPIRE_TAGS = Step(TAGS_OPERATION, "Deletes tags past their retention, and what only they used.")

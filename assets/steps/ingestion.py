@@ -1,13 +1,16 @@
 """The step that commits what landed."""
 
+from typing import Any
+
 import dagster as dg
 
 from assets.project.config import Landing
 from assets.project.step_config import IngestConfig
-from assets.steps.step import Arguments, Preview, Step, Work
+from assets.steps.step import Preview, Step, Work
 from maintenance.errors import OptionError
 from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
 from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.plans.ingest_plan import INGEST as INGEST_STEP
 from maintenance.operations.plans.ingest_plan import apply_ingest, plan_ingest
 from maintenance.table.table import Table
@@ -23,31 +26,32 @@ def _folder(work: Work) -> LandingFolder:
     return landing.folder
 
 
-def _open_or_create(work: Work) -> Table:
-    table = work.catalog.get_or_create(work.described).of_run(work.context.run_id)
-    return table.copy(work.described.compaction.conduct)
+class _Ingest(Step):
+    def __init__(self) -> None:
+        self.name, self.config, self.uses_spark = INGEST_STEP, IngestConfig, True
+        self.description = (
+            "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier."
+        )
+        self.ins = {LANDED: dg.In(dg.Nothing)}
+
+    def opened(self, work: Work) -> Table:
+        table = work.catalog.get_or_create(work.described).of_run(work.context.run_id)
+        return table.copy(work.described.compaction.conduct)
+
+    def request(self, work: Work) -> dict[str, Any]:
+        return {"limit": work.config.limit, "committed": work.config.committed}
+
+    def preview(self, work: Work, request: dict[str, Any]) -> Preview:
+        """A dry run creates no table: the plan is made without one where it does not exist."""
+        identifier = work.described.identifier
+        file_io, table = work.catalog.get_or_none(identifier)
+        return Preview(plan_ingest(file_io, table, identifier, _folder(work), **request))
+
+    def apply(self, work: Work, plan: StoredPlan) -> LandingReport:
+        return apply_ingest(work.session, work.table, _folder(work), plan, work.say)
+
+    def run(self, work: Work, request: dict[str, Any]) -> LandingReport:
+        return ingest_landed(work.session, work.table, _folder(work), **request, progress=work.say)
 
 
-def _preview(work: Work, scope: Arguments) -> Preview:
-    """A dry run creates no table: the plan is made without one where it does not exist."""
-    identifier = work.described.identifier
-    file_io, table = work.catalog.get_or_none(identifier)
-    return Preview(plan_ingest(file_io, table, identifier, _folder(work), **scope))
-
-
-def _run(work: Work, scope: Arguments) -> LandingReport:
-    return ingest_landed(work.session, work.table, _folder(work), **scope, progress=work.say)
-
-
-INGEST = Step(
-    INGEST_STEP,
-    "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier.",
-    IngestConfig,
-    arguments=lambda work: {"limit": work.config.limit, "committed": work.config.committed},
-    preview=_preview,
-    apply=lambda work, plan: apply_ingest(work.session, work.table, _folder(work), plan, work.say),
-    run=_run,
-    opened=_open_or_create,
-    uses_spark=True,
-    ins={LANDED: dg.In(dg.Nothing)},
-)
+INGEST = _Ingest()

@@ -33,7 +33,7 @@ from maintenance.operations.databases.compact_database import (
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.options.option import duration
 from maintenance.table.table import Table
 

@@ -14,7 +14,7 @@ from assets.units import size_text
 from maintenance.errors import PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.history import estimated_seconds, read_history
-from maintenance.operations.plans.stored_plan import MANY, StoredPlan
+from maintenance.operations.plan_store import MANY, StoredPlan
 
 _GROUPS_SHOWN = 1000
 # Plans of up to this many tables are estimated, each from its own history.

@@ -3,7 +3,7 @@
 from assets.project.step_config import RefreshConfig
 from assets.steps.step import Preview, Step, Work
 from maintenance.errors import OptionError
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.plan import RefreshRequest, plan_refresh
@@ -13,12 +13,31 @@ from maintenance.sql.materialized.stored import apply_refresh, stored
 from maintenance.sql.session_state import DEFAULT_CATALOG
 
 
-def _request(work: Work) -> RefreshRequest:
-    config: RefreshConfig = work.config
-    if config.full and config.partition:
-        where = f"step {REFRESH_STEP} of {work.described.identifier}"
-        raise OptionError("'full' and 'partition' are both set", where, "Leave one of them out.")
-    return RefreshRequest(config.partition or None, config.full, str(work.zone))
+class _Refresh(Step):
+    def __init__(self) -> None:
+        self.name, self.config, self.uses_spark = REFRESH_STEP, RefreshConfig, True
+        self.description = (
+            "Makes rows again from the table's query: those of partitions that changes of its sources reach, or all."
+        )
+        self.ins = {}
+
+    def request(self, work: Work) -> RefreshRequest:
+        config: RefreshConfig = work.config
+        if config.full and config.partition:
+            where = f"step {REFRESH_STEP} of {work.described.identifier}"
+            raise OptionError("'full' and 'partition' are both set", where, "Leave one of them out.")
+        return RefreshRequest(config.partition or None, config.full, str(work.zone))
+
+    def preview(self, work: Work, request: RefreshRequest) -> Preview:
+        plan = plan_refresh(_query(work), work.table, request)
+        return Preview(stored(plan, request), report_of(plan, dry_run=True))
+
+    def apply(self, work: Work, plan: StoredPlan) -> RefreshReport:
+        return apply_refresh(_query(work), work.table, plan, work.session, work.say)
+
+    def run(self, work: Work, request: RefreshRequest) -> RefreshReport:
+        # Spark starts only if there is something to do.
+        return carry_out(plan_refresh(_query(work), work.table, request), work.session, work.say)
 
 
 def _query(work: Work) -> DefiningQuery:
@@ -26,27 +45,4 @@ def _query(work: Work) -> DefiningQuery:
     return DefiningQuery.of(session, work.table, DEFAULT_CATALOG)
 
 
-def _run(work: Work, request: RefreshRequest) -> RefreshReport:
-    # Spark starts only if there is something to do.
-    return carry_out(plan_refresh(_query(work), work.table, request), work.session, work.say)
-
-
-def _preview(work: Work, request: RefreshRequest) -> Preview:
-    plan = plan_refresh(_query(work), work.table, request)
-    return Preview(stored(plan, request), report_of(plan, dry_run=True))
-
-
-def _apply(work: Work, plan: StoredPlan) -> RefreshReport:
-    return apply_refresh(_query(work), work.table, plan, work.session, work.say)
-
-
-REFRESH = Step(
-    REFRESH_STEP,
-    "Makes rows again from the table's query: those of partitions that changes of its sources reach, or all.",
-    RefreshConfig,
-    arguments=_request,
-    preview=_preview,
-    apply=_apply,
-    run=_run,
-    uses_spark=True,
-)
+REFRESH = _Refresh()

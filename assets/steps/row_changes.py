@@ -25,10 +25,12 @@ from assets.runs.failures import as_dagster_failure
 from assets.runs.history import keep_account
 from assets.steps.plans import kept_plan
 from maintenance.errors import NotFoundError, OptionError
-from maintenance.operations.plans.row_change_plans import DELETE, UPDATE
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.operation import Run
+from maintenance.operations.plan_store import StoredPlan
+from maintenance.operations.rows.delete import OPERATION as DELETE
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.row_changes import RowChangeReport, count_rows
+from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.operations.rows.update import update
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -111,8 +113,8 @@ def _check(table: Table, config: RowChangeConfig) -> None:
 
 def _planned(spark: Spark, table: Table, config: RowChangeConfig) -> StoredPlan:
     if config.delete:
-        return DELETE.plan(table, where=config.where, spark=spark.session())
-    return UPDATE.plan(table, assignments=config.assignments, where=config.where, spark=spark.session())
+        return DELETE.dry_run(table, Run(spark.session()), where=config.where)
+    return UPDATE.dry_run(table, Run(spark.session()), assignments=config.assignments, where=config.where)
 
 
 def _changed(spark: Spark, table: Table, config: RowChangeConfig) -> RowChangeReport:

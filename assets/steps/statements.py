@@ -17,7 +17,7 @@ from assets.runs.failures import as_dagster_failure
 from assets.steps.apply_plan import apply_any, table_of
 from assets.steps.by_session import session_of
 from assets.steps.plans import kept_plan
-from maintenance.operations.plans.stored_plan import MANY
+from maintenance.operations.plan_store import MANY
 
 STATEMENT = "statement"  # the job
 

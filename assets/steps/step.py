@@ -1,30 +1,31 @@
 """One operation as a step of a table's chain: how it is planned, applied, run and shown; and what runs each of them.
 
-A step is a record, `Step`; `run_step` is the only way through it. With `plan_id` the plan is applied; a dry run makes a
-plan, keeps it and shows it; anything else runs the operation. What differs between operations is in the record alone.
+A `Step` is made of an operation; `run_step` is the only way through it. With `plan_id` the plan is applied; a dry run
+makes a plan, keeps it and shows it; anything else runs the operation.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.pages.metadata import before_and_after, report_metadata, report_numbers, shape_numbers, warn_of_finding
+from assets.pages.metadata import report_metadata, report_numbers, warn_of_finding
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
-from assets.runs.account import BEFORE, Account
-from assets.runs.failures import check_groups
+from assets.runs.account import Account
+from assets.steps.config import request_of, step_config
 from assets.steps.plans import kept_plan, planned
-from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.operation import Operation, Run
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.table.table import Table
 
-# What an operation is asked for, as a step's config and tables.yaml say: its arguments, or its request.
-Arguments = Any
 Metadata = Mapping[str, Any]
 
 
@@ -37,6 +38,7 @@ class Work:
         spark: None for steps that need none.
         opened: how the step opens its table.
         sessions: of Spark, that the step has asked for.
+        reports: what the step has done.
     """
 
     context: dg.OpExecutionContext
@@ -47,6 +49,7 @@ class Work:
     spark: Spark | None
     opened: "Callable[[Work], Table]"
     sessions: list[Any] = field(default_factory=list)
+    reports: list[Any] = field(default_factory=list)
 
     @cached_property
     def table(self) -> Table:
@@ -55,7 +58,7 @@ class Work:
 
     @property
     def dry_run(self) -> bool:
-        return bool(self.config.dry_run)
+        return bool(getattr(self.config, "dry_run", False))
 
     def session(self) -> Any:
         """The Spark session; the table is opened first, so that Spark is not started for nothing."""
@@ -75,35 +78,6 @@ class Work:
         self.context.log.info(line)
 
 
-def open_table(work: Work) -> Table:
-    """The table of a step, with the id of the run for what it commits."""
-    return work.catalog.get_table(work.described.identifier).of_run(work.context.run_id)
-
-
-def show_report(work: Work, account: Account, step: str, report: Any, metadata: Metadata) -> Account:
-    """Show a report and `metadata` on the step's output, and add the report's numbers to the account."""
-    warn_of_finding(work.context, report)
-    work.context.add_output_metadata({**metadata, **report_metadata(report, plotted=False)})
-    return {**account, step: report_numbers(report)}
-
-
-def show_compaction(work: Work, account: Account, step: str, report: CompactReport, metadata: Metadata) -> Account:
-    """As `show_report`, with the table before and after; fails if a group failed, which must not look like success."""
-    warn_of_finding(work.context, report)
-    before, after = shape_numbers(report.before), shape_numbers(report.after)
-    check_groups(report.groups)
-    # A dry run leaves the table as it is: its plan says what is expected.
-    sizes = {} if work.dry_run else {"before and after": before_and_after(before, after)}
-    work.context.add_output_metadata({**metadata, **report_metadata(report, plotted=False), **sizes})
-    numbers = {
-        **report_numbers(report),
-        "input_bytes": sum(group.input_bytes for group in report.groups),
-        "rows": sum(group.output_rows for group in report.groups if group.changed),
-        "proof": str(report.proof.get("mode", "")),
-    }
-    return {BEFORE: before, **account, step: {**numbers, "before": before, "after": after}}
-
-
 @dataclass(frozen=True)
 class Preview:
     """What a dry run has found.
@@ -119,34 +93,77 @@ class Preview:
     beside: Metadata = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class Step:
-    """An operation in Dagster.
+    """An operation in Dagster. Those that differ from it say only in what.
 
     Attributes:
         name: of the step, in the Launchpad, the history and plans.
-        config: what may be set for a run; it has `dry_run` and `plan_id`.
-        arguments: of the operation; None: there is nothing to do, and the log says why.
-        preview: what the operation would do now; changes nothing.
-        apply: does what a plan says, and nothing else; returns the report, None: there was nothing to do.
-        run: does it now; returns the report.
-        show: the report, on the step's output and in the account.
-        opened: how the table is opened.
-        uses_spark: whether the step may ask for a Spark session.
+        config: what may be set for a run; it has `dry_run`.
         ins: more inputs of the op.
     """
 
-    name: str
-    description: str
-    config: type[dg.Config]
-    arguments: Callable[[Work], Arguments | None]
-    preview: Callable[[Work, Arguments], Preview]
-    apply: Callable[[Work, StoredPlan], Any]
-    run: Callable[[Work, Arguments], Any]
-    show: Callable[[Work, Account, str, Any, Metadata], Account] = show_report
-    opened: Callable[[Work], Table] = open_table
-    uses_spark: bool = False
-    ins: Mapping[str, dg.In] = field(default_factory=dict)
+    def __init__(
+        self,
+        operation: Operation[Any, Any, Any],
+        description: str = "",
+        *,
+        optional: Sequence[str] = (),
+        config: type[dg.Config] | None = None,
+    ) -> None:
+        self.operation = operation
+        self.name = operation.key
+        self.description = description or operation.summary
+        self.config = config or step_config(operation, *optional)
+        self.uses_spark = operation.uses_spark
+        self.ins: Mapping[str, dg.In] = {}
+
+    def with_inputs(self, ins: Mapping[str, dg.In]) -> Self:
+        """The same step with more inputs."""
+        other = copy(self)
+        other.ins = ins
+        return other
+
+    def opened(self, work: Work) -> Table:
+        """The table, with the id of the run for what is committed."""
+        return work.catalog.get_table(work.described.identifier).of_run(work.context.run_id)
+
+    def request(self, work: Work) -> Any:
+        """What is asked for; None: there is nothing to do, and the log says why."""
+        return request_of(self.operation, work.config)
+
+    def preview(self, work: Work, request: Any) -> Preview:
+        """What would be done now."""
+        made, plan = self.operation.keepable(self.run_of(work), work.table, request)
+        return Preview(plan, made.report)
+
+    def apply(self, work: Work, plan: StoredPlan) -> Any:
+        """Do what a plan says, and nothing else. Returns the report, None: there was nothing to do."""
+        return self.operation.carry_out(work.table, plan, self.run_of(work))
+
+    def run(self, work: Work, request: Any) -> Any:
+        """Do it now. Returns the report."""
+        return self.operation.run(self.run_of(work), work.table, request)
+
+    def run_of(self, work: Work) -> Run:
+        """With what the operation works."""
+        into = into_bin(work, self.operation.name) if self.operation.takes_bin and not work.dry_run else None
+        return Run(work.spark_source, work.say, into, warehouse=work.catalog.root())
+
+    def show(self, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
+        """Show a report and `metadata` on the step's output, and add the report's numbers to the account."""
+        warn_of_finding(work.context, report)
+        shown = report_metadata(report, plotted=False) if is_dataclass(report) else {}
+        work.context.add_output_metadata({**metadata, **shown})
+        return {**account, self.name: report_numbers(report) if is_dataclass(report) else {}}
+
+
+def into_bin(work: Work, operation: str) -> BinRun | None:
+    """The run of the bin that takes what a step deletes; None where the table's policy asks for none."""
+    if work.described.bin is None:
+        return None
+    run = BinRun.begin(work.table, work.catalog.root(), operation)
+    work.say(f"What this step deletes can be restored from the bin: run {run.head.run}.")
+    return run
 
 
 def run_step(step: Step, work: Work, account: Account) -> Account:
@@ -154,13 +171,16 @@ def run_step(step: Step, work: Work, account: Account) -> Account:
     plan = planned(work.config, work.catalog, work.catalog.file_io())
     if plan is not None:
         work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
-        return _shown(step, work, account, step.apply(work, plan), {"plan id": plan.id})
-    arguments = step.arguments(work)
-    if arguments is None:
+        started = time.monotonic()
+        return _timed(step, _shown(step, work, account, step.apply(work, plan), {"plan id": plan.id}), started)
+    request = step.request(work)
+    if request is None:
         return account
     if not work.dry_run:
-        return _shown(step, work, account, step.run(work, arguments), {})
-    made = step.preview(work, arguments)
+        started = time.monotonic()
+        report = step.run(work, request)
+        return _timed(step, _shown(step, work, account, report, {}), started)
+    made = step.preview(work, request)
     kept = {**kept_plan(work.context, work.catalog, work.catalog.file_io(), made.plan), **made.beside}
     if made.report is None:
         work.context.add_output_metadata(kept)
@@ -168,9 +188,17 @@ def run_step(step: Step, work: Work, account: Account) -> Account:
     return _shown(step, work, account, made.report, kept)
 
 
+def _timed(step: Step, account: Account, started: float) -> Account:
+    """With how long a step took whose report does not say it."""
+    if step.name not in account:
+        return account
+    return {**account, step.name: {"seconds": time.monotonic() - started, **account[step.name]}}
+
+
 def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
     if report is None:
         return account
+    work.reports.append(report)
     # The session may be that of an earlier step.
     spark = work.spark.metadata() if work.spark is not None and work.sessions else {}
     tasks: int | None = getattr(report, "spark_tasks", None)
@@ -178,4 +206,4 @@ def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Meta
         work.say(
             f"{tasks} Spark tasks shared the work." if tasks else "This process did it in one batch: see spark_tasks."
         )
-    return step.show(work, account, step.name, report, {**metadata, **spark})
+    return step.show(work, account, report, {**metadata, **spark})

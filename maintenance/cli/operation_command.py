@@ -11,9 +11,10 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
 from maintenance.cli.progress import shown_progress
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.parameters import Parameter
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import keep_plan
-from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Parameter, Procedure
+from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.session_state import SessionState
 
@@ -31,13 +32,8 @@ _HINTS = {
     "mode": "'local': do not use Spark.",
     "time_retained": "How long, such as '7 d'.",
 }
-_FLAGS = ("dry_run", "delete_all", "deep", "ignore_if_exists", "into_bin", "manifest_sort_enabled")
 # What may stand beside --apply: all else the plan says.
 _BESIDE_A_PLAN = (TABLE.name, INTO_BIN.name)
-
-
-# Commands whose rows say what is wrong.
-_JUDGEMENTS = ("fsck",)
 
 
 def operation_command(name: str) -> click.Command:
@@ -69,7 +65,7 @@ def operation_command(name: str) -> click.Command:
             else:
                 result = procedure.run(call)
         target.show(result)
-        if name in _JUDGEMENTS and result.to_arrow().num_rows:
+        if procedure.judges and result.to_arrow().num_rows:
             return FAILED
         return NOTHING_TO_DO if result.nothing_to_do else 0
 
@@ -143,6 +139,7 @@ def _parameter(parameter: Parameter) -> click.Parameter:
     if parameter.required:
         return click.Argument([parameter.name], required=False)
     names = ["--" + parameter.name.replace("_", "-"), parameter.name]
+    text = parameter.text or _HINTS.get(parameter.name)
     if parameter.name == "partitions":
         return click.Option([*names, "--partition"], multiple=True, help=_HINTS["partitions"])
-    return click.Option(names, is_flag=parameter.name in _FLAGS, help=_HINTS.get(parameter.name))
+    return click.Option(names, is_flag=parameter.is_flag, help=text)

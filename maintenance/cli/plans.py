@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from maintenance.errors import OptionError, PaimonError
-from maintenance.operations.plans.stored_plan import MANY, StoredPlan
+from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.sql.plans import keep_plan, kept_plan
 from maintenance.sql.procedures.procedure import Call, Planning
 from maintenance.sql.result import Result

@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 
 from maintenance.errors import WriteError, storage_fix
 
@@ -36,37 +35,15 @@ def write_new(path: str, data: bytes, *, flushed: bool) -> None:
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class Unlinked:
-    """A flushed file under a temporary name. Who calls `prevent` takes that away, and with it the name to come."""
-
-    path: str
-    temporary: str
-
-    def publish(self) -> bool:
-        """Give it its name, atomically and flushed. Returns False if a file of that name exists, or was prevented.
-
-        Raises: WriteError: certainly there is no file of that name because of this call.
-        """
-        try:
-            linked = _link(self.temporary, self.path)
-        finally:
-            _remove_quietly(self.temporary)
-        if linked:
-            try:
-                flush_folder(os.path.dirname(self.path))
-            except OSError as error:
-                lost = "its folder cannot be flushed"
-                _LOG.warning("%s is published, but a power cut now may lose it: %s: %s", self.path, lost, error)
-        return linked
-
-    def discard(self) -> None:
-        _remove_quietly(self.temporary)
+def always() -> bool:
+    return True
 
 
-def stage(path: str, data: bytes) -> Unlinked:
-    """Write and flush a file, so that only its name is missing.
+def publish(path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
+    """Create a file atomically and flushed. Returns False if one of that name exists, or if it must not be created.
 
+    Args: `still`: asked at the last moment, when only the name is missing; if it says no, nothing is created. Who calls
+        `prevent` afterwards can rely on the answer that was given before.
     Raises: WriteError: certainly there is no file of that name because of this call.
     """
     temporary = _temporary(path)
@@ -75,7 +52,17 @@ def stage(path: str, data: bytes) -> Unlinked:
         write_new(temporary, data, flushed=True)
     except OSError as error:
         raise WriteError(f"a file cannot be written: {error.strerror}", path, storage_fix(error)) from error
-    return Unlinked(path, temporary)
+    try:
+        linked = still() and _link(temporary, path)
+    finally:
+        _remove_quietly(temporary)
+    if linked:
+        try:
+            flush_folder(os.path.dirname(path))
+        except OSError as error:
+            lost = "its folder cannot be flushed"
+            _LOG.warning("%s is published, but a power cut now may lose it: %s: %s", path, lost, error)
+    return linked
 
 
 def _link(temporary: str, path: str) -> bool:
@@ -98,7 +85,7 @@ def _link(temporary: str, path: str) -> bool:
 def prevent(folder: str, names: Collection[str]) -> None:
     """See to it that files that are being published under these names do not appear.
 
-    Their temporary files are deleted, without which a file that is staged cannot get its name.
+    Their temporary files are deleted, without which a publication that asked `still` before cannot go on.
     """
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:

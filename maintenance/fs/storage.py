@@ -1,10 +1,8 @@
 """What every kind of storage offers. There are three: local disks, object stores, and what fsspec has a driver for."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
-
-from maintenance.fs.staged import Unnamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,8 +71,11 @@ class Storage(Protocol):
     def overwrite(self, path: str, data: bytes, *, flushed: bool) -> None:
         """Replace a small file as a whole."""
 
-    def stage(self, path: str, data: bytes) -> Unnamed:
-        """Make a file ready to get its name."""
+    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
+        """Create a file atomically, False if the name is taken by another content.
+
+        `still`: asked right before; if it says no, nothing is created, and the answer is False.
+        """
 
     def list_files(self, folder: str) -> list[FileStatus]:
         """The files directly in a folder, without those that start with a dot."""

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError, UnsupportedError
+from maintenance.operations.plan_store import StoredPlan, unless_overtaken
 from maintenance.operations.plans.drop_plans import DROP_TABLE, check_drop_table, check_truncate, plan_drop_table
-from maintenance.operations.plans.stored_plan import StoredPlan, unless_overtaken
 from maintenance.sql.names import TableName
 from maintenance.sql.result import Result
 from maintenance.table.table import Table

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from maintenance.errors import CorruptFileError, OptionError
-from maintenance.operations.plans.row_change_plans import PlannedWriter, groups_of
-from maintenance.operations.plans.stored_plan import StoredPlan, check_plan
+from maintenance.operations.plan_store import StoredPlan, check_plan
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
+from maintenance.operations.rows.planned_merge import PlannedWriter, groups_of
 from maintenance.operations.rows.row_changes import RowChangeReport
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.settings import READ_SETTINGS

@@ -5,22 +5,21 @@ or rewrite.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from maintenance.catalog import Catalog
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.fs.file_io import FileIO
+from maintenance.operations.operation import Spelling
+from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE, TRUNCATE
-from maintenance.operations.plans.dry_run_plans import DryRunPlan
-from maintenance.operations.plans.row_change_plans import DELETE, MERGE_INTO, UPDATE
-from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 from maintenance.operations.progress import Progress
-from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.operations.rows.delete import OPERATION as DELETE
+from maintenance.operations.rows.planned_merge import MERGE_INTO
+from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.sql.dropped_tables import apply_drop, apply_truncate
 from maintenance.sql.planned_rows import CHANGE_ROWS, apply_statement
+from maintenance.sql.procedures.made import Made
 from maintenance.sql.procedures.procedure import INTO_BIN, Call
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
@@ -28,7 +27,8 @@ from maintenance.sql.result import Result
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
-_ROW_CHANGES: Mapping[str, DryRunPlan[RowChangeReport]] = {plans.operation: plans for plans in (DELETE, UPDATE)}
+# Operations that statements carry out; a plan of one is applied as one of a procedure.
+_OF_STATEMENTS = (DELETE, UPDATE)
 
 _DROPS: Mapping[str, Callable[["SessionState", StoredPlan], Result]] = {
     DROP_TABLE: apply_drop,
@@ -40,6 +40,7 @@ def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
     """How the plans of procedures are applied, by what the plans call the operation."""
     found = [procedure.planning for procedure in PROCEDURES.values() if procedure.planning is not None]
     own = {planning.operation: planning.apply for planning in found}
+    own |= {each.key: Made(each, Spelling(each.name)).apply for each in _OF_STATEMENTS}
     return {**own, **{operation: apply for planning in found for operation, apply in planning.others.items()}}
 
 
@@ -75,12 +76,10 @@ def apply_plan(
         errors of the operation.
     """
     if plan.operation == CHANGE_ROWS:
-        return _changed(apply_statement(session, plan))
+        shown = DELETE.shown(apply_statement(session, plan))
+        return Result(shown.rows, shown.nothing_to_do)
     if plan.operation in _DROPS:
         return _DROPS[plan.operation](session, plan)
-    if plan.operation in _ROW_CHANGES:
-        table = session.table(tuple(plan.table.split("."))).copy(plan.table_options)
-        return _changed(_ROW_CHANGES[plan.operation].apply(table, plan, spark=session.spark))
     apply = planned_operations().get(plan.operation)
     if apply is None:
         how = "apply_merge_into with the rows of its source" if plan.operation == MERGE_INTO else "Dagster"
@@ -91,11 +90,3 @@ def apply_plan(
     if into_bin:
         values[INTO_BIN.name] = True
     return apply(Call(session, values, progress), plan)
-
-
-def _changed(report: RowChangeReport) -> Result:
-    names = ("deleted_rows", "updated_rows", "inserted_rows")
-    columns = {name: pa.array([getattr(report, name)], pa.int64()) for name in names}
-    ids = pa.array([report.snapshot_ids[-1] if report.snapshot_ids else None], pa.int64())
-    rows = Result(pa.table({**columns, "snapshot_id": ids}))
-    return replace(rows, nothing_to_do=not report.snapshot_ids)

@@ -14,7 +14,7 @@ from maintenance.sql.statements.queries import Select
 from maintenance.sql.statements.statement import Planned, Statement
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.plan_store import StoredPlan
     from maintenance.operations.progress import Progress
 
 _MOST_PARSED, _LONGEST_PARSED = 100, 20_000

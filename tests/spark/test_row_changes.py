@@ -11,8 +11,8 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, OutdatedPlanError, UnsupportedError
 from maintenance.operations import create_branch, merge_into, update
 from maintenance.operations.compaction.compact import compact
-from maintenance.operations.plans.row_change_plans import apply_merge_into, plan_merge_into
 from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.operations.rows.planned_merge import apply_merge_into, plan_merge_into
 from tests.tables import create_table, keyed, live_files, state
 
 VECTORS = {"deletion-vectors.enabled": "true"}

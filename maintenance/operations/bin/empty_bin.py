@@ -4,13 +4,17 @@ A run goes as a whole. First it is marked, so that nobody restores half of it; t
 a run whose destruction was interrupted is finished by the next one.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Annotated
 
 from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, list_runs, outside_folders, run_folder
+from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 
 WINDOW = timedelta(days=7)
 # A run that was not closed may still be going on for so long.
@@ -53,43 +57,62 @@ class _Run:
     emptying: bool
 
 
-def empty_bin(
-    file_io: FileIO,
-    warehouse: str,
-    *,
-    window: timedelta = WINDOW,
-    max_bytes: int | None = None,
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-    now: datetime | None = None,
-) -> EmptyBinReport:
-    """Destroy the runs of the bin that are older than the window, then the oldest until the rest fits.
+@dataclass(frozen=True, slots=True)
+class EmptyBin:
+    """What is destroyed."""
 
-    Args: `window`: how long a run can be restored; `max_bytes`: that the bin may hold, None = any number; `dry_run`:
-        report, change nothing; `progress`: called with a line for each run; `now`: None = the current time.
-    Raises: OptionError: a limit below 0.
-    """
+    window: Annotated[timedelta, Param("How long a deletion can be taken back, such as 7 d.")] = WINDOW
+    max_bytes: Annotated[int | None, Param("That the bin may hold; the oldest runs go first.", least=0)] = None
+
+
+def plan(run: Run, place: Warehouse, request: EmptyBin) -> Plan[EmptyBin, EmptyBinReport]:
+    """The runs that are past their window, and the oldest until the rest fits."""
+    window, max_bytes = request.window, request.max_bytes
     if window < timedelta(0) or (max_bytes or 0) < 0:
         raise OptionError(f"window {window} or max_bytes {max_bytes} is below 0", "empty_bin", "Give 0 or more.")
-    moment = datetime.now(UTC) if now is None else now
-    runs = [run for run in (_measured(file_io, warehouse, name) for name in list_runs(file_io, warehouse)) if run]
-    open_runs = [run for run in runs if not (run.closed or run.emptying) and moment - run.began < _OPEN]
-    going = _chosen([run for run in runs if run not in open_runs], runs, moment - window, max_bytes)
-    for run in () if dry_run else going:
-        count = len(run.paths) + len(run.outside)
-        (progress or (lambda _: None))(f"{run.name}: {count} files, {run.bytes} bytes")
-        _destroy(file_io, warehouse, run)
-    size = sum(run.bytes for run in going)
-    return EmptyBinReport(
-        runs=tuple(run.name for run in going),
-        files=sum(len(run.paths) + len(run.outside) for run in going),
+    file_io, moment = place.file_io, run.moment
+    found = (_measured(file_io, place.path, name) for name in list_runs(file_io, place.path))
+    runs = [each for each in found if each]
+    open_runs = [each for each in runs if not (each.closed or each.emptying) and moment - each.began < _OPEN]
+    going = _chosen([each for each in runs if each not in open_runs], runs, moment - window, max_bytes)
+    size = sum(each.bytes for each in going)
+    report = EmptyBinReport(
+        runs=tuple(each.name for each in going),
+        files=sum(len(each.paths) + len(each.outside) for each in going),
         bytes=size,
         remaining_runs=len(runs) - len(going),
-        remaining_bytes=sum(run.bytes for run in runs) - size,
-        notes=tuple(f"run {run.name} was not closed and may still be going on" for run in open_runs),
-        dry_run=dry_run,
-        run_bytes=tuple(run.bytes for run in going),
+        remaining_bytes=sum(each.bytes for each in runs) - size,
+        notes=tuple(f"run {each.name} was not closed and may still be going on" for each in open_runs),
+        dry_run=True,
+        run_bytes=tuple(each.bytes for each in going),
     )
+
+    def groups() -> Iterator[PlannedGroup]:
+        for each in going:
+            yield PlannedGroup(f"run {each.name}", (each.name,), each.bytes, 0, f"began {each.began:%FT%TZ}")
+
+    return Plan(request, report, groups, going)
+
+
+def apply(run: Run, place: Warehouse, planned: Plan[EmptyBin, EmptyBinReport]) -> EmptyBinReport:
+    """Destroy the planned runs."""
+    for each in planned.work:
+        count = len(each.paths) + len(each.outside)
+        run.progress(f"{each.name}: {count} files, {each.bytes} bytes")
+        _destroy(place.file_io, place.path, each)
+    return replace(planned.report, dry_run=False)
+
+
+OPERATION = Operation(
+    "empty_bin",
+    "Destroy what has been in the bin for long enough.",
+    EmptyBin,
+    plan,
+    apply,
+    shown=lambda report: Shown.texts(("run",), [(name,) for name in report.runs]),
+    of_warehouse=True,
+    has_job=False,
+)
 
 
 def _measured(file_io: FileIO, warehouse: str, name: str) -> _Run | None:
@@ -128,3 +151,23 @@ def _destroy(file_io: FileIO, warehouse: str, run: _Run) -> None:
     # The marker goes with the folder, after the journals.
     file_io.delete_quietly(f"{folder}/{path}" for path in run.paths if not path.startswith(("files/", EMPTYING)))
     file_io.delete_folder(folder)
+
+
+def empty_bin(
+    file_io: FileIO,
+    warehouse: str,
+    *,
+    window: timedelta = WINDOW,
+    max_bytes: int | None = None,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+) -> EmptyBinReport:
+    """Destroy the runs of the bin that are older than the window, then the oldest until the rest fits.
+
+    Args: `window`: how long a run can be restored; `max_bytes`: that the bin may hold, None = any number; `dry_run`:
+        report, change nothing; `progress`: called with a line for each run; `now`: None = the current time.
+    Raises: OptionError: a limit below 0.
+    """
+    run = Run.of(progress=progress, now=now)
+    return OPERATION.run(run, Warehouse(file_io, warehouse), EmptyBin(window, max_bytes), dry_run=dry_run)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Annotated
 
 from maintenance.errors import (
     AlreadyExistsError,
@@ -32,6 +33,9 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_in_bin, read_run, run_folder
+from maintenance.operations.operation import Operation, Run, Shown, looking, silent
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.table.table import Table
 
 _BRANCH = re.compile(r"(?:branch/branch-(?P<branch>[^/]+)/)?(?P<kind>snapshot|tag|changelog)/(?P<name>[^/]+)")
@@ -80,37 +84,56 @@ class _Record:
         return self.name if self.branch == MAIN_BRANCH else f"{self.branch}: {self.name}"
 
 
-def restore(
-    table: Table,
-    warehouse: str,
-    run: str,
-    *,
-    files: Sequence[str] = (),
-    snapshots: Sequence[int] = (),
-    tags: Sequence[str] = (),
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> RestoreReport:
-    """Bring back what a run of the bin took from a table; without a choice, all of it.
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """What to bring back from the bin; nothing chosen: all that the run took."""
 
-    Args:
-        warehouse: that the bin is in; `run`: its name, as the operation reported it.
-        files: paths, whole or relative to the table. snapshots, tags: of the table's branch, with what they need.
-        dry_run: report what would come back, change nothing.
-        progress: called with a line for each thing that happens.
-    Raises: NotFoundError: the run, or something chosen, is not in the bin; ConflictError: the run is being destroyed;
-        AlreadyExistsError: the run is of another table; CorruptFileError.
-    """
-    head, binned = read_run(table.file_io, warehouse, run)
+    run: Annotated[str, Param("Name of a run of the bin, as the operation reported it.")]
+    files: Annotated[Sequence[str], Param("Paths, whole or below the table.")] = ()
+    snapshots: Annotated[Sequence[int], Param("Ids; they come back with all that they need.")] = ()
+    tags: Annotated[Sequence[str], Param("Names; they come back with all that they need.")] = ()
+
+
+def _work(run: Run, table: Table, request: Restore, /, *, dry_run: bool) -> RestoreReport:
+    head, binned = read_run(table.file_io, run.warehouse, request.run)
     if head.location != table.location.rstrip("/"):
         raise AlreadyExistsError(
-            f"run '{run}' is about {head.table} at {head.location}", table.location, "Name the table of the run."
+            f"run '{request.run}' is about {head.table} at {head.location}",
+            table.location,
+            "Name the table of the run.",
         )
-    folder = run_folder(warehouse, run)
+    folder = run_folder(run.warehouse, request.run)
     if table.file_io.exists(f"{folder}/{EMPTYING}"):
-        raise ConflictError(f"run '{run}' is being destroyed", folder, "It cannot be restored any more.")
-    work = _Restore(table, head, folder, {file.key: file for file in binned}, progress or (lambda _: None), dry_run)
-    return work.run(files, snapshots, tags)
+        raise ConflictError(f"run '{request.run}' is being destroyed", folder, "It cannot be restored any more.")
+    work = _Restore(table, head, folder, {file.key: file for file in binned}, run.progress, dry_run)
+    return work.run(request.files, request.snapshots, request.tags)
+
+
+def _groups(_: Table, report: RestoreReport) -> Iterator[PlannedGroup]:
+    yield from (PlannedGroup(f"snapshot {name}", (), 0, 1, "comes back") for name in report.snapshots)
+    yield from (PlannedGroup(f"tag {name}", (), 0, 1, "comes back") for name in report.tags)
+    yield from (PlannedGroup(f"changelog {name}", (), 0, 1, "comes back") for name in report.changelogs)
+    if report.files:
+        reason = f"come back from run {report.run} of {report.operation}"
+        yield PlannedGroup("files", tuple(sorted(report.files)), report.bytes, len(report.files), reason)
+
+
+def _shown(report: RestoreReport) -> Shown:
+    """What came back: files, then snapshots, tags and changelogs; then what could not."""
+    rows = [("file", path) for path in report.files]
+    rows += [("snapshot", name) for name in report.snapshots] + [("tag", name) for name in report.tags]
+    rows += [("changelog", name) for name in report.changelogs]
+    rows += [("missing", path) for path in report.missing] + [("incomplete", why) for why in report.incomplete]
+    return Shown.texts(("kind", "restored"), rows)
+
+
+OPERATION = Operation(
+    "restore",
+    "Bring back what a deletion has put into the bin.",
+    Restore,
+    *looking(_work, _groups),
+    shown=_shown,
+)
 
 
 @dataclass(slots=True)
@@ -348,3 +371,28 @@ class _Reachable:
         in_bin = f"{self.folder}/files/manifest/{name}"
         is_there = f"manifest/{name}" in self.binned and self.file_io.exists(in_bin)
         return Manifests(self.file_io, TablePaths(f"{self.folder}/files" if is_there else self.head.location))
+
+
+def restore(
+    table: Table,
+    warehouse: str,
+    run: str,
+    *,
+    files: Sequence[str] = (),
+    snapshots: Sequence[int] = (),
+    tags: Sequence[str] = (),
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> RestoreReport:
+    """Bring back what a run of the bin took from a table; without a choice, all of it.
+
+    Args:
+        warehouse: that the bin is in; `run`: its name, as the operation reported it.
+        files: paths, whole or relative to the table. snapshots, tags: of the table's branch, with what they need.
+        dry_run: report what would come back, change nothing.
+        progress: called with a line for each thing that happens.
+    Raises: NotFoundError: the run, or something chosen, is not in the bin; ConflictError: the run is being destroyed;
+        AlreadyExistsError: the run is of another table; CorruptFileError.
+    """
+    asked = Restore(run, files, snapshots, tags)
+    return OPERATION.run(Run(progress=progress or silent, warehouse=warehouse), table, asked, dry_run=dry_run)

@@ -9,7 +9,7 @@ nothing names are left out.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
@@ -22,8 +22,11 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import Fault, FaultKind, Faults
 from maintenance.operations.checks.fsck_files import FileWalk, FoundFile, in_order
 from maintenance.operations.checks.fsck_records import SmallFiles, examine_records
+from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.parameters import Param
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,6 +68,35 @@ class FsckReport:
         return pa.Table.from_pylist(
             [{"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix} for f in faults], _SCHEMA
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Fsck:
+    """How much to look at."""
+
+    deep: Annotated[bool, Param("Read every data file to its last row, in Spark tasks.")] = False
+
+
+def apply(run: Run, table: Table, planned: Plan[Fsck, None]) -> FsckReport:
+    """Examine a table that can be opened."""
+    deep = planned.request.deep
+    return fsck(table.file_io, table.location, deep=deep, spark=run.session(), progress=run.progress)
+
+
+OPERATION = Operation(
+    "fsck",
+    "Examine a table for damage.",
+    Fsck,
+    as_asked,
+    apply,
+    shown=lambda report: Shown.texts(("fault",), [(str(fault),) for fault in report.faults], nothing_to_do=False),
+    has_plans=False,
+    has_dry_run=False,
+    uses_spark=True,
+    judges=True,
+    looks_only=True,
+    has_job=False,
+)
 
 
 def fsck(

@@ -7,32 +7,170 @@ stay. A task that fails does not undo the finished ones. Rows that wait in the p
 first. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from maintenance.commit.identity import CommitIdentity
-from maintenance.compaction.postpone import leaving
+import pyarrow as pa
+
+from maintenance.errors import worst_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import Spec
-from maintenance.operations.compaction.groups import GroupRewrite
-from maintenance.operations.compaction.key_indexes import refresh_key_indexes
+from maintenance.operations.compaction.compaction import Compaction
 from maintenance.operations.compaction.partition_choice import no_match
-from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, Unit
-from maintenance.operations.compaction.postponed import distribute_rows, planned_rows
-from maintenance.operations.compaction.report import CompactReport, Ledger
-from maintenance.operations.compaction.request import RETRIES, CheckedRequest, CompactRequest, proof_of
+from maintenance.operations.compaction.plan import CompactionPlan, Unit
+from maintenance.operations.compaction.report import CompactReport, GroupResult
+from maintenance.operations.compaction.request import RETRIES, ChangelogRequest, CheckedRequest, CompactRequest
 from maintenance.operations.compaction.sort import NO_ORDER
 from maintenance.operations.compaction.sort_buckets import sort_buckets, sorts_buckets
-from maintenance.operations.compaction.work import CompactionWork, group_of
+from maintenance.operations.compaction.work import CompactionWork
+from maintenance.operations.operation import Operation, Run, Shown, silent
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.progress import Progress
+from maintenance.options import table as table_options
 from maintenance.table.compactors import refuse_beside_others, warnings_of
-from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class CompactPlan:
+    """What a compaction would rewrite. It is looked for when somebody asks: the work itself may look at another time.
+
+    Attributes:
+        table: as the request opens it. checked: what the request means for it.
+        progress: of the run that plans.
+        only: the units to carry out; None = all.
+        found: what was found a moment ago, to begin the work with; None = look for it then.
+    """
+
+    request: CompactRequest | ChangelogRequest
+    table: Table
+    checked: CheckedRequest
+    progress: Progress
+    only: Callable[[Unit], bool] | None = None
+    found: CompactionPlan | None = None
+
+    @cached_property
+    def looked(self) -> tuple[CompactionPlan, CompactReport]:
+        """What would be rewritten of real buckets; and the report, which also tells of rows that wait for theirs."""
+        return Compaction(CompactionWork.of(None, self.table, self.checked, self.progress), self.only).dry()
+
+    @property
+    def report(self) -> CompactReport:
+        return _with_finding(self.table, self.request, self.looked[1])
+
+    def groups(self) -> Iterator[PlannedGroup]:
+        """A group for each (partition, bucket)."""
+        groups: dict[str, list[Unit]] = {}
+        for unit in self.looked[0].units:
+            groups.setdefault(_name(self.table, unit), []).append(unit)
+        target = table_options.target_file_size(self.table.options, has_primary_key=self.table.is_primary_key_table)
+        for name, units in sorted(groups.items()):
+            files = [file for unit in units for file in unit.input_files]
+            sizes = [sum(file.file_size for file in unit.input_files) for unit in units]
+            expected = sum(max(1, math.ceil(size / target)) for size in sizes)
+            reason = str(getattr(units[0], "reason", "small files"))
+            yield PlannedGroup(name, tuple(sorted(file.file_name for file in files)), sum(sizes), expected, reason)
+
+    @property
+    def of(self) -> Snapshot | None:
+        return self.looked[0].snapshot
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return warnings_of(self.table)
+
+
+def _name(table: Table, unit: Unit) -> str:
+    return f"{table.paths.partition(unit.partition)} bucket {unit.bucket}"
+
+
+def plan(run: Run, table: Table, request: CompactRequest, only: Callable[[Unit], bool] | None = None) -> CompactPlan:
+    """What a request asks for. `only`: as of `compact`."""
+    checked = request.checked(table)
+    opened = request.opened(table)
+    for warning in warnings_of(opened):
+        run.progress(warning)
+    return CompactPlan(request, opened, checked, run.progress, only)
+
+
+def _again(run: Run, table: Table, request: CompactRequest, stored: StoredPlan) -> CompactPlan:
+    return exactly_as(plan(run, table, request), stored)
+
+
+def exactly_as(made: CompactPlan, stored: StoredPlan) -> CompactPlan:
+    """What a kept plan names and nothing else; a group that another writer changes meanwhile has failed.
+
+    Raises: OutdatedPlanError: files of the plan are not to be compacted together any more.
+    """
+    made, table = replace(made, progress=silent), made.table
+    refuse(stored, moved_groups(stored, tuple(made.groups())))
+    exactly = {group.name: frozenset(group.files) for group in stored.groups}
+
+    def named(unit: Unit) -> bool:
+        return {file.file_name for file in unit.input_files} <= exactly.get(_name(table, unit), frozenset())
+
+    once = replace(made.checked, max_retries=0)
+    return replace(made, checked=once, only=named, found=made.looked[0])
+
+
+def apply(run: Run, _: Table, planned: CompactPlan) -> CompactReport:
+    """Do what a request asks for."""
+    table, checked, only = planned.table, planned.checked, planned.only
+    refuse_beside_others(table)
+    spark = run.session()
+    if sorts_buckets(table, checked):
+        return _with_finding(table, planned.request, sort_buckets(spark, table, checked, only, run.progress))
+    compaction = Compaction(CompactionWork.of(spark, table, checked, run.progress), only)
+    return _with_finding(table, planned.request, compaction.run(planned.found))
+
+
+def shown(report: CompactReport) -> Shown:
+    """What a dry run would compact. Raises: the worst error of the groups that failed."""
+    check_groups(report)
+    due = due_groups(report)
+    if not report.dry_run:
+        return Shown(nothing_to_do=not report.snapshot_ids)
+    columns = ("partition", "bucket", "input_files", "input_bytes", "message")
+    return Shown(pa.table({name: [getattr(group, name) for group in due] for name in columns}), not due)
+
+
+def due_groups(report: CompactReport) -> list[GroupResult]:
+    """The groups in which there is something to do, or was."""
+    return [group for group in report.groups if group.outcome not in ("nothing_to_do", "skipped")]
+
+
+def check_groups(report: CompactReport) -> None:
+    """Raises: the worst error of the groups that failed."""
+    errors = [group.error for group in report.failed if group.error is not None]
+    if errors:
+        raise worst_of(errors)
+
+
+OPERATION = Operation(
+    "compact",
+    "Compact a table.",
+    CompactRequest,
+    plan,
+    apply,
+    shown,
+    _again,
+    takes_options=True,
+    uses_spark=True,
+    has_job=False,
+)
+
+
+def _with_finding(table: Table, request: CompactRequest | ChangelogRequest, report: CompactReport) -> CompactReport:
+    if report.groups or request.where is None:
+        return report
+    return replace(report, finding=no_match(table, request.where))
 
 
 def compact(
@@ -103,159 +241,6 @@ def compact(
         time_limit=time_limit,
         beside_other_compactors=beside_other_compactors,
     )
-    if dry_run:
-        return preview(table, request, only=only, progress=progress).report
-    return carry_out(spark, table, request, only=only, progress=progress)
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """What a dry run finds. `plan`: of the real buckets; `report`: also of the rows that wait for theirs."""
-
-    plan: CompactionPlan
-    report: CompactReport
-
-
-def preview(
-    table: Table,
-    request: CompactRequest,
-    *,
-    only: Callable[[Unit], bool] | None = None,
-    progress: Progress | None = None,
-) -> DryRun:
-    """Plan what a request asks for, and report it. Arguments and errors as of `compact`."""
-    table, checked = _prepared(table, request, progress)
-    compaction = _Compaction(CompactionWork.of(None, table, checked, progress or _silent), only)
-    plan, report = compaction.dry()
-    return DryRun(plan, _with_finding(table, request, report))
-
-
-def carry_out(
-    spark: "SparkSession | None",
-    table: Table,
-    request: CompactRequest,
-    *,
-    planned: CompactionPlan | None = None,
-    only: Callable[[Unit], bool] | None = None,
-    progress: Progress | None = None,
-) -> CompactReport:
-    """Do what a request asks for. Arguments and errors as of `compact`.
-
-    `planned`: a plan of this request that was made a moment ago, to begin with; None = plan now.
-    """
-    table, checked = _prepared(table, request, progress)
-    refuse_beside_others(table)
-    if sorts_buckets(table, checked):
-        sorted_report = sort_buckets(spark, table, checked, only, progress or _silent)
-        return _with_finding(table, request, sorted_report)
-    compaction = _Compaction(CompactionWork.of(spark, table, checked, progress or _silent), only)
-    return _with_finding(table, request, compaction.run(planned))
-
-
-def _prepared(table: Table, request: CompactRequest, progress: Progress | None) -> tuple[Table, CheckedRequest]:
-    """The table as the request opens it, and what the request means for it. Says what is to be known about both."""
-    checked = request.checked(table)
-    opened = request.opened(table)
-    for warning in warnings_of(opened):
-        (progress or _silent)(warning)
-    return opened, checked
-
-
-def _with_finding(table: Table, request: CompactRequest, report: CompactReport) -> CompactReport:
-    if report.groups or request.where is None:
-        return report
-    return replace(report, finding=no_match(table, request.where))
-
-
-def _silent(_: str) -> None:
-    """Progress that is discarded."""
-
-
-def compact_groups(
-    spark: "SparkSession | None",
-    table: Table,
-    scope: CompactionScope,
-    identity: CommitIdentity,
-    *,
-    max_retries: int,
-    progress: Progress,
-) -> Ledger:
-    """Compact what a writer has written, as a part of its commit; rows in the postpone bucket stay there.
-
-    Args: `scope`: the groups; `identity`: whose COMPACT snapshot it is.
-    Returns: what became of the groups. Raises: as `compact`.
-    """
-    refuse_beside_others(table, inline=True)
-    request = CheckedRequest(scope, proof_of(table), max_retries=max_retries)
-    work = CompactionWork.of(spark, table, request, progress, identity)
-    _Compaction(work).rewrite(None)
-    return work.ledger
-
-
-@dataclass(frozen=True, slots=True)
-class _Compaction:
-    """A compaction from its plan to its report. `only`: the units to carry out; None = all."""
-
-    work: CompactionWork
-    only: Callable[[Unit], bool] | None = None
-
-    def dry(self) -> tuple[CompactionPlan, CompactReport]:
-        table, ledger = self.work.table, self.work.ledger
-        shape = table_shape(table)
-        for waiting in planned_rows(self.work).units:
-            if waiting.share == 0:
-                ledger.plan_files(group_of(leaving(waiting)), waiting.files, "rows wait for real buckets")
-        plan = self._noted(self.work.request.plan(table))
-        for unit in plan.units:
-            ledger.plan(unit)
-        return plan, ledger.report(plan.snapshot, shape, shape, dry_run=True)
-
-    def run(self, planned: CompactionPlan | None) -> CompactReport:
-        before = table_shape(self.work.table)
-        if self.only is None:
-            distribute_rows(self.work)
-        base = self.rewrite(planned)
-        return self.work.ledger.report(base, before, table_shape(self.work.table), dry_run=False)
-
-    def rewrite(self, planned: CompactionPlan | None) -> Snapshot | None:
-        """Plan, rewrite and commit, again for groups that another writer changed. Returns what was first planned on."""
-        request, ledger = self.work.request, self.work.ledger
-        first = plan = self._noted(planned or request.plan(self.work.table))
-        for attempt in range(request.max_retries + 1):
-            lost = GroupRewrite(self.work, plan).run(retried=attempt > 0) if plan.units else {}
-            if not lost:
-                break
-            if attempt == request.max_retries:
-                self.work.progress(f"{len(lost)} groups were changed by another writer again and are given up")
-                ledger.give_up(lost)
-                break
-            self.work.give_way(plan.snapshot, lost, attempt)
-            ledger.plan_again(lost)
-            plan = self._noted(request.plan(self.work.table, frozenset(lost)))
-            self._note_done_by_others(plan, lost)
-        if self.only is None:
-            indexed = refresh_key_indexes(self.work.spark, self.work.table, request.scope.groups, self.work.progress)
-            ledger.snapshot_ids += [] if indexed is None else [indexed]
-        return first.snapshot
-
-    def _note_done_by_others(self, plan: CompactionPlan, lost: Mapping[Group, str]) -> None:
-        still_planned = {(unit.partition, unit.bucket) for unit in plan.units}
-        for group in lost:
-            if group not in still_planned:
-                self.work.ledger.idle(group, "another writer did the work")
-
-    def _noted(self, plan: CompactionPlan) -> CompactionPlan:
-        """The plan without units that are not to be carried out; the ledger records what is skipped."""
-        if self.only is not None:
-            plan = replace(plan, units=tuple(filter(self.only, plan.units)))
-        ledger = self.work.ledger
-        for group, count in plan.idle.items():
-            if not ledger.knows(group):
-                ledger.idle(group, files=count)
-        for group, reason in plan.skipped.items():
-            ledger.skip(group, reason)
-        if plan.units:
-            files = [file for unit in plan.units for file in unit.input_files]
-            size = sum(file.file_size for file in files)
-            self.work.progress(f"{len(plan.units)} groups to compact: {len(files)} files, {size / 2**20:.1f} MiB")
-        return plan
+    run = Run.of(spark, progress)
+    made = plan(run, table, request, only)
+    return made.report if dry_run else apply(run, table, made)

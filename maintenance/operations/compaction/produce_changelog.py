@@ -13,16 +13,59 @@ from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
 from maintenance.metadata.partition_names import Spec
-from maintenance.operations.compaction.compact import carry_out, preview
+from maintenance.operations.compaction.compact import CompactPlan, apply, exactly_as, shown
+from maintenance.operations.compaction.compact import plan as plan_compaction
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import RETRIES, CompactRequest
+from maintenance.operations.compaction.request import RETRIES, ChangelogRequest, CompactRequest
+from maintenance.operations.operation import Operation, Run, Spelling
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def plan(run: Run, table: Table, request: ChangelogRequest, only: Callable[[Unit], bool] | None = None) -> CompactPlan:
+    """The compaction that produces the changelog. `only`: as of `compact`."""
+    whole = CompactRequest(
+        full=merges_fully(table),
+        partitions=request.partitions,
+        where=request.where,
+        # Also of partitions that are about to expire: subscribers see every change.
+        skip_expiring=False,
+        proof=request.proof,
+        max_retries=request.max_retries,
+        beside_other_compactors=request.beside_other_compactors,
+    )
+    return replace(plan_compaction(run, table, whole, only), request=request)
+
+
+def _again(run: Run, table: Table, request: ChangelogRequest, stored: StoredPlan) -> CompactPlan:
+    return exactly_as(plan(run, table, request), stored)
+
+
+OPERATION = Operation(
+    "produce_changelog",
+    "Produce the changelog of changes that have none.",
+    ChangelogRequest,
+    plan,
+    apply,
+    shown,
+    _again,
+    kept_as="changelog",
+    uses_spark=True,
+    has_job=False,
+    spellings=(
+        Spelling(
+            "produce_changelog",
+            "Produce the changelog of changes that have none.",
+            ("partitions", "where", "dry_run", "proof", "max_retries", "beside_other_compactors"),
+        ),
+    ),
+)
 
 
 def produce_changelog(
@@ -42,25 +85,10 @@ def produce_changelog(
 
     Raises: OptionError: the table has no changelog producer, or one that writes the changelog itself.
     """
-    request = changelog_request(
-        table,
-        CompactRequest(
-            partitions=partitions,
-            where=where,
-            proof=proof,
-            max_retries=max_retries,
-            beside_other_compactors=beside_other_compactors,
-        ),
-    )
-    if dry_run:
-        return preview(table, request, only=only, progress=progress).report
-    return carry_out(spark, table, request, only=only, progress=progress)
-
-
-def changelog_request(table: Table, chosen: CompactRequest) -> CompactRequest:
-    """The compaction that produces the changelog of what is chosen. Raises: OptionError, as `produce_changelog`."""
-    # Also of partitions that are about to expire: subscribers see every change.
-    return replace(chosen, full=merges_fully(table), skip_expiring=False)
+    request = ChangelogRequest(partitions, where, proof, max_retries, beside_other_compactors)
+    run = Run.of(spark, progress)
+    made = plan(run, table, request, only)
+    return made.report if dry_run else apply(run, table, made)
 
 
 def merges_fully(table: Table) -> bool:

@@ -4,22 +4,23 @@ A `CompactRequest` holds what a user chose and fits any table; a `CheckedRequest
 """
 
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Annotated
 
+from maintenance.compaction.clustering import is_clustered
 from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.errors import OptionError
 from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.partition_names import Spec, kept
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.compaction.partition_choice import check_partitions
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, plan_compaction, scope_of
 from maintenance.operations.compaction.sort import NO_ORDER, plan_sorting, sorted_by
+from maintenance.operations.parameters import Param, Value, names, truth
 from maintenance.options import own as own_options
 from maintenance.options import table as table_options
-from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 
@@ -61,47 +62,70 @@ class CheckedRequest:
         return again_if_expired(lambda: plan_sorting(table, scope, order, now_millis=wall_clock_millis()))
 
 
+def _strategy(value: Value) -> bool:
+    if value not in ("full", "minor"):
+        raise ValueError("'full' or 'minor' is expected")
+    return bool(value == "full")
+
+
+def _buckets(value: Value) -> tuple[int, ...]:
+    """``0-3,7``: numbers of buckets, and the first and last of several."""
+    found: set[int] = set()
+    for part in names(value):
+        first, sign, last = (piece.strip() for piece in part.partition("-"))
+        if not first.isdecimal() or (sign and not last.isdecimal()) or int(last or first) < int(first):
+            raise ValueError("buckets are written as 0-3,7")
+        found.update(range(int(first), int(last or first) + 1))
+    if not found:
+        raise ValueError("buckets are written as 0-3,7")
+    return tuple(sorted(found))
+
+
+def _is_full(table: Table) -> bool:
+    """What Paimon's calls mean that leave the strategy out: a clustering is incremental, anything else full."""
+    return not is_clustered(table.schema, table.options)
+
+
+_FULL = "Merge every bucket into its top level, whatever its sorted runs."
+_WHERE = "Only partitions that match this condition in Spark SQL, e.g. month = 7."
+_PROOF = "How the result is verified: auto, full, sampled or off; empty: as the table's option says."
+
+
 @dataclass(frozen=True, slots=True)
 class CompactRequest:
     """What a user chose. See `compact` for the meaning of each attribute."""
 
-    full: bool = False
-    partitions: Sequence[Spec] | None = None
-    where: str | None = None
-    partition_idle_time: timedelta | None = None
-    order_strategy: str = NO_ORDER
-    order_by: Sequence[str] = field(default=())
-    skip_expiring: bool = True
-    proof: str | None = None
-    max_retries: int = RETRIES
-    groups_per_commit: int | None = None
-    time_limit: timedelta | None = None
-    beside_other_compactors: bool | None = None
-    buckets: Collection[int] | None = None
-
-    @classmethod
-    def of_arguments(cls, arguments: Mapping[str, Any]) -> "CompactRequest":
-        """The request whose `arguments` these are."""
-        return cls(**arguments)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """As a stored plan keeps it. Which partitions were idle or about to expire, its groups say themselves."""
-        return {
-            "full": self.full,
-            "partitions": None if self.partitions is None else [kept(spec) for spec in self.partitions],
-            "where": self.where,
-            "order_strategy": self.order_strategy,
-            "order_by": list(self.order_by),
-            "proof": self.proof,
-            "buckets": None if self.buckets is None else sorted(self.buckets),
-        }
-
-    def named(self, table: Table) -> "CompactRequest":
-        """The request with its partitions as what they are in a table. Raises: DataError: a name may mean several."""
-        if self.partitions is None:
-            return self
-        return replace(self, partitions=named_partitions(table, self.partitions))
+    full: Annotated[bool, Param(_FULL, name="compact_strategy", read=_strategy, of_call=_is_full)] = False
+    partitions: Annotated[Sequence[Spec] | None, Param("Only these partitions; empty: all.")] = None
+    where: Annotated[str | None, Param(_WHERE)] = None
+    # Which partitions were idle or about to expire, the groups of a plan say themselves.
+    partition_idle_time: Annotated[
+        timedelta | None, Param("Only partitions that were not written to for this long, e.g. 1 h.", is_kept=False)
+    ] = None
+    order_strategy: Annotated[
+        str, Param("Sort an append table: order, zorder or hilbert; none: leave the rows as they are.")
+    ] = NO_ORDER
+    order_by: Annotated[Sequence[str], Param("Columns to sort by.")] = ()
+    skip_expiring: Annotated[
+        bool, Param("Leave partitions alone that are about to expire.", read=truth, is_kept=False)
+    ] = True
+    proof: Annotated[str | None, Param(_PROOF)] = None
+    max_retries: Annotated[
+        int, Param("How often a group that lost against a writer is planned again.", least=0, is_kept=False)
+    ] = RETRIES
+    groups_per_commit: Annotated[
+        int | None,
+        Param("Commit after this number of buckets; empty: all in one snapshot.", least=1, is_kept=False),
+    ] = None
+    time_limit: Annotated[
+        timedelta | None, Param("Begin no further groups after this long, e.g. 1 h.", is_kept=False)
+    ] = None
+    beside_other_compactors: Annotated[
+        bool | None, Param("Compact although another engine compacts the table, too.", is_kept=False)
+    ] = None
+    buckets: Annotated[
+        Collection[int] | None, Param("Only these buckets, of a table with a fixed number of them.", read=_buckets)
+    ] = None
 
     def opened(self, table: Table) -> Table:
         """The table with the options that the request sets."""
@@ -130,6 +154,21 @@ class CompactRequest:
         groups = self.groups_per_commit or (None if self.time_limit is None else _GROUPS_IN_TIME)
         until = None if self.time_limit is None else time.monotonic() + self.time_limit.total_seconds()
         return CheckedRequest(scope, proof, order, self.max_retries, groups, until)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogRequest:
+    """Whose changelog to produce: the part of a compaction's request that a changelog leaves open."""
+
+    partitions: Annotated[Sequence[Spec] | None, Param("Only these partitions; empty: all.")] = None
+    where: Annotated[str | None, Param(_WHERE)] = None
+    proof: Annotated[str | None, Param(_PROOF)] = None
+    max_retries: Annotated[
+        int, Param("How often a group that lost against a writer is planned again.", least=0, is_kept=False)
+    ] = RETRIES
+    beside_other_compactors: Annotated[
+        bool | None, Param("Compact although another engine compacts the table, too.", is_kept=False)
+    ] = None
 
 
 def _check_buckets(table: Table, buckets: Collection[int], order_strategy: str) -> None:

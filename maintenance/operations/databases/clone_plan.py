@@ -15,8 +15,7 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.clone import CloneReport, clone
 from maintenance.operations.databases.clone_database import CloneDatabaseReport, goal_of, tables_to_clone
 from maintenance.operations.databases.compact_database import UNPLANNED, each_table
-from maintenance.operations.plans.dry_run_plans import changed_groups
-from maintenance.operations.plans.stored_plan import MANY, PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.plan_store import MANY, PlannedGroup, StoredPlan, changed_groups, check_plan, refuse
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.table.table import Table

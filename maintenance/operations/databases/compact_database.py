@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.errors import OptionError, PaimonError
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.compaction.compact import carry_out, preview
+from maintenance.operations.compaction.compact import OPERATION as COMPACT
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.plans.stored_plan import (
-    MANY,
-    StoredPlan,
-    apply_compact,
-    check_plan,
-    moved_groups,
-    plan_compact,
-    refuse,
-)
+from maintenance.operations.operation import Run
+from maintenance.operations.parameters import fields_of_arguments
+from maintenance.operations.plan_store import MANY, StoredPlan, check_plan, moved_groups, refuse
 from maintenance.operations.progress import Progress
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
@@ -105,9 +99,7 @@ def compact_database(
     request = CompactRequest(full=full, partition_idle_time=partition_idle_time, proof=proof)
 
     def one(table: Table, say: Progress) -> CompactReport:
-        if dry_run:
-            return preview(table, request, progress=say).report
-        return carry_out(spark, table, request, progress=say)
+        return COMPACT.run(Run(spark, say), table, request, dry_run=dry_run)
 
     results = each_table(catalog, tables_of(catalog, choice), one, max_concurrent, opened, progress)
     return CompactDatabaseReport(*results)
@@ -126,7 +118,7 @@ def plan_compact_database(
     """
 
     def one(table: Table, _: Progress) -> StoredPlan:
-        return plan_compact(table, request)
+        return COMPACT.keepable(Run(), table, request)[1]
 
     plans, _, errors = each_table(catalog, tables_of(catalog, choice), one, _PLANNERS, opened, None)
     failed = {name: str(error) for name, error in errors.items()}
@@ -157,14 +149,15 @@ def apply_compact_database(
 
     def moved(table: Table, _: Progress) -> list[str]:
         mine = plans[table.identifier]
-        return moved_groups(mine, plan_compact(table, CompactRequest.of_arguments(mine.arguments)).groups)
+        request = CompactRequest(**fields_of_arguments(CompactRequest, mine.arguments))
+        return moved_groups(mine, COMPACT.keepable(Run(), table, request)[1].groups)
 
     looked, skipped, failed = each_table(catalog, list(plans), moved, _PLANNERS, opened, None)
     troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]
     refuse(plan, [*troubles, *(f"{name}: {text}" for name, text in {**skipped, **failed}.items())])
 
     def one(table: Table, say: Progress) -> CompactReport:
-        return apply_compact(spark, table, plans[table.identifier], say)
+        return COMPACT.carry_out(table, plans[table.identifier], Run(spark, say))
 
     return CompactDatabaseReport(*each_table(catalog, list(plans), one, max_concurrent, opened, progress))
 

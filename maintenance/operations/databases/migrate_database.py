@@ -16,7 +16,7 @@ from maintenance.operations.databases.migrate_table import (
 )
 from maintenance.operations.databases.migration import MigrateReport
 from maintenance.operations.databases.taking_over import source_of, waiting_name, waiting_table
-from maintenance.operations.plans.stored_plan import MANY, PlannedGroup, StoredPlan, check_plan
+from maintenance.operations.plan_store import MANY, PlannedGroup, StoredPlan, check_plan
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
 

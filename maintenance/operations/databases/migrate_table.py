@@ -20,7 +20,7 @@ from maintenance.operations.databases.migrated_files import SourceFile
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport, Migration
 from maintenance.operations.databases.taking_over import take_over, waiting_table
-from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
 

@@ -7,13 +7,15 @@ about to lose files. A run that dies is finished by the next one, which finds th
 5.1, Java `ExpireChangelogImpl`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+import pyarrow as pa
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import holders_of, needed_by
@@ -22,6 +24,10 @@ from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.removal import RemovalPlan, plan_removals, remove
 from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
 from maintenance.operations.expiry.survey import Leaving
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -45,6 +51,107 @@ class ExpireChangelogsReport:
     deleted_bytes: int = 0
     notes: tuple[str, ...] = ()
     dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireChangelogs:
+    """Which long-lived changelogs stay. What is left out comes from the table's options."""
+
+    retain_max: Annotated[int | None, Param("Keep at most this many, counted from the latest snapshot.")] = None
+    retain_min: Annotated[int | None, Param("Keep at least this many, counted from the latest snapshot.")] = None
+    older_than: Annotated[datetime | None, Param("Only older ones; a time without a zone is local.")] = None
+    max_deletes: Annotated[int | None, Param("Expire at most this many.")] = None
+    delete_all: Annotated[bool, Param("Expire all of them, whatever else is said.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """`kept`: ids of the changelogs that stay."""
+
+    removal: RemovalPlan
+    kept: Sequence[int]
+    sharing: Sharing
+
+
+def plan(run: Run, table: Table, request: ExpireChangelogs) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
+    """The changelogs that are due, and the files that only they use."""
+    return plan_shared(run, table, request, in_one_batch)
+
+
+def plan_shared(
+    run: Run, table: Table, request: ExpireChangelogs, sharing: Sharing
+) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
+    """The same. `sharing`: who reads, looks for and deletes files."""
+    table_options.check_keepable(table.options, table.identifier)
+    by_id = {changelog.id: changelog for changelog in table.changelogs.all()}
+    latest = table.snapshots.latest_id()
+    if not by_id or latest is None:
+        return Plan(request, ExpireChangelogsReport(table.identifier, dry_run=True))
+    due = tuple(by_id)
+    if not request.delete_all:
+        choice = RetentionChoice(request.retain_max, request.retain_min, request.older_than)
+        retention = ChangelogRetention.of(table.options, table.consumers.next_snapshots(), run.moment, choice)
+        due = plan_changelogs(list(by_id), latest, lambda number: by_id[number].time_millis, retention)
+        due = due if request.max_deletes is None else due[: max(0, request.max_deletes)]
+    removal = again_if_expired(lambda: _removal(table, by_id, due, sharing))
+    kept = [number for number in by_id if number not in due]
+    deletions = [deletion for removal in removal.removals for deletion in removal.deletions]
+    report = ExpireChangelogsReport(
+        table=table.identifier,
+        expired=due,
+        earliest=min(kept, default=None),
+        latest=max(kept, default=None),
+        deleted_files=tuple(deletion.path for deletion in deletions),
+        deleted_bytes=sum(deletion.size for deletion in deletions),
+        notes=removal.notes,
+        dry_run=True,
+    )
+
+    def groups() -> Iterator[PlannedGroup]:
+        yield from (PlannedGroup(f"changelog {number}", (), 0, 0, "expires") for number in due)
+        yield from files_group(report.deleted_files, report.deleted_bytes)
+
+    return Plan(request, report, groups, _Going(removal, kept, sharing))
+
+
+def _removal(table: Table, by_id: Mapping[int, Snapshot], due: tuple[int, ...], sharing: Sharing) -> RemovalPlan:
+    if not due:
+        return RemovalPlan(())
+    path = table.paths.changelog
+    leaving = [Leaving(f"changelog {number}", by_id[number], path(number), is_changelog=True) for number in due]
+    branches, manifests = Branches(table.file_io, table.paths), table.manifests
+    holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
+    return plan_removals(leaving, needed_by(holders, manifests, sharing), manifests, sharing)
+
+
+def apply(run: Run, table: Table, planned: Plan[ExpireChangelogs, ExpireChangelogsReport]) -> ExpireChangelogsReport:
+    """Delete the planned changelogs, and the files that only they use."""
+    if planned.report.expired:
+        going: _Going = planned.work
+        if going.kept:
+            table.changelogs.write_hint(EARLIEST, going.kept[0])
+        remove(table.file_io, going.removal.removals, run.into, going.sharing)
+        if not going.kept:
+            table.changelogs.delete_hints()
+        if run.into is not None:
+            run.into.close()
+    return replace(planned.report, dry_run=False)
+
+
+def counted(name: str, count: int) -> Shown:
+    """How many expired."""
+    return Shown(pa.table({name: pa.array([count], pa.int32())}), not count)
+
+
+OPERATION = Operation(
+    "expire_changelogs",
+    "Expire long-lived changelogs.",
+    ExpireChangelogs,
+    plan,
+    apply,
+    shown=lambda report: counted("deleted_changelogs_count", len(report.expired)),
+    has_job=False,
+)
 
 
 def expire_changelogs(
@@ -74,61 +181,7 @@ def expire_changelogs(
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
     """
-    table_options.check_keepable(table.options, table.identifier)
-    changelogs = table.changelogs
-    by_id = {changelog.id: changelog for changelog in changelogs.all()}
-    latest = table.snapshots.latest_id()
-    if not by_id or latest is None:
-        return ExpireChangelogsReport(table.identifier, dry_run=dry_run)
-    retention = ChangelogRetention.of(
-        table.options,
-        table.consumers.next_snapshots(),
-        datetime.now(UTC) if now is None else now,
-        RetentionChoice(retain_max, retain_min, older_than),
-    )
-    due = tuple(by_id)
-    if not delete_all:
-        due = plan_changelogs(list(by_id), latest, lambda number: by_id[number].time_millis, retention)
-        due = due if max_deletes is None else due[: max(0, max_deletes)]
-    plan = again_if_expired(lambda: _plan(table, by_id, due, sharing))
-    kept = [number for number in by_id if number not in due]
-    if due and not dry_run:
-        _carry_out(table, changelogs, plan, kept, into, sharing)
-    deletions = [deletion for removal in plan.removals for deletion in removal.deletions]
-    return ExpireChangelogsReport(
-        table=table.identifier,
-        expired=due,
-        earliest=min(kept, default=None),
-        latest=max(kept, default=None),
-        deleted_files=tuple(deletion.path for deletion in deletions),
-        deleted_bytes=sum(deletion.size for deletion in deletions),
-        notes=plan.notes,
-        dry_run=dry_run,
-    )
-
-
-def _plan(table: Table, by_id: Mapping[int, Snapshot], due: tuple[int, ...], sharing: Sharing) -> RemovalPlan:
-    if not due:
-        return RemovalPlan(())
-    path = table.paths.changelog
-    leaving = [Leaving(f"changelog {number}", by_id[number], path(number), is_changelog=True) for number in due]
-    branches, manifests = Branches(table.file_io, table.paths), table.manifests
-    holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
-    return plan_removals(leaving, needed_by(holders, manifests, sharing), manifests, sharing)
-
-
-def _carry_out(
-    table: Table,
-    changelogs: Changelogs,
-    plan: RemovalPlan,
-    kept: list[int],
-    into: BinRun | None,
-    sharing: Sharing,
-) -> None:
-    if kept:
-        changelogs.write_hint(EARLIEST, kept[0])
-    remove(table.file_io, plan.removals, into, sharing)
-    if not kept:
-        changelogs.delete_hints()
-    if into is not None:
-        into.close()
+    request = ExpireChangelogs(retain_max, retain_min, older_than, max_deletes, delete_all)
+    run = Run.of(into=into, now=now)
+    made = plan_shared(run, table, request, sharing)
+    return made.report if dry_run else apply(run, table, made)

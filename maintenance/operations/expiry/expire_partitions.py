@@ -7,11 +7,12 @@ metadata section 10.5, Java `PartitionExpire`. Partitions of chain tables go by 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain
+from typing import Annotated
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
@@ -23,8 +24,12 @@ from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.metadata.shares import MANIFEST_BYTES
 from maintenance.metadata.zone import local_time
-from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
+from maintenance.operations.expiry.chain_partitions import DuePartitions, branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import entries_by_partition, group_of_files
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
@@ -58,84 +63,118 @@ class ExpirePartitionsReport:
     spark_tasks: int = 0
 
 
-def expire_partitions(
-    table: Table,
-    *,
-    expiration_time: timedelta | None = None,
-    timestamp_pattern: str | None = None,
-    timestamp_formatter: str | None = None,
-    expire_strategy: str | None = None,
-    max_expires: int | None = None,
-    batch_size: int | None = None,
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-    now: datetime | None = None,
-    spark: SparkSource = None,
-) -> ExpirePartitionsReport:
-    """Expire the partitions of a table or branch.
+@dataclass(frozen=True, slots=True)
+class ExpirePartitions:
+    """Which partitions are dropped. What is left out comes from the table's options."""
 
-    Args:
-        expiration_time: in place of `partition.expiration-time`.
-        timestamp_pattern, timestamp_formatter, expire_strategy, max_expires, batch_size: in place of the options
-            `partition.timestamp-pattern`, `.timestamp-formatter`, `.expiration-strategy`, `.expiration-max-num` and
-            `.expiration-batch-size`.
-        dry_run: report what would go, change nothing.
-        progress: called with a line for each thing that happens.
-        now: None = the current time; one without a zone is local.
-        spark: a session whose tasks read the manifests where these are large (64 MB); or what gives one, and is asked
-            only then; None = this process does. The files are deleted when the snapshots expire.
-    Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
-        CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
-    """
-    overrides = {
-        table_options.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
-        table_options.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
-        table_options.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
-        table_options.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
-        table_options.PARTITION_EXPIRATION_BATCH_SIZE.key: None if batch_size is None else str(batch_size),
-    }
-    table = table.copy({key: value for key, value in overrides.items() if value is not None})
-    table_options.check_keepable(table.options, table.identifier)
-    rules = rules_or_error(table, expiration_time)
-    millis = int(local_time(now).replace(tzinfo=UTC).timestamp() * 1000)
+    expiration_time: Annotated[timedelta | None, Param("Older ones are dropped, e.g. 90 d.")] = None
+    timestamp_formatter: Annotated[str | None, Param("How partitions write their time, e.g. yyyyMMdd.")] = None
+    timestamp_pattern: Annotated[str | None, Param("Where partitions have their time, e.g. $year-$month-$day.")] = None
+    expire_strategy: Annotated[
+        str | None, Param("By what they age: values-time, their values; update-time, their newest file.")
+    ] = None
+    max_expires: Annotated[int | None, Param("Drop at most this many in this run.", least=1)] = None
+    batch_size: Annotated[int | None, Param("Drop this many in each commit.", least=1)] = None
+
+    def opened(self, table: Table) -> Table:
+        """The table with the options that the request sets. Raises: UnsupportedError."""
+        overrides = {
+            table_options.PARTITION_TIMESTAMP_PATTERN.key: self.timestamp_pattern,
+            table_options.PARTITION_TIMESTAMP_FORMATTER.key: self.timestamp_formatter,
+            table_options.PARTITION_EXPIRATION_STRATEGY.key: self.expire_strategy,
+            table_options.PARTITION_EXPIRATION_MAX_NUM.key: self.max_expires,
+            table_options.PARTITION_EXPIRATION_BATCH_SIZE.key: self.batch_size,
+        }
+        table = table.copy({key: str(value) for key, value in overrides.items() if value is not None})
+        table_options.check_keepable(table.options, table.identifier)
+        return table
+
+
+def plan(run: Run, table: Table, request: ExpirePartitions) -> Plan[ExpirePartitions, ExpirePartitionsReport]:
+    """The partitions that are past their retention."""
+    table = request.opened(table)
+    rules = rules_or_error(table, request.expiration_time)
+    millis = int(local_time(run.now).replace(tzinfo=UTC).timestamp() * 1000)
     chain = branches_of_chain(table)
+    work: _OfChain | _Expiry
     if chain is not None:
-        return _expire_chain(table, chain, millis - rules.life // timedelta(milliseconds=1), dry_run=dry_run)
-    progress = progress or (lambda _: None)
-    expiry = _Expiry(table, rules, millis, progress, SparkSharing(spark, table.location, progress))
-    return expiry.run(dry_run=dry_run)
+        work = _OfChain(table, chain, millis - rules.life // timedelta(milliseconds=1))
+    else:
+        work = _Expiry(table, rules, millis, run.progress, SparkSharing(run.spark, table.location, run.progress))
+    report = work.planned()
+
+    def groups() -> Iterator[PlannedGroup]:
+        for partition, entries in entries_by_partition(table, report.expired).items():
+            yield group_of_files(str(partition), entries, "past its retention")
+
+    return Plan(request, report, groups, work)
 
 
-def _expire_chain(
-    table: Table, chain: ChainBranches[Table], limit_millis: int, *, dry_run: bool
-) -> ExpirePartitionsReport:
-    """Expire partitions of both branches of a chain table, whichever of them was named."""
-    started = time.monotonic()
-    options = table.options
-    if table_options.PARTITION_EXPIRATION_STRATEGY.of(options) != "values-time":
-        raise OptionError(
-            "partitions of a chain table expire by the times that they name",
-            f"table {table.identifier}",
-            f"Set '{table_options.PARTITION_EXPIRATION_STRATEGY.key}' to 'values-time'.",
+def apply(_: Run, __: Table, planned: Plan[ExpirePartitions, ExpirePartitionsReport]) -> ExpirePartitionsReport:
+    """Drop the planned partitions."""
+    work: _OfChain | _Expiry = planned.work
+    return work.dropped()
+
+
+def _shown(report: ExpirePartitionsReport) -> Shown:
+    specs = [", ".join(f"{key}={value}" for key, value in spec.items()) for spec in report.expired]
+    return Shown.texts(("expired_partitions",), [(spec,) for spec in specs])
+
+
+OPERATION = Operation(
+    "expire_partitions",
+    "Expire partitions by their age.",
+    ExpirePartitions,
+    plan,
+    apply,
+    _shown,
+    takes_options=True,
+    uses_spark=True,
+    has_job=False,
+)
+
+
+@dataclass(slots=True)
+class _OfChain:
+    """An expiry of both branches of a chain table, whichever of them was named."""
+
+    table: Table
+    chain: ChainBranches[Table]
+    limit_millis: int
+    started: float = field(default_factory=time.monotonic)
+    due: DuePartitions = field(init=False)
+
+    def planned(self) -> ExpirePartitionsReport:
+        options = self.table.options
+        if table_options.PARTITION_EXPIRATION_STRATEGY.of(options) != "values-time":
+            raise OptionError(
+                "partitions of a chain table expire by the times that they name",
+                f"table {self.table.identifier}",
+                f"Set '{table_options.PARTITION_EXPIRATION_STRATEGY.key}' to 'values-time'.",
+            )
+        most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(options))
+        self.due = due_of_chain(self.chain, self.limit_millis, most)
+        return self._report((), dry_run=True)
+
+    def dropped(self) -> ExpirePartitionsReport:
+        batch_size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(self.table.options) or 0
+        return self._report(drop_due(self.chain, self.due, batch_size), dry_run=False)
+
+    def _report(self, ids: tuple[int, ...], *, dry_run: bool) -> ExpirePartitionsReport:
+        due, partition_of = self.due, self.chain.delta.paths.partition
+        gone = dict.fromkeys([*due.changes, *due.complete])
+        return ExpirePartitionsReport(
+            table=self.table.identifier,
+            expired=tuple(sorted(map(partition_of, gone), key=lambda one: tuple(one.values()))),
+            snapshot_ids=ids,
+            remaining=due.remaining,
+            without_time=tuple(map(partition_of, due.without_time)),
+            files=len(due.entries),
+            rows=sum(entry.file.row_count for entry in due.entries),
+            bytes=sum(entry.file.file_size for entry in due.entries),
+            dry_run=dry_run,
+            seconds=time.monotonic() - self.started,
         )
-    most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(options))
-    due = due_of_chain(chain, limit_millis, most)
-    batch_size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(options) or 0
-    ids = () if dry_run else drop_due(chain, due, batch_size)
-    gone = [*due.changes, *due.complete]
-    partition_of = chain.delta.paths.partition
-    return ExpirePartitionsReport(
-        table=table.identifier,
-        expired=tuple(sorted(map(partition_of, dict.fromkeys(gone)), key=lambda one: tuple(one.values()))),
-        snapshot_ids=ids,
-        remaining=due.remaining,
-        without_time=tuple(map(partition_of, due.without_time)),
-        files=len(due.entries),
-        rows=sum(entry.file.row_count for entry in due.entries),
-        bytes=sum(entry.file.file_size for entry in due.entries),
-        dry_run=dry_run,
-        seconds=time.monotonic() - started,
-    )
 
 
 @dataclass(slots=True)
@@ -148,21 +187,25 @@ class _Expiry:
     expired: list[bytes] = field(default_factory=list)
     snapshot_ids: list[int] = field(default_factory=list)
     gone: list[ManifestEntry] = field(default_factory=list)
+    entries: list[ManifestEntry] = field(default_factory=list)
+    due: list[bytes] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
-    def run(self, *, dry_run: bool) -> ExpirePartitionsReport:
+    def planned(self) -> ExpirePartitionsReport:
         snapshot = self.table.latest_snapshot()
-        entries = [] if snapshot is None else self._live(snapshot)
-        due = sorted(self.rules.due(entries, self.now_millis), key=self._text)
-        most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(self.table.options))
-        if dry_run:
-            self.expired = due[:most]
-            dropped = set(self.expired)
-            self.gone = [entry for entry in entries if entry.partition in dropped]
-        else:
-            for batch in self._batches(due[:most]):
-                self._drop(batch)
-        return self._report(entries, max(0, len(due) - most), dry_run=dry_run)
+        self.entries = [] if snapshot is None else self._live(snapshot)
+        self.due = sorted(self.rules.due(self.entries, self.now_millis), key=self._text)
+        now = set(self.due[: self._most])
+        return self._report(self.due[: self._most], [e for e in self.entries if e.partition in now], dry_run=True)
+
+    def dropped(self) -> ExpirePartitionsReport:
+        for batch in self._batches(self.due[: self._most]):
+            self._drop(batch)
+        return self._report(self.expired, self.gone, dry_run=False)
+
+    @property
+    def _most(self) -> int:
+        return max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(self.table.options))
 
     def _live(self, snapshot: Snapshot) -> list[ManifestEntry]:
         manifests = self.table.manifests
@@ -205,18 +248,20 @@ class _Expiry:
     def _text(self, partition: bytes) -> str:
         return ",".join(self.table.paths.partition(partition).values())
 
-    def _report(self, entries: Sequence[ManifestEntry], remaining: int, *, dry_run: bool) -> ExpirePartitionsReport:
+    def _report(
+        self, expired: Sequence[bytes], gone: Sequence[ManifestEntry], *, dry_run: bool
+    ) -> ExpirePartitionsReport:
         partition_of = self.table.paths.partition
-        endless = [partition for partition, moment in self.rules.times(entries).items() if moment is None]
+        endless = [partition for partition, moment in self.rules.times(self.entries).items() if moment is None]
         return ExpirePartitionsReport(
             table=self.table.identifier,
-            expired=tuple(map(partition_of, self.expired)),
+            expired=tuple(map(partition_of, expired)),
             snapshot_ids=tuple(self.snapshot_ids),
-            remaining=remaining,
+            remaining=max(0, len(self.due) - self._most),
             without_time=tuple(map(partition_of, sorted(endless, key=self._text))),
-            files=len(self.gone),
-            rows=sum(entry.file.row_count for entry in self.gone),
-            bytes=sum(entry.file.file_size for entry in self.gone),
+            files=len(gone),
+            rows=sum(entry.file.row_count for entry in gone),
+            bytes=sum(entry.file.file_size for entry in gone),
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,
             spark_tasks=self.sharing.tasks,
@@ -226,3 +271,38 @@ class _Expiry:
 def _read(manifests: Manifests, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
     """The entries of some manifests. Runs in this process or in a task."""
     return list(manifests.entries_of(metas))
+
+
+def expire_partitions(
+    table: Table,
+    *,
+    expiration_time: timedelta | None = None,
+    timestamp_pattern: str | None = None,
+    timestamp_formatter: str | None = None,
+    expire_strategy: str | None = None,
+    max_expires: int | None = None,
+    batch_size: int | None = None,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+    spark: SparkSource = None,
+) -> ExpirePartitionsReport:
+    """Expire the partitions of a table or branch.
+
+    Args:
+        expiration_time: in place of `partition.expiration-time`.
+        timestamp_pattern, timestamp_formatter, expire_strategy, max_expires, batch_size: in place of the options
+            `partition.timestamp-pattern`, `.timestamp-formatter`, `.expiration-strategy`, `.expiration-max-num` and
+            `.expiration-batch-size`.
+        dry_run: report what would go, change nothing.
+        progress: called with a line for each thing that happens.
+        now: None = the current time; one without a zone is local.
+        spark: a session whose tasks read the manifests where these are large (64 MB); or what gives one, and is asked
+            only then; None = this process does. The files are deleted when the snapshots expire.
+    Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
+        CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
+    """
+    request = ExpirePartitions(
+        expiration_time, timestamp_formatter, timestamp_pattern, expire_strategy, max_expires, batch_size
+    )
+    return OPERATION.run(Run.of(spark, progress, now=now), table, request, dry_run=dry_run)

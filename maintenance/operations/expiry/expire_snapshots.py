@@ -13,11 +13,12 @@ Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from functools import cache
+from datetime import datetime, timedelta
+from functools import cache, cached_property
 from itertools import pairwise
+from typing import Annotated
 
 from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError
@@ -28,11 +29,21 @@ from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
-from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport, expire_changelogs
+from maintenance.operations.expiry.expire_changelogs import (
+    ExpireChangelogs,
+    ExpireChangelogsReport,
+    counted,
+    plan_shared,
+)
+from maintenance.operations.expiry.expire_changelogs import apply as apply_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
+from maintenance.operations.operation import Operation, Plan, Run
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
+from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
@@ -73,69 +84,107 @@ class ExpireSnapshotsReport:
     spark_tasks: int = 0
 
 
-def expire_snapshots(
-    table: Table,
-    *,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than: datetime | None = None,
-    max_deletes: int | None = None,
-    time_limit: timedelta | None = None,
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-    now: datetime | None = None,
-    into: BinRun | None = None,
-    spark: SparkSource = None,
-) -> ExpireSnapshotsReport:
-    """Expire the snapshots of a table or branch.
+@dataclass(frozen=True, slots=True)
+class ExpireSnapshots:
+    """Which snapshots stay. What is left out comes from the table's options."""
 
-    Args:
-        retain_max, retain_min: in place of `snapshot.num-retained.max` and `.min`.
-        older_than: in place of `snapshot.time-retained`: the moment up to which a snapshot must have been replaced; a
-            time without a zone is local.
-        max_deletes: expire at most this many; what a run that died left is finished all the same.
-        time_limit: after this long no further batch (`snapshot.expire.limit`) is begun, and changelogs stay; the report
-            says how many snapshots remain, and how long they may take.
-        dry_run: report what would go, change nothing.
-        progress: called with a line for each thing that happens.
-        now: None = the current time.
-        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
-        spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is
-            asked only then; None = this process does all.
-    Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
-        deleted then. OptionError; UnsupportedError.
-    """
+    retain_max: Annotated[int | None, Param("Keep at most this many.", least=1)] = None
+    retain_min: Annotated[int | None, Param("Keep at least this many.", least=1)] = None
+    older_than: Annotated[datetime | None, Param("Only older ones; a time without a zone is local.")] = None
+    max_deletes: Annotated[int | None, Param("Expire at most this many in this run.", least=1)] = None
+    time_limit: Annotated[
+        timedelta | None, Param("Begin no further batch after this long, e.g. 1 h.", is_kept=False)
+    ] = None
+
+
+@dataclass(frozen=True)
+class ExpiryPlan:
+    """What would expire at first: while it does, the rest is planned again if tags or branches change."""
+
+    request: ExpireSnapshots
+    expiry: "_Expiry"
+    first: "_Plan"
+    now: datetime
+    of = None
+    warnings = ()
+
+    @cached_property
+    def report(self) -> ExpireSnapshotsReport:
+        """What snapshots and long-lived changelogs would go."""
+        expiry, removals = self.expiry, self.first.removals
+        report = expiry.report(
+            self.first, [int(each.name) for each in removals], [*self.first.pending, *removals], dry_run=True
+        )
+        return expiry.with_changelogs(report, self._changelogs().report)
+
+    def _changelogs(self) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
+        return plan_shared(Run(now=self.now), self.expiry.table, ExpireChangelogs(), self.expiry.sharing)
+
+    def groups(self) -> Iterator[PlannedGroup]:
+        report = self.report
+        yield from (PlannedGroup(f"snapshot {number}", (), 0, reason="expires") for number in report.expired)
+        yield from (PlannedGroup(f"consumer {name}", (), 0, reason="idle") for name in report.consumers)
+        yield from (PlannedGroup(f"changelog {number}", (), 0, reason="expires") for number in report.changelogs)
+        yield from files_group(report.deleted_files, report.deleted_bytes)
+
+
+def plan(run: Run, table: Table, request: ExpireSnapshots) -> ExpiryPlan:
+    """The snapshots that are due, and the files that only they use."""
     table_options.check_keepable(table.options, table.identifier)
-    moment = datetime.now(UTC) if now is None else now
     following = table.consumers.next_snapshots()
-    idle = _idle_consumers(table, moment)
+    idle = _idle_consumers(table, run.moment)
     retention = Retention.of(
         table.options,
         {name: snapshot_id for name, snapshot_id in following.items() if name not in idle},
-        moment,
-        RetentionChoice(retain_max, retain_min, older_than),
+        run.moment,
+        RetentionChoice(request.retain_max, request.retain_min, request.older_than),
     )
-    progress = progress or (lambda _: None)
-    sharing = SparkSharing(spark, table.location, progress)
-    work = _Expiry(table, retention, max_deletes, progress, sharing, idle, into, time_limit)
-    report = work.run(dry_run=dry_run)
-    if work.late:
-        changelogs = ExpireChangelogsReport(table.identifier)
-    else:
-        changelogs = expire_changelogs(table, dry_run=dry_run, now=moment, into=into, sharing=sharing)
-    if into is not None:
-        into.close()
-    if not dry_run:
-        follow(table.identifier, table.file_io, table.paths, table.options)
-        clean_empty_folders(table, (*report.deleted_files, *changelogs.deleted_files))
-    return replace(
-        report,
-        spark_tasks=sharing.tasks,
-        deleted_files=(*report.deleted_files, *changelogs.deleted_files),
-        deleted_bytes=report.deleted_bytes + changelogs.deleted_bytes,
-        changelogs=changelogs.expired,
-        notes=(*report.notes, *changelogs.notes),
-    )
+    sharing = SparkSharing(run.spark, table.location, run.progress)
+    limits = (request.max_deletes, request.time_limit)
+    expiry = _Expiry(table, retention, limits, run.progress, sharing, idle, run.into)
+    return ExpiryPlan(request, expiry, expiry.plan(), run.moment)
+
+
+def again(run: Run, table: Table, request: ExpireSnapshots, stored: StoredPlan) -> ExpiryPlan:
+    """The same snapshots: they expire oldest first, so as many as the plan has are those, whatever was committed since.
+
+    Raises: OutdatedPlanError: another set of files would go now, for example because a tag has been created since.
+    """
+    count = sum(group.name.startswith("snapshot ") for group in stored.groups)
+    made = plan(run, table, replace(request, max_deletes=count))
+    refuse(stored, moved_victims(stored, tuple(made.groups())))
+    return made
+
+
+def apply(run: Run, table: Table, planned: ExpiryPlan) -> ExpireSnapshotsReport:
+    """Expire the planned snapshots, then the long-lived changelogs that are due."""
+    expiry = planned.expiry
+    report = expiry.run(planned.first)
+    changelogs = ExpireChangelogsReport(table.identifier)
+    if not expiry.late:
+        at_that_time = replace(run, now=planned.now)
+        due = plan_shared(at_that_time, table, ExpireChangelogs(), expiry.sharing)
+        changelogs = apply_changelogs(at_that_time, table, due)
+    if run.into is not None:
+        run.into.close()
+    follow(table.identifier, table.file_io, table.paths, table.options)
+    clean_empty_folders(table, (*report.deleted_files, *changelogs.deleted_files))
+    return expiry.with_changelogs(report, changelogs)
+
+
+OPERATION = Operation(
+    "expire_snapshots",
+    "Expire snapshots, and delete what only they need.",
+    ExpireSnapshots,
+    plan,
+    apply,
+    shown=lambda report: counted("deleted_snapshots_count", len(report.expired)),
+    again=again,
+    takes_bin=True,
+    takes_options=True,
+    uses_spark=True,
+    has_job=False,
+)
 
 
 def _idle_consumers(table: Table, now: datetime) -> list[str]:
@@ -162,36 +211,46 @@ class _Plan:
 
 @dataclass(slots=True)
 class _Expiry:
-    """One expiry. `late`: how many snapshots were left because the time was up."""
+    """One expiry. `limits`: the most snapshots, and the most time; `late`: how many were left as the time was up."""
 
     table: Table
     retention: Retention
-    max_deletes: int | None
+    limits: tuple[int | None, timedelta | None]
     progress: Callable[[str], None]
     sharing: SparkSharing
     idle: Sequence[str] = ()
     into: BinRun | None = None
-    time_limit: timedelta | None = None
     late: int = 0
     notes: list[str] = field(default_factory=list)
     expired: list[int] = field(default_factory=list)
     done: list[Removal] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
-    def run(self, *, dry_run: bool) -> ExpireSnapshotsReport:
+    def run(self, first: _Plan) -> ExpireSnapshotsReport:
+        """Expire what is due. `first`: what was planned for it."""
+        plan = first
         for _ in range(_MAX_PLANS):
-            plan = self._plan()
-            if dry_run:
-                self.expired = [int(removal.name) for removal in plan.removals]
-                self.done = [*plan.pending, *plan.removals]
-                return self._report(plan, dry_run=True)
             if self._carry_out(plan):
-                return self._report(plan, dry_run=False)
+                return self.report(plan, self.expired, self.done, dry_run=False)
+            plan = self.plan()
         raise ConflictError(
             f"tags or branches changed in each of {_MAX_PLANS} attempts", self.table.identifier, "Run again."
         )
 
-    def _plan(self) -> _Plan:
+    def with_changelogs(
+        self, report: ExpireSnapshotsReport, changelogs: ExpireChangelogsReport
+    ) -> ExpireSnapshotsReport:
+        """The report with the long-lived changelogs that expired behind the snapshots."""
+        return replace(
+            report,
+            spark_tasks=self.sharing.tasks,
+            deleted_files=(*report.deleted_files, *changelogs.deleted_files),
+            deleted_bytes=report.deleted_bytes + changelogs.deleted_bytes,
+            changelogs=changelogs.expired,
+            notes=(*report.notes, *changelogs.notes),
+        )
+
+    def plan(self) -> _Plan:
         """Plan the rest; plan again if another expiry or a removal of tags deletes what is being read."""
         return again_if_expired(self._plan_once, _MAX_PLANS)
 
@@ -208,7 +267,8 @@ class _Expiry:
         ids = counting_ids(snapshots, manifests)
         # Those that a plan gave up before it was abandoned count again, if nothing of them is gone.
         gone = [snapshot_id for snapshot_id in self.expired if snapshot_id not in ids]
-        limit = None if self.max_deletes is None else self.max_deletes - len(gone)
+        most, _ = self.limits
+        limit = None if most is None else most - len(gone)
         chosen = plan_range(ids, time_of, self.retention, limit)
         these_and_next = list(snapshots.find_many([*chosen.expired, *chosen.kept[:1]]).values())
         pending = unfinished(branches, manifests)
@@ -268,7 +328,8 @@ class _Expiry:
         return True
 
     def _is_time_up(self) -> bool:
-        return self.time_limit is not None and time.monotonic() - self.started > self.time_limit.total_seconds()
+        _, time_limit = self.limits
+        return time_limit is not None and time.monotonic() - self.started > time_limit.total_seconds()
 
     def _leave(self, remaining: int, done: int) -> None:
         """Stop here, and say what remains."""
@@ -296,11 +357,14 @@ class _Expiry:
         """Who holds what, apart from the snapshots of this branch, whose earliest moves as they expire."""
         return HolderCensus.of(Branches(self.table.file_io, self.table.paths)).without_earliest(self.table.branch)
 
-    def _report(self, plan: _Plan, *, dry_run: bool) -> ExpireSnapshotsReport:
-        deletions = [deletion for removal in self.done for deletion in removal.deletions]
+    def report(
+        self, plan: _Plan, expired: Sequence[int], done: Sequence[Removal], *, dry_run: bool
+    ) -> ExpireSnapshotsReport:
+        """What has expired, or would. `done`: what goes with it."""
+        deletions = [deletion for removal in done for deletion in removal.deletions]
         return ExpireSnapshotsReport(
             table=self.table.identifier,
-            expired=tuple(self.expired),
+            expired=tuple(expired),
             kept_by=plan.range.kept_by,
             earliest=self.table.snapshots.earliest_id() if self.late else plan.earliest,
             latest=plan.range.kept[-1] if plan.range.kept else None,
@@ -320,3 +384,39 @@ def _gaps(ids: Sequence[int]) -> list[str]:
         for before, after in pairwise(ids)
         if after != before + 1
     ]
+
+
+def expire_snapshots(
+    table: Table,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: datetime | None = None,
+    max_deletes: int | None = None,
+    time_limit: timedelta | None = None,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+    into: BinRun | None = None,
+    spark: SparkSource = None,
+) -> ExpireSnapshotsReport:
+    """Expire the snapshots of a table or branch.
+
+    Args:
+        retain_max, retain_min: in place of `snapshot.num-retained.max` and `.min`.
+        older_than: in place of `snapshot.time-retained`: the moment up to which a snapshot must have been replaced; a
+            time without a zone is local.
+        max_deletes: expire at most this many; what a run that died left is finished all the same.
+        time_limit: after this long no further batch (`snapshot.expire.limit`) is begun, and changelogs stay; the report
+            says how many snapshots remain, and how long they may take.
+        dry_run: report what would go, change nothing.
+        progress: called with a line for each thing that happens.
+        now: None = the current time.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+        spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is
+            asked only then; None = this process does all.
+    Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
+        deleted then. OptionError; UnsupportedError.
+    """
+    request = ExpireSnapshots(retain_max, retain_min, older_than, max_deletes, time_limit)
+    return OPERATION.run(Run.of(spark, progress, into, now), table, request, dry_run=dry_run)

@@ -6,16 +6,21 @@ Source: metadata section 10.2, Java `TagTimeExpire`.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, Any
 
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
-from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
+from maintenance.operations.expiry.tag_removal import TagRemovalPlan, plan_tag_removal, remove_tags
 from maintenance.operations.expiry.tag_reports import report_deleted
+from maintenance.operations.operation import Operation, Plan, Request, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
@@ -42,6 +47,87 @@ class ExpireTagsReport:
     spark_tasks: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ExpireTags:
+    """Which tags expire, beside those whose time to live is over."""
+
+    older_than: Annotated[datetime | None, Param("Also tags created before; a time without a zone is local.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TagsToGo:
+    """Tags that go, whatever made them due, with what only they used."""
+
+    due: Mapping[str, Tag]
+    removal: TagRemovalPlan
+    sharing: SparkSharing
+    started: float
+
+
+def plan(run: Run, table: Table, request: ExpireTags) -> Plan[ExpireTags, ExpireTagsReport]:
+    """The tags whose time is over, and the files that only they use."""
+    older_than = None if request.older_than is None else local_time(request.older_than)
+    table_options.check_keepable(table.options, table.identifier)
+    past = "past its retention"
+    return plan_tags(run, table, request, due_tags(table, local_time(run.now), older_than), lambda _: past)
+
+
+def plan_tags(
+    run: Run, table: Table, request: Request, due: Mapping[str, Tag], why: Callable[[str], str]
+) -> Plan[Request, ExpireTagsReport]:
+    """The removal of tags. `why`: of each one, for the plan."""
+    started = time.monotonic()
+    sharing = SparkSharing(run.spark, table.location, run.progress)
+    going = TagsToGo(due, plan_tag_removal(table, due, sharing), sharing, started)
+    report = _report(table, going, going.removal.deletions, dry_run=True)
+
+    def groups() -> Iterator[PlannedGroup]:
+        for name, tag in due.items():
+            yield PlannedGroup.of_snapshot(f"tag {name}", tag.snapshot, 0, why(name))
+        yield from files_group(report.deleted_files, report.deleted_bytes)
+
+    return Plan(request, report, groups, going)
+
+
+def apply(run: Run, table: Table, planned: Plan[Any, ExpireTagsReport]) -> ExpireTagsReport:
+    """Remove the planned tags, and what only they used."""
+    going: TagsToGo = planned.work
+    removed = remove_tags(table, going.due, going.removal, run.progress, run.into, going.sharing)
+    deletions = going.removal.deletions | removed.deletions
+    if run.into is not None:
+        run.into.close()
+    for name in going.due:
+        report_deleted(table, name)
+    clean_empty_folders(table, deletions)
+    return _report(table, going, deletions, dry_run=False)
+
+
+def _report(table: Table, going: TagsToGo, deletions: Mapping[str, int], *, dry_run: bool) -> ExpireTagsReport:
+    return ExpireTagsReport(
+        table=table.identifier,
+        expired=tuple(going.due),
+        deleted_files=tuple(deletions),
+        deleted_bytes=sum(deletions.values()),
+        notes=going.removal.notes,
+        dry_run=dry_run,
+        seconds=time.monotonic() - going.started,
+        spark_tasks=going.sharing.tasks,
+    )
+
+
+OPERATION = Operation(
+    "expire_tags",
+    "Expire tags by their age.",
+    ExpireTags,
+    plan,
+    apply,
+    shown=lambda report: Shown.texts(("expired_tags",), [(name,) for name in report.expired]),
+    takes_bin=True,
+    uses_spark=True,
+    has_job=False,
+)
+
+
 def expire_tags(
     table: Table,
     *,
@@ -66,43 +152,7 @@ def expire_tags(
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; no file of
         the table's data is deleted then. UnsupportedError.
     """
-    table_options.check_keepable(table.options, table.identifier)
-    due = due_tags(table, local_time(now), None if older_than is None else local_time(older_than))
-    return removed(table, due, dry_run=dry_run, progress=progress, into=into, spark=spark)
-
-
-def removed(
-    table: Table,
-    due: Mapping[str, Tag],
-    *,
-    dry_run: bool,
-    progress: Callable[[str], None] | None,
-    into: BinRun | None = None,
-    spark: SparkSource = None,
-) -> ExpireTagsReport:
-    """Remove tags, whatever made them due, and what only they used. `into`, `spark`: as of `expire_tags`."""
-    started = time.monotonic()
-    progress = progress or (lambda _: None)
-    sharing = SparkSharing(spark, table.location, progress)
-    plan = plan_tag_removal(table, due, sharing)
-    deletions = plan.deletions
-    if not dry_run:
-        deletions |= remove_tags(table, due, plan, progress, into, sharing).deletions
-        if into is not None:
-            into.close()
-        for name in due:
-            report_deleted(table, name)
-        clean_empty_folders(table, deletions)
-    return ExpireTagsReport(
-        table=table.identifier,
-        expired=tuple(due),
-        deleted_files=tuple(deletions),
-        deleted_bytes=sum(deletions.values()),
-        notes=plan.notes,
-        dry_run=dry_run,
-        seconds=time.monotonic() - started,
-        spark_tasks=sharing.tasks,
-    )
+    return OPERATION.run(Run.of(spark, progress, into, now), table, ExpireTags(older_than), dry_run=dry_run)
 
 
 def due_tags(table: Table, now: datetime, older_than: datetime | None) -> dict[str, Tag]:

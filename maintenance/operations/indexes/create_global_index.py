@@ -7,13 +7,15 @@ Source: data section 10.1, Java `CreateGlobalIndexProcedure`.
 """
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from maintenance.commit.columns import commit_global_indexes
 from maintenance.errors import ConflictError, OptionError, UnsupportedError
 from maintenance.format.global_index.keys import check_keys
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.indexes.global_index_files import GlobalIndexTask, build_index_file, index_tasks
 from maintenance.operations.indexes.global_index_report import (
     GlobalIndexReport,
@@ -23,6 +25,8 @@ from maintenance.operations.indexes.global_index_report import (
     in_partitions,
     report_of,
 )
+from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.parameters import Param, Value, text
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.options.global_index import SORTED_INDEX_RECORDS_PER_RANGE
@@ -39,31 +43,32 @@ _ATTEMPTS = 5
 _OPTIONS = (SORTED_INDEX_RECORDS_PER_RANGE.key, *SORTED_INDEX_RECORDS_PER_RANGE.fallbacks)
 
 
-def create_global_index(
-    spark: "SparkSession | None",
-    table: Table,
-    column: str,
-    index_type: str = "btree",
-    *,
-    partitions: Specs = (),
-    options: Mapping[str, str] | None = None,
-) -> GlobalIndexReport:
-    """Build an index for the rows that it does not cover yet.
+def _lower(value: Value) -> str:
+    return text(value).strip().lower()
 
-    Args: `index_type`: `btree` or `bitmap`; `partitions`: columns to texts, empty = all; `options`:
-        `sorted-index.records-per-range`.
-    Raises: UnsupportedError: the table has no data evolution, or there is no such index of the column; OptionError;
-        PredicateError: there is no such column; ConflictError: others kept changing the rows; CommitError.
-    """
+
+@dataclass(frozen=True, slots=True)
+class CreateGlobalIndex:
+    """Which column gets which index."""
+
+    column: Annotated[str, Param("The column to index.", name="index_column")]
+    index_type: Annotated[str, Param("btree or bitmap.", read=_lower)]
+    partitions: Annotated[Sequence[Spec], Param("Only these partitions; empty: all.")] = ()
+    options: Annotated[Mapping[str, str] | None, Param("Of the index: sorted-index.records-per-range.")] = None
+
+
+def apply(run: Run, table: Table, planned: Plan[CreateGlobalIndex, None]) -> GlobalIndexReport:
+    """Build the index for the rows that it does not cover yet."""
+    column, index_type, partitions = planned.request.column, planned.request.index_type, planned.request.partitions
     started = time.monotonic()
     field = _checked(table, column, index_type)
-    records = SORTED_INDEX_RECORDS_PER_RANGE.of({**table.options, **_own_options(options or {})})
+    records = SORTED_INDEX_RECORDS_PER_RANGE.of({**table.options, **_own_options(planned.request.options or {})})
     for attempt in range(1, _ATTEMPTS + 1):
         snapshot = table.latest_snapshot()
         tasks = [] if snapshot is None else _tasks(table, snapshot, field, index_type, partitions, records)
         if not tasks or snapshot is None:
             return report_of(table, column, index_type, (), None, attempt, started)
-        added = all_done(run_tasks(spark, build_index_file, tasks), table.identifier)
+        added = all_done(run_tasks(run.session(), build_index_file, tasks), table.identifier)
         try:
             made = commit_global_indexes(table.commit_target(), added, (), identity(table, "create"), snapshot.id)
         except ConflictError:
@@ -73,6 +78,21 @@ def create_global_index(
         tag_after_commit(table, wrote_rows=False)
         return report_of(table, column, index_type, added, made, attempt, started)
     raise AssertionError("the last attempt returns or raises")
+
+
+OPERATION = Operation(
+    "create_global_index",
+    "Build a btree or bitmap index over a column of a table.",
+    CreateGlobalIndex,
+    as_asked,
+    apply,
+    shown=lambda report: Shown(nothing_to_do=not report.files),
+    has_plans=False,
+    has_dry_run=False,
+    takes_options=True,
+    uses_spark=True,
+    has_job=False,
+)
 
 
 def _checked(table: Table, column: str, index_type: str) -> DataField:
@@ -120,3 +140,22 @@ def _tasks(
         and entry.global_index.index_field_id == field.id
     ]
     return list(index_tasks(read, snapshot.id, entries, existing, field, index_type, records))
+
+
+def create_global_index(
+    spark: "SparkSession | None",
+    table: Table,
+    column: str,
+    index_type: str = "btree",
+    *,
+    partitions: Specs = (),
+    options: Mapping[str, str] | None = None,
+) -> GlobalIndexReport:
+    """Build an index for the rows that it does not cover yet.
+
+    Args: `index_type`: `btree` or `bitmap`; `partitions`: columns to texts, empty = all; `options`:
+        `sorted-index.records-per-range`.
+    Raises: UnsupportedError: the table has no data evolution, or there is no such index of the column; OptionError;
+        PredicateError: there is no such column; ConflictError: others kept changing the rows; CommitError.
+    """
+    return OPERATION.run(Run(spark), table, CreateGlobalIndex(column, index_type, partitions, options))

@@ -4,9 +4,13 @@ Source: data section 10.1, Java `DropGlobalIndexProcedure`.
 """
 
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 from maintenance.commit.columns import commit_global_indexes
 from maintenance.commit.global_indexes import indexed_fields
+from maintenance.metadata.partition_names import Spec
 from maintenance.operations.indexes.global_index_report import (
     GlobalIndexReport,
     Specs,
@@ -15,19 +19,25 @@ from maintenance.operations.indexes.global_index_report import (
     in_partitions,
     report_of,
 )
+from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 
-def drop_global_index(
-    table: Table, column: str, index_type: str, *, partitions: Specs = (), dry_run: bool = False
-) -> GlobalIndexReport:
-    """Drop the index files of a column, of any index type. Files go when their snapshots expire.
+@dataclass(frozen=True, slots=True)
+class DropGlobalIndex:
+    """Which index goes."""
 
-    Args: `column`: names with commas for an index of several; `partitions`: columns to texts, empty = all.
-    Raises: PredicateError: there is no such column; CommitError.
-    """
+    column: Annotated[str, Param("The column, or columns with commas between them.", name="index_column")]
+    index_type: Annotated[str, Param("btree or bitmap.")]
+    partitions: Annotated[Sequence[Spec], Param("Only these partitions; empty: all.")] = ()
+
+
+def _work(run: Run, table: Table, request: DropGlobalIndex, /, *, dry_run: bool) -> GlobalIndexReport:
+    column, index_type, partitions = request.column, request.index_type, request.partitions
     started = time.monotonic()
     table_options.check_keepable(table.options, table.identifier)
     ids = tuple(table.schema.field(name).id for name in columns_named(table, column))
@@ -49,3 +59,33 @@ def drop_global_index(
         made = commit_global_indexes(table.commit_target(), (), names, identity(table, "drop"), snapshot.id)
         tag_after_commit(table, wrote_rows=False)
     return report_of(table, column, index_type, going, made, 1, started, dry_run=dry_run)
+
+
+def _groups(_: Table, report: GlobalIndexReport) -> Iterator[PlannedGroup]:
+    if report.file_names:
+        reason = f"index files of {report.rows} rows are left out of the next snapshot"
+        name = f"{report.index_type} index of {report.column}"
+        yield PlannedGroup(name, report.file_names, report.bytes, 0, reason)
+
+
+OPERATION = Operation(
+    "drop_global_index",
+    "Drop a global index of a column.",
+    DropGlobalIndex,
+    *looking(_work, _groups),
+    shown=lambda report: Shown.one(
+        {"result": True, "dropped_file_count": report.files}, nothing_to_do=not report.files
+    ),
+    has_job=False,
+)
+
+
+def drop_global_index(
+    table: Table, column: str, index_type: str, *, partitions: Specs = (), dry_run: bool = False
+) -> GlobalIndexReport:
+    """Drop the index files of a column, of any index type. Files go when their snapshots expire.
+
+    Args: `column`: names with commas for an index of several; `partitions`: columns to texts, empty = all.
+    Raises: PredicateError: there is no such column; CommitError.
+    """
+    return OPERATION.run(Run(), table, DropGlobalIndex(column, index_type, partitions), dry_run=dry_run)

@@ -10,13 +10,16 @@ Source: data section 9.8, Java `RewriteFileIndexProcedure`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import pyarrow as pa
 
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
-from maintenance.errors import ConflictError, CorruptFileError, UnsupportedError
+from maintenance.errors import ConflictError, CorruptFileError, OutdatedPlanError, UnsupportedError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -26,6 +29,10 @@ from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import check_partitions, no_match, over_partitions
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
+from maintenance.operations.operation import Operation, Run, Shown, Spelling
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
+from maintenance.operations.planned_groups import group_of_files
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
 
 _FILES_PER_TASK = 16
 _ATTEMPTS = 6
+_INDEX_OPTIONS = "file-index."
 T = TypeVar("T")
 
 
@@ -91,61 +99,139 @@ class _Scope:
     only: frozenset[str] | None = None
 
 
-def rewrite_file_index(
-    spark: "SparkSession | None",
-    table: Table,
-    *,
-    where: str | None = None,
-    partitions: Sequence[Spec] | None = None,
-    rebuild: bool = False,
-    dry_run: bool = False,
-    files_per_commit: int = 1024,
-    only: frozenset[str] | None = None,
-    progress: Progress | None = None,
-) -> RewriteFileIndexReport:
-    """Rewrite the file indexes of a table.
+@dataclass(frozen=True, slots=True)
+class RewriteFileIndex:
+    """Whose indexes to build. `declared`: the indexes that were declared when a plan was made."""
 
-    Args: `where`: a filter over partition columns; `partitions`: only these, as of `compact`; `rebuild`: build also
-        what is there as declared; `dry_run`: say what would change, write nothing; `files_per_commit`: data files after
-        which the work is committed; `only`: names of the data files to look at, None = all; the others as of `compact`.
-    Raises: PredicateError: `where` names other columns; NotFoundError: no such partition; DataError: a name may mean
-        several; CorruptFileError: the probe misses a value; UnsupportedError; an error of a task.
-    """
-    started = time.monotonic()
-    say = progress or (lambda _: None)
+    partitions: Annotated[Sequence[Spec] | None, Param("Only these partitions; empty: all.")] = None
+    where: Annotated[str | None, Param("Only partitions that match this condition, e.g. month = 7.")] = None
+    rebuild: Annotated[bool, Param("Also rebuild indexes that are already as declared.")] = False
+    files_per_commit: Annotated[int, Param("Commit after this number of data files.", least=1, is_kept=False)] = 1024
+    declared: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """The data files to look at. `only`: names of these, None = all in the scope; `stored`: the plan that is kept."""
+
+    asked: RewriteFileIndex
+    run: Run
+    table: Table
+    scope: _Scope
+    only: frozenset[str] | None = None
+    stored: StoredPlan | None = None
+    warnings = ()
+
+    @property
+    def request(self) -> RewriteFileIndex:
+        return replace(self.asked, declared=declared_indexes(self.table))
+
+    @cached_property
+    def stale(self) -> tuple[Snapshot | None, list[ManifestEntry]]:
+        """The latest snapshot and the files that would change, found without reading data."""
+        snapshot, entries = _entries(self.table, self.scope)
+        tasks = _tasks(self.table, entries, rebuild=self.scope.rebuild, dry_run=True)
+        outcomes = run_tasks(self.run.session(), stale_entries, tasks)
+        return snapshot, [entry for outcome in outcomes for entry in _done(self.table, outcome)]
+
+    @property
+    def of(self) -> Snapshot | None:
+        return self.stale[0]
+
+    @property
+    def report(self) -> RewriteFileIndexReport:
+        return _carried_out(self.run, self, dry_run=True)
+
+    def groups(self) -> Iterator[PlannedGroup]:
+        groups: dict[str, list[ManifestEntry]] = {}
+        for entry in self.stale[1]:
+            place = f"{self.table.paths.partition(entry.partition)} bucket {entry.bucket}"
+            groups.setdefault(place, []).append(entry)
+        reason = "rebuilt" if self.scope.rebuild else "indexes are not as declared"
+        for name, members in sorted(groups.items()):
+            yield group_of_files(name, members, reason, len(members))
+
+
+def declared_indexes(table: Table) -> dict[str, str]:
+    """The options that declare indexes."""
+    return {key: text for key, text in sorted(table.options.items()) if key.startswith(_INDEX_OPTIONS)}
+
+
+def plan(run: Run, table: Table, request: RewriteFileIndex) -> IndexPlan:
+    """The data files whose indexes are not as declared."""
     _check_whole_files(table)
+    chosen = _existing(table, request.partitions)
+    scope = _Scope(over_partitions(table, request.where), chosen, request.rebuild, max(1, request.files_per_commit))
+    return IndexPlan(request, run, table, scope)
+
+
+def _again(run: Run, table: Table, request: RewriteFileIndex, stored: StoredPlan) -> IndexPlan:
+    """Raises: OutdatedPlanError: files or the declared indexes are others now."""
+    other = dict(request.declared or {}) != declared_indexes(table)
+    made = plan(run, table, request)
+    refuse(stored, ["other indexes are declared now"] if other else moved_groups(stored, tuple(made.groups())))
+    return replace(made, only=frozenset(name for group in stored.groups for name in group.files), stored=stored)
+
+
+def apply(run: Run, _: Table, planned: IndexPlan) -> RewriteFileIndexReport:
+    """Build the indexes.
+
+    Raises: OutdatedPlanError: another writer replaced files of a kept plan meanwhile; the others have their indexes.
+    """
+    report = _carried_out(run, planned, dry_run=False)
+    if planned.stored is not None and report.conflicts:
+        raise OutdatedPlanError(
+            f"another writer replaced {report.conflicts} of the plan's files during indexing",
+            f"plan {planned.stored.id} of {planned.stored.table}",
+            "The others have their indexes. Launch a dry run for a new plan.",
+        )
+    return report
+
+
+def _carried_out(run: Run, planned: IndexPlan, *, dry_run: bool) -> RewriteFileIndexReport:
+    started = time.monotonic()
+    table, where, scope = planned.table, planned.asked.where, replace(planned.scope, only=planned.only)
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
-    scope = _Scope(over_partitions(table, where), _existing(table, partitions), rebuild, max(1, files_per_commit), only)
+    spark = run.session()
     for _ in range(_ATTEMPTS):
-        report, lost = _attempt(spark, table, scope, report, say)
+        report, lost = _attempt(spark, table, scope, report, run.progress)
         if not lost:
             report = report if dry_run else _probed(table, report)
             if where is not None and not report.written_files + report.skipped_files:
                 report = replace(report, finding=no_match(table, where))
             return replace(report, seconds=time.monotonic() - started)
-        say(f"{lost} data files were replaced by another writer: looking again")
+        run.progress(f"{lost} data files were replaced by another writer: looking again")
     raise ConflictError(
         f"other writers kept replacing the data files, {_ATTEMPTS} times", f"table {table.identifier}", "Run again."
     )
 
 
-def files_to_index(
-    spark: "SparkSession | None",
-    table: Table,
-    *,
-    where: str | None = None,
-    partitions: Sequence[Spec] | None = None,
-    rebuild: bool = False,
-) -> tuple[Snapshot | None, list[ManifestEntry]]:
-    """The latest snapshot and the entries that `rewrite_file_index` would change, found without reading data.
+def _shown(report: RewriteFileIndexReport) -> Shown:
+    """Each file that is written has one container of indexes."""
+    counts = {"written_partitions": len(report.written_partitions), "written_indexes": report.written_files}
+    rows = {name: pa.array([count], pa.int32()) for name, count in counts.items()}
+    return Shown(pa.table(rows), not report.written_files)
 
-    Arguments and errors as there.
-    """
-    _check_whole_files(table)
-    snapshot, entries = _entries(table, _Scope(over_partitions(table, where), _existing(table, partitions), rebuild))
-    tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
-    stale = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
-    return snapshot, stale
+
+OPERATION = Operation(
+    "rewrite_file_index",
+    "Build file indexes that are declared and missing.",
+    RewriteFileIndex,
+    plan,
+    apply,
+    _shown,
+    _again,
+    kept_as="file_index",
+    uses_spark=True,
+    has_job=False,
+    spellings=(
+        Spelling(
+            "rewrite_file_index",
+            "Build file indexes that are declared and missing.",
+            ("partitions", "where", "dry_run", "rebuild", "files_per_commit"),
+        ),
+    ),
+)
 
 
 def _check_whole_files(table: Table) -> None:
@@ -293,3 +379,29 @@ def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[Com
         )
         for group, pairs in groups.items()
     ]
+
+
+def rewrite_file_index(
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    where: str | None = None,
+    partitions: Sequence[Spec] | None = None,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    files_per_commit: int = 1024,
+    only: frozenset[str] | None = None,
+    progress: Progress | None = None,
+) -> RewriteFileIndexReport:
+    """Rewrite the file indexes of a table.
+
+    Args: `where`: a filter over partition columns; `partitions`: only these, as of `compact`; `rebuild`: build also
+        what is there as declared; `dry_run`: say what would change, write nothing; `files_per_commit`: data files after
+        which the work is committed; `only`: names of the data files to look at, None = all; the others as of `compact`.
+    Raises: PredicateError: `where` names other columns; NotFoundError: no such partition; DataError: a name may mean
+        several; CorruptFileError: the probe misses a value; UnsupportedError; an error of a task.
+    """
+    request = RewriteFileIndex(partitions, where, rebuild, files_per_commit)
+    run = Run.of(spark, progress)
+    made = replace(plan(run, table, request), only=only)
+    return made.report if dry_run else apply(run, table, made)

@@ -30,7 +30,7 @@ from maintenance.compaction.clustering import is_clustered
 from maintenance.errors import ConflictError, ExpiredError, OutdatedPlanError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
 from maintenance.metadata.expired import unless_expired
-from maintenance.operations.compaction.compact import compact_groups
+from maintenance.operations.compaction.compaction import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.report import FAILED, Ledger
 from maintenance.operations.ingestion.visibility import wait_until_visible

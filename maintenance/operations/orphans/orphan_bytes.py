@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.operations.orphans.remove_orphan_files import (
-    MINIMUM_AGE,
-    Orphan,
-    OrphanRemoval,
-    cutoff,
-    orphans_of,
-)
+from maintenance.operations.orphans.orphan_removal import Orphan, OrphanRemoval, orphans_of
+from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, cutoff
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:

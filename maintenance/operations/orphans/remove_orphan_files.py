@@ -7,87 +7,163 @@ A file that no snapshot names yet looks like an orphan: only its age protects th
 Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import OptionError
-from maintenance.fs.file_io import FileIO
-from maintenance.metadata.branch_root import MAIN_BRANCH
-from maintenance.metadata.branches import Branches
-from maintenance.metadata.external_folders import own_folders
-from maintenance.operations.bin.run import BinRun, Going
-from maintenance.operations.orphans.candidates import Candidates, list_candidates
-from maintenance.operations.orphans.half_branches import end_half_branches, still_half
-from maintenance.operations.orphans.live import LiveFiles
-from maintenance.operations.progress import Counted
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.orphans.orphan_removal import OrphanRemoval, RemoveOrphanFilesReport, orphans_of
+from maintenance.operations.parameters import Param, one_of
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
 from maintenance.options import table as table_options
-from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
-from maintenance.spark.sharing import SparkSharing, SparkSource
-from maintenance.spark.tasks import all_done, run_tasks
+from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
 MINIMUM_AGE = timedelta(days=1)
-_BATCH = 10_000
-_CHUNK = 1000
-# More are worth Spark's tasks.
-_MANY_CHUNKS = 4
+MOST_FILES = 100_000
+"""The most files in a plan; oldest first."""
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Orphan:
-    """A file that nothing names. `changed`: when it was last written to; `kind`: such as ``data file``."""
+class RemoveOrphanFiles:
+    """Which orphan files go."""
 
-    path: str
-    bytes: int
-    changed: datetime
-    kind: str
+    older_than: Annotated[datetime | None, Param("Only older ones; a time without a zone is local.")] = None
+    minimum_age: Annotated[
+        timedelta, Param("How far back older_than must lie, such as 6 h; a day by default.", is_kept=False)
+    ] = MINIMUM_AGE
+    parallelism: Annotated[
+        int | None, Param("The most tasks that folders and manifests are shared among.", is_kept=False)
+    ] = None
+    max_deletes: Annotated[
+        int | None, Param("Remove at most this many in this run, the oldest first.", least=1, is_kept=False)
+    ] = None
+    time_limit: Annotated[
+        timedelta | None, Param("Begin no further batch after this long, e.g. 1 h.", is_kept=False)
+    ] = None
+    mode: Annotated[
+        str | None, Param("'local': do not use Spark.", read=one_of("local", "distributed"), is_kept=False)
+    ] = None
+    never_committed: Annotated[bool, Param("Also clean a table that never had a snapshot.")] = False
+
+
+@dataclass(frozen=True)
+class OrphanPlan:
+    """The orphans that were found. `chosen`: those that go; `gone`: how many of a kept plan's are gone already."""
+
+    asked: RemoveOrphanFiles
+    removal: OrphanRemoval
+    found: pa.Table
+    chosen: pa.Table
+    gone: int = 0
+    of = None
 
     @property
-    def reason(self) -> str:
-        """Why it may go."""
-        return f"{self.kind} that no snapshot, tag, changelog or branch names, unchanged since {self.changed:%FT%TZ}"
+    def request(self) -> RemoveOrphanFiles:
+        return replace(self.asked, older_than=self.removal.older_than)
+
+    @cached_property
+    def report(self) -> RemoveOrphanFilesReport:
+        return self.removal.report(self.found, self.chosen, dry_run=True)
+
+    def groups(self) -> Iterator[PlannedGroup]:
+        for orphan in orphans_of(self.chosen.slice(0, MOST_FILES)):
+            yield PlannedGroup(orphan.path, (orphan.path,), orphan.bytes, 0, orphan.reason)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        more = len(self.found) - min(len(self.chosen), MOST_FILES)
+        return (f"{more} more orphans are not part of it",) if more else ()
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveOrphanFilesReport:
-    """What a removal of orphan files did, or would do.
+def plan(run: Run, table: Table, request: RemoveOrphanFiles) -> OrphanPlan:
+    """The files that nothing names and that are old enough."""
+    table_options.check_keepable(table.options, table.identifier)
+    moment = cutoff(request.older_than, request.minimum_age, run.moment)
+    removal = _removal(run, table, request, moment)
+    orphans = removal.find()
+    most = request.max_deletes
+    return OrphanPlan(request, removal, orphans, orphans if most is None else orphans.slice(0, max(0, most)))
 
-    Attributes:
-        older_than: files changed at that time or later were left alone.
-        scanned_files: files in the folders that were listed, of any age.
-        orphans: those found, oldest first, at most `max_deletes` of them.
-        deleted_files, deleted_bytes: of these, what was deleted.
-        remaining: orphans that were found and are still there, for lack of time or because of `max_deletes`.
-        bin_run: the run of the bin that has the files; None = they were destroyed, or there were none.
-        kept: files that a commit took into use between the listing and the deletion.
-        notes: gaps in the snapshot ids; places that were not looked at; how often it was started over.
-        spark_tasks: how many tasks of Spark shared the work; 0: this process did it.
+
+def _removal(run: Run, table: Table, request: RemoveOrphanFiles, moment: datetime) -> OrphanRemoval:
+    spark = None if request.mode == "local" else run.spark
+    return OrphanRemoval(spark, table, moment, request.parallelism, run.progress, request.never_committed, run.into)
+
+
+def _again(run: Run, table: Table, request: RemoveOrphanFiles, stored: StoredPlan) -> OrphanPlan:
+    """The kept files and no others. Those that are gone by now are done: so an apply that died is repeated.
+
+    Raises: OutdatedPlanError: a file of the plan is in use by now, or was written to.
     """
+    # What it waited for when the plan was made is over: the moment alone counts.
+    removal = _removal(run, table, request, request.older_than or run.moment)
+    orphans = removal.find()
+    sizes = dict(zip(orphans.column("path").to_pylist(), orphans.column("bytes").to_pylist(), strict=True))
+    moved = [group.name for group in stored.groups if sizes.get(group.name) != group.bytes]
+    refuse(stored, _moved([path for path in moved if table.file_io.exists(path)]))
+    paths = pa.array([group.name for group in stored.groups], pa.string())
+    chosen = orphans.filter(pc.is_in(orphans.column("path"), paths))
+    return OrphanPlan(request, removal, chosen, chosen, len(moved))
 
-    table: str
-    older_than: datetime
-    scanned_files: int
-    orphans: tuple[Orphan, ...]
-    deleted_files: int = 0
-    deleted_bytes: int = 0
-    remaining: int = 0
-    bin_run: str | None = None
-    kept: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    dry_run: bool = False
-    seconds: float = 0.0
-    spark_tasks: int = 0
 
-    @property
-    def orphan_bytes(self) -> int:
-        """Bytes of the orphans found."""
-        return sum(orphan.bytes for orphan in self.orphans)
+def _moved(there: Sequence[str]) -> list[str]:
+    if not there:
+        return []
+    more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+    return [f"no longer orphans, or written to since: {', '.join(there[:_SHOWN])}{more}"]
+
+
+def apply(_: Run, __: Table, planned: OrphanPlan) -> RemoveOrphanFilesReport:
+    """Delete what was found, as far as nothing has taken it into use since."""
+    planned.removal.delete(planned.chosen, planned.asked.time_limit)
+    report = planned.removal.report(planned.found, planned.chosen, dry_run=False)
+    gone = (f"{planned.gone} files of the plan were gone already",) if planned.gone else ()
+    return replace(report, notes=(*report.notes, *gone))
+
+
+def counted(reports: Iterable[RemoveOrphanFilesReport]) -> Shown:
+    """The number of files and their bytes; after a dry run, of those that would be deleted."""
+    listed = list(reports)
+    files = sum(len(report.orphans) if report.dry_run else report.deleted_files for report in listed)
+    size = sum(report.orphan_bytes if report.dry_run else report.deleted_bytes for report in listed)
+    return Shown.one({"deletedFileCount": files, "deletedFileTotalLenInBytes": size}, nothing_to_do=not files)
+
+
+OPERATION = Operation(
+    "remove_orphan_files",
+    "Delete files that nothing names, of a table, 'database.*' or '*'.",
+    RemoveOrphanFiles,
+    plan,
+    apply,
+    shown=lambda report: counted([report]),
+    again=_again,
+    takes_bin=True,
+    uses_spark=True,
+    has_job=False,
+)
+
+
+def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -> datetime:
+    """The moment before which a file must have been changed, with its zone. Raises: OptionError: it is too late."""
+    latest = now - minimum_age
+    moment = latest if older_than is None else older_than.astimezone()
+    if minimum_age < timedelta(0) or moment > latest:
+        raise OptionError(
+            f"older_than {moment.isoformat()} is less than {minimum_age} ago",
+            "older_than",
+            "Files of running writers look like orphans. Choose an earlier time, or set minimum_age to the age that no"
+            " uncommitted file reaches.",
+        )
+    return moment
 
 
 def remove_orphan_files(
@@ -126,182 +202,7 @@ def remove_orphan_files(
         OptionError: `older_than` is too late; NotFoundError: there never was a snapshot; ConflictError: snapshots
         vanish faster than they can be read; UnsupportedError.
     """
-    table_options.check_keepable(table.options, table.identifier)
-    moment = cutoff(older_than, minimum_age, datetime.now(UTC) if now is None else now)
-    removal = OrphanRemoval(spark, table, moment, parallelism, progress or (lambda _: None), never_committed, into)
-    orphans = removal.find()
-    chosen = orphans if max_deletes is None else orphans.slice(0, max(0, max_deletes))
-    if not dry_run:
-        removal.delete(chosen, time_limit)
-    return removal.report(orphans, chosen, dry_run=dry_run)
-
-
-def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -> datetime:
-    """The moment before which a file must have been changed, with its zone. Raises: OptionError: it is too late."""
-    latest = now - minimum_age
-    moment = latest if older_than is None else older_than.astimezone()
-    if minimum_age < timedelta(0) or moment > latest:
-        raise OptionError(
-            f"older_than {moment.isoformat()} is less than {minimum_age} ago",
-            "older_than",
-            "Files of running writers look like orphans. Choose an earlier time, or set minimum_age to the age that no"
-            " uncommitted file reaches.",
-        )
-    return moment
-
-
-@dataclass(slots=True)
-class OrphanRemoval:
-    """One removal, from the listing to the report. Arguments: as of `remove_orphan_files`."""
-
-    spark: SparkSource
-    table: Table
-    older_than: datetime
-    parallelism: int | None
-    progress: Callable[[str], None]
-    never_committed: bool = False
-    into: BinRun | None = None
-    scanned: int = 0
-    scanned_bytes: int = 0
-    deleted: int = 0
-    deleted_bytes: int = 0
-    kept: list[str] = field(default_factory=list)
-    started: float = field(default_factory=time.monotonic)
-    _live: LiveFiles | None = None
-    _sharing: SparkSharing = field(init=False)
-    _notes_of_folders: tuple[str, ...] = ()
-    _may_have_half_branches: bool = True
-
-    def __post_init__(self) -> None:
-        self._sharing = SparkSharing(self.spark, self.table.location, self.progress)
-
-    def find(self) -> pa.Table:
-        """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
-        main = self.table.on_branch(MAIN_BRANCH)
-        exclusive = EXTERNAL_PATHS_EXCLUSIVE.of(main.options)
-        branches = Branches(main.file_io, main.paths)
-        folders = branches.folders()
-        # Those that are old enough now were there at this listing.
-        self._may_have_half_branches = bool(branches.unfinished(self._millis, folders))
-        outside = own_folders(branches, main.schema, branches.names(folders), exclusive=exclusive)
-        self._notes_of_folders = outside.notes
-        listing = list_candidates(
-            self.table.file_io,
-            main.paths,
-            self._millis,
-            branch_folders=folders,
-            external=outside.roots,
-            sharing=self._sharing,
-            parallelism=self.parallelism,
-        )
-        self.scanned, self.scanned_bytes = listing.files, listing.bytes
-        self.progress(f"{self.scanned} files, {len(listing.old)} of them older than {self.older_than.isoformat()}")
-        return self.look_for(listing.old)
-
-    @property
-    def _millis(self) -> int:
-        return int(self.older_than.timestamp() * 1000)
-
-    def look_for(self, frame: pa.Table) -> pa.Table:
-        """Those of some files that nothing names, as of `find`."""
-        candidates = Candidates.of(frame)
-        manifests = self.table.on_branch(MAIN_BRANCH).manifests
-        self._live = LiveFiles(manifests, candidates, self._sharing, self.parallelism, self.never_committed)
-        self._live.look()
-        orphans = _with_paths(candidates.orphans)
-        self.progress(f"{len(orphans)} orphans, {_sum(orphans)} bytes")
-        return orphans
-
-    def delete(self, orphans: pa.Table, time_limit: timedelta | None = None) -> None:
-        """Delete some of the orphans found, in batches, as long as there is time."""
-        assert self._live is not None, "find comes first"
-        for start in range(0, len(orphans), _BATCH):
-            if time_limit is not None and time.monotonic() - self.started > time_limit.total_seconds():
-                self.progress(f"the time is up: {len(orphans) - start} orphans remain")
-                return
-            batch = orphans.slice(start, _BATCH)
-            self._live.look()
-            is_orphan = self._live.candidates.are_orphans(batch.column("name"))
-            is_orphan = pc.and_(is_orphan, still_half(batch, self.table, self._millis))
-            still = batch.filter(is_orphan)
-            self.kept += batch.filter(pc.invert(is_orphan)).column("path").to_pylist()
-            self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
-            self.deleted += len(still)
-            self.deleted_bytes += _sum(still)
-            so_far = f"{self.deleted} of {len(orphans)} orphans deleted"
-            self.progress(Counted(so_far, self.deleted, len(orphans)))
-        if self._may_have_half_branches:
-            end_half_branches(self.table, self._millis)
-
-    def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
-        if self.into is not None:
-            self.into.take([Going(path, size) for path, size in zip(paths, sizes, strict=True)])
-            return
-        file_io = self.table.file_io
-        chunks = [_Chunk(file_io, tuple(paths[at : at + _CHUNK])) for at in range(0, len(paths), _CHUNK)]
-        enough = self.parallelism is not None or len(chunks) > _MANY_CHUNKS
-        where = self._sharing.session_for(len(chunks), f"{len(paths)} orphans", enough=enough)
-        all_done(run_tasks(where, _delete_chunk, chunks), self.table.location)
-
-    def report(self, found: pa.Table, chosen: pa.Table, *, dry_run: bool) -> RemoveOrphanFilesReport:
-        """What was found, chosen, and done so far."""
-        if self.into is not None:
-            self.into.close()
-        return RemoveOrphanFilesReport(
-            table=self.table.identifier,
-            older_than=self.older_than,
-            scanned_files=self.scanned,
-            orphans=tuple(orphans_of(chosen)),
-            deleted_files=self.deleted,
-            deleted_bytes=self.deleted_bytes,
-            remaining=len(found) - self.deleted - len(self.kept),
-            bin_run=self.into.head.run if self.into is not None and self.deleted else None,
-            kept=tuple(self.kept),
-            notes=tuple(self._notes()),
-            dry_run=dry_run,
-            seconds=time.monotonic() - self.started,
-            spark_tasks=self._sharing.tasks,
-        )
-
-    def _notes(self) -> Iterator[str]:
-        assert self._live is not None
-        ids = sorted({s.holder.snapshot.id for s in self._live.sources.values() if _is_of_main(s.holder.name)})
-        for before, after in pairwise(ids):
-            if after != before + 1:
-                yield f"snapshots {before + 1} to {after - 1} are missing; what only they named counts as orphans"
-        if self._live.started_over:
-            yield f"snapshots or tags vanished {self._live.started_over} times; what they left was looked at again"
-        yield from self._notes_of_folders
-
-
-def _is_of_main(name: str) -> bool:
-    return name.startswith("snapshot ") and " of branch " not in name
-
-
-def _with_paths(files: pa.Table) -> pa.Table:
-    path = pc.binary_join_element_wise(files.column("folder"), files.column("name"), "/")
-    columns = {"path": path, **{name: files.column(name) for name in ("name", "bytes", "changed", "kind")}}
-    return pa.table(columns).sort_by([("changed", "ascending"), ("path", "ascending")])
-
-
-def _sum(files: pa.Table) -> int:
-    return pc.sum(files.column("bytes")).as_py() or 0
-
-
-def orphans_of(files: pa.Table) -> Iterator[Orphan]:
-    """The rows of a table of orphans."""
-    columns = (files.column(name).to_pylist() for name in ("path", "bytes", "changed", "kind"))
-    for path, size, changed, kind in zip(*columns, strict=True):
-        yield Orphan(path, size, datetime.fromtimestamp(changed / 1000, UTC), kind)
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Files for one task."""
-
-    file_io: FileIO
-    paths: tuple[str, ...]
-
-
-def _delete_chunk(chunk: _Chunk) -> None:
-    chunk.file_io.delete_unordered(chunk.paths)
+    request = RemoveOrphanFiles(
+        older_than, minimum_age, parallelism, max_deletes, time_limit, never_committed=never_committed
+    )
+    return OPERATION.run(Run.of(spark, progress, into, now), table, request, dry_run=dry_run)

@@ -15,8 +15,8 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_files import external_files
 from maintenance.metadata.partition_names import Spec, kept
 from maintenance.metadata.partition_value import PartitionValue, covering
-from maintenance.operations.plans.dry_run_plans import changed_groups, partition_groups
-from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, changed_groups, check_plan, refuse
+from maintenance.operations.planned_groups import partition_groups
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 

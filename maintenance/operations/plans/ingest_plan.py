@@ -13,7 +13,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
 from maintenance.operations.ingestion.landed_messages import message_count
 from maintenance.operations.ingestion.landing import PARQUET, LandedBatch, LandingFolder, waiting_batches
-from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.table.table import Table
 
 INGEST = "ingest"

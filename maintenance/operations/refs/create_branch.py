@@ -9,6 +9,7 @@ store goes when the name is used again.
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.format.metadata.schema import serialize_schema
@@ -19,6 +20,8 @@ from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.names import check_new_name
 from maintenance.operations.expiry.tag_removal import take_back
+from maintenance.operations.operation import Operation, Plan, Run, as_asked
+from maintenance.operations.parameters import Param
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_branch import remove_branch
 from maintenance.operations.refs.expired_changes import without_expired_changes
@@ -38,25 +41,23 @@ class BranchReport:
     created: bool
 
 
-def create_branch(
-    table: Table,
-    branch: str,
-    *,
-    tag: str | None = None,
-    snapshot_id: int | None = None,
-    ignore_if_exists: bool = False,
-) -> BranchReport:
-    """Create a branch of a table, or of the branch that the handle is of.
+@dataclass(frozen=True, slots=True)
+class CreateBranch:
+    """A branch, and what it starts with; without a tag or snapshot: the schemas alone, no rows."""
 
-    Args:
-        tag: start with the snapshot that this tag holds, and with the tag; None = with the schemas alone, no rows.
-        snapshot_id: start with this snapshot instead.
-        ignore_if_exists: leave a branch of that name as it is instead of raising.
-    Raises: OptionError: the name cannot be used, or a tag and a snapshot are given; AlreadyExistsError; NotFoundError:
-        no such tag or snapshot.
-    """
+    branch: Annotated[str, Param("Name of the branch.", others=("branch_name",))]
+    tag: Annotated[str | None, Param("Start with the snapshot that this tag holds, and with the tag.")] = None
+    snapshot_id: Annotated[int | None, Param("Start with this snapshot.", others=("snapshot",))] = None
+    ignore_if_exists: Annotated[bool, Param("Leave a branch of that name as it is.", others=("ignoreIfExists",))] = (
+        False
+    )
+
+
+def apply(_: Run, table: Table, planned: Plan[CreateBranch, None]) -> BranchReport:
+    """Create the branch."""
+    branch, tag, snapshot_id = planned.request.branch, planned.request.tag, planned.request.snapshot_id
     if branch != MAIN_BRANCH and branch in Branches(table.file_io, table.paths).names():
-        if ignore_if_exists:
+        if planned.request.ignore_if_exists:
             return BranchReport(
                 table.identifier, branch, table.on_branch(branch).snapshots.earliest_id(), created=False
             )
@@ -75,6 +76,18 @@ def create_branch(
         remove_branch(table, branch)
         raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, "Use another tag.")
     return BranchReport(table.identifier, branch, snapshot_id, created=True)
+
+
+OPERATION = Operation(
+    "create_branch",
+    "Create a branch of a table.",
+    CreateBranch,
+    as_asked,
+    apply,
+    has_plans=False,
+    has_dry_run=False,
+    has_job=False,
+)
 
 
 def _from_snapshot(table: Table, branch: str, snapshot_id: int) -> BranchReport:
@@ -164,3 +177,23 @@ def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, byte
         records = table.commit_records.known_at(tag.snapshot.id)
         files |= {f"commit-records/{record.name}": record.serialize() for record in records}
     return files
+
+
+def create_branch(
+    table: Table,
+    branch: str,
+    *,
+    tag: str | None = None,
+    snapshot_id: int | None = None,
+    ignore_if_exists: bool = False,
+) -> BranchReport:
+    """Create a branch of a table, or of the branch that the handle is of.
+
+    Args:
+        tag: start with the snapshot that this tag holds, and with the tag; None = with the schemas alone, no rows.
+        snapshot_id: start with this snapshot instead.
+        ignore_if_exists: leave a branch of that name as it is instead of raising.
+    Raises: OptionError: the name cannot be used, or a tag and a snapshot are given; AlreadyExistsError; NotFoundError:
+        no such tag or snapshot.
+    """
+    return OPERATION.run(Run(), table, CreateBranch(branch, tag, snapshot_id, ignore_if_exists))

@@ -6,7 +6,10 @@ become orphans and stay until orphan files are removed.
 """
 
 import uuid
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated
 
 from maintenance.errors import OptionError
 from maintenance.fs.location import is_local
@@ -14,6 +17,10 @@ from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
+from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan
+from maintenance.operations.refs.branch_states import branch_state, refuse_if_moved
 from maintenance.options import table as table_options
 from maintenance.scan.chain import CHAIN_BRANCHES
 from maintenance.table.table import Table
@@ -45,12 +52,52 @@ class DeleteBranchReport:
     dry_run: bool = False
 
 
-def delete_branch(table: Table, branch: str, *, dry_run: bool = False) -> DeleteBranchReport:
-    """Delete a branch. `dry_run`: only check whether that is possible, and report what would go.
+@dataclass(frozen=True, slots=True)
+class DeleteBranch:
+    """Which branch goes. `states`: what it was when a plan was made, by its name."""
 
-    Raises: NotFoundError; OptionError: main, or reads of the table look at the branch; CorruptFileError: a snapshot,
-        tag, changelog or schema of any branch holds another one's content: nothing is deleted then.
-    """
+    branch: Annotated[str, Param("Name of the branch.", others=("branch_name", "branches"), is_each=True)]
+    states: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class BranchDeletion:
+    """A branch that can go. Who else needs its files is looked for only if asked: that reads every manifest."""
+
+    asked: DeleteBranch
+    main: Table
+    found: DeleteBranchReport
+    of = None
+    warnings = ()
+
+    @property
+    def request(self) -> DeleteBranch:
+        return replace(self.asked, states=self.states)
+
+    @cached_property
+    def states(self) -> Mapping[str, str]:
+        return {self.asked.branch: branch_state(self.main.on_branch(self.asked.branch))}
+
+    @cached_property
+    def report(self) -> DeleteBranchReport:
+        sizes = _left_alone(self.main, self.asked.branch)
+        return replace(self.found, orphan_files=len(sizes), orphan_bytes=sum(sizes.values()), dry_run=True)
+
+    def groups(self) -> Iterator[PlannedGroup]:
+        """What the branch has, and how much nothing would need then."""
+        report = self.report
+        for number in report.snapshots:
+            yield PlannedGroup(f"snapshot {number} of {report.branch}", (), 0, 0, "goes")
+        for name in report.tags:
+            yield PlannedGroup(f"tag {name} of {report.branch}", (), 0, 0, "goes")
+        if report.orphan_files:
+            reason = f"{report.orphan_files} data files become orphans: nothing else needs them"
+            yield PlannedGroup("files", (), report.orphan_bytes or 0, 0, reason)
+
+
+def plan(_: Run, table: Table, request: DeleteBranch) -> BranchDeletion:
+    """Checks that the branch can go."""
+    branch = request.branch
     if branch == MAIN_BRANCH:
         raise OptionError("the main branch cannot be deleted", table.identifier, "Drop the table.")
     check_branch_exists(table, branch)
@@ -60,15 +107,40 @@ def delete_branch(table: Table, branch: str, *, dry_run: bool = False) -> Delete
             raise OptionError(f"branch '{branch}' is the table's '{option.key}'", main.identifier, "Unset the option.")
     check_own_files(Branches(table.file_io, table.paths))
     other = table.on_branch(branch)
-    report = DeleteBranchReport(
-        main.identifier, branch, tuple(other.snapshots.list_ids()), tuple(other.tags.names()), dry_run=dry_run
-    )
-    if dry_run:
-        sizes = _left_alone(main, branch)
-        return replace(report, orphan_files=len(sizes), orphan_bytes=sum(sizes.values()))
+    found = DeleteBranchReport(main.identifier, branch, tuple(other.snapshots.list_ids()), tuple(other.tags.names()))
+    return BranchDeletion(request, main, found)
+
+
+def _again(run: Run, table: Table, request: DeleteBranch, stored: StoredPlan) -> BranchDeletion:
+    made = plan(run, table, request)
+    refuse_if_moved(stored, made.groups(), made.states)
+    return made
+
+
+def apply(_: Run, table: Table, planned: BranchDeletion) -> DeleteBranchReport:
+    """Delete the branch."""
+    branch = planned.asked.branch
     if not table.record.delete_branch(branch):
         remove_branch(table, branch)
-    return report
+    return planned.found
+
+
+def _shown(report: DeleteBranchReport) -> Shown:
+    if not report.dry_run:
+        return Shown()
+    row = {"branch": report.branch, "snapshots": len(report.snapshots), "tags": len(report.tags)}
+    return Shown.one({**row, "orphan_files": report.orphan_files, "orphan_bytes": report.orphan_bytes})
+
+
+OPERATION = Operation(
+    "delete_branch",
+    "Delete branches.",
+    DeleteBranch,
+    plan,
+    apply,
+    _shown,
+    _again,
+)
 
 
 def _left_alone(main: Table, branch: str) -> dict[str, int]:
@@ -105,3 +177,12 @@ def remove_branch(table: Table, branch: str) -> None:
     if table.file_io.folder_exists(root):
         table.file_io.delete_folder(root)
     branches.show(branch)
+
+
+def delete_branch(table: Table, branch: str, *, dry_run: bool = False) -> DeleteBranchReport:
+    """Delete a branch. `dry_run`: only check whether that is possible, and report what would go.
+
+    Raises: NotFoundError; OptionError: main, or reads of the table look at the branch; CorruptFileError: a snapshot,
+        tag, changelog or schema of any branch holds another one's content: nothing is deleted then.
+    """
+    return OPERATION.run(Run(), table, DeleteBranch(branch), dry_run=dry_run)

@@ -1,12 +1,40 @@
 """Delete tags by name, and what only they used: procedure `delete_tag`. Source: metadata section 10.2."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.expiry.expire_tags import ExpireTagsReport, removed
+from maintenance.operations.expiry.expire_tags import ExpireTagsReport, apply, plan_tags
+from maintenance.operations.operation import Operation, Plan, Run
+from maintenance.operations.parameters import Param
+from maintenance.operations.planned_groups import committed
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTag:
+    """Which tags go."""
+
+    names: Annotated[Sequence[str], Param("Names of the tags.", name="tag", others=("tag_name", "tags"))]
+
+
+def plan(run: Run, table: Table, request: DeleteTag) -> Plan[DeleteTag, ExpireTagsReport]:
+    """The tags, and the files that only they use."""
+    table_options.check_keepable(table.options, table.identifier)
+    due = {name: table.tags.get(name) for name in request.names}
+
+    def held(name: str) -> str:
+        return f"of snapshot {due[name].snapshot.id}, {committed(due[name].snapshot)}"
+
+    return plan_tags(run, table, request, due, held)
+
+
+OPERATION = Operation(
+    "delete_tag", "Delete tags.", DeleteTag, plan, apply, takes_bin=True, uses_spark=True, has_job=False
+)
 
 
 def delete_tag(
@@ -25,6 +53,4 @@ def delete_tag(
     Raises: NotFoundError: a tag does not exist, nothing is deleted then; CorruptFileError, UnsupportedError: as
         `expire_tags`.
     """
-    table_options.check_keepable(table.options, table.identifier)
-    tags = {name: table.tags.get(name) for name in names}
-    return removed(table, tags, dry_run=dry_run, progress=progress, into=into, spark=spark)
+    return OPERATION.run(Run.of(spark, progress, into), table, DeleteTag(names), dry_run=dry_run)

@@ -9,17 +9,24 @@ Schemas are copied before the snapshots that need them and deleted after those t
 have different schemas with one id, a reader in between may see old rows under the new schema.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated
 
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema, serialize_schema
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.own_files import check_own_files
+from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan
+from maintenance.operations.refs.branch_states import branch_state, refuse_if_moved
 from maintenance.operations.refs.delete_branch import check_branch_exists
 from maintenance.operations.refs.rollback_to import check_hint
 from maintenance.options import table as table_options
@@ -47,15 +54,48 @@ class FastForwardReport:
     dry_run: bool = False
 
 
-def fast_forward(table: Table, branch: str, *, dry_run: bool = False) -> FastForwardReport:
-    """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
+@dataclass(frozen=True, slots=True)
+class FastForward:
+    """Which branch takes main's place. `states`: what both were when a plan was made, by their names."""
 
-    Args: `dry_run`: only check whether that is possible, and report what would go and come.
+    branch: Annotated[str, Param("Name of the branch.", others=("branch_name",))]
+    states: Mapping[str, str] | None = None
 
-    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
-        the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
-        read: nothing has changed then; UnsupportedError: the catalog forbids it.
-    """
+
+@dataclass(frozen=True)
+class _Taking:
+    """A branch whose history is complete, all of it read. `lost`: main's tags that it has not."""
+
+    asked: FastForward
+    report: FastForwardReport
+    main: Table
+    other: Table
+    history: list[Snapshot]
+    schemas: Sequence[TableSchema]
+    tags: Mapping[str, Tag]
+    lost: Sequence[str]
+    of = None
+    warnings = ()
+
+    @property
+    def request(self) -> FastForward:
+        return replace(self.asked, states=self.states)
+
+    @cached_property
+    def states(self) -> Mapping[str, str]:
+        return {MAIN_BRANCH: branch_state(self.main), self.asked.branch: branch_state(self.other)}
+
+    def groups(self) -> Iterator[PlannedGroup]:
+        report, ours, theirs = self.report, f"of {MAIN_BRANCH}", f"of {self.asked.branch}"
+        yield from (PlannedGroup(f"snapshot {number} {ours}", (), 0, 0, "goes") for number in report.leaving)
+        yield from (PlannedGroup(f"tag {name} {ours}", (), 0, 0, "goes") for name in report.leaving_tags)
+        yield from (PlannedGroup(f"snapshot {number} {theirs}", (), 0, 0, "comes") for number in report.coming)
+        yield from (PlannedGroup(f"tag {name} {theirs}", (), 0, 0, "comes") for name in report.coming_tags)
+
+
+def plan(_: Run, table: Table, request: FastForward) -> _Taking:
+    """Which snapshots and tags of main would go, and which come."""
+    branch = request.branch
     if branch == MAIN_BRANCH:
         raise OptionError("main cannot be fast-forwarded to itself", table.identifier, "Name another branch.")
     table.record.check_may_move("a fast-forward", table.identifier)
@@ -86,24 +126,55 @@ def fast_forward(table: Table, branch: str, *, dry_run: bool = False) -> FastFor
         coming=tuple(number for number, snapshot in wanted.items() if there.get(number) != snapshot),
         leaving_tags=(*lost, *(name for name, tag in theirs.items() if name in ours and ours[name] != tag)),
         coming_tags=tuple(name for name, tag in theirs.items() if ours.get(name) != tag),
-        dry_run=dry_run,
+        dry_run=True,
     )
-    if dry_run:
-        return report
-    records = other.commit_records.known_at(history[-1].id)
+    return _Taking(request, report, main, other, history, schemas, theirs, lost)
+
+
+def _again(run: Run, table: Table, request: FastForward, stored: StoredPlan) -> _Taking:
+    made = plan(run, table, request)
+    refuse_if_moved(stored, made.groups(), made.states)
+    return made
+
+
+def apply(_: Run, __: Table, planned: _Taking) -> FastForwardReport:
+    """Put the branch's history in the place of main's."""
+    main, history, schemas = planned.main, planned.history, planned.schemas
+    records = planned.other.commit_records.known_at(history[-1].id)
     _take_schemas(main, schemas, history[0].schema_id)
     main.commit_records.forget_after(history[0].id - 1)
     for record in records:
         main.commit_records.add(record, flushed=True)
     _take_snapshots(main, history)
-    for name in lost:
+    for name in planned.lost:
         main.tags.remove(name)
-    for name, tag in theirs.items():
+    for name, tag in planned.tags.items():
         main.tags.replace(name, tag)
     _drop_schemas(main, schemas, history[0].schema_id)
     paths = main.paths
     main.file_io.flush_folders((paths.snapshot_folder(), paths.tag_folder(), paths.schema_folder()))
-    return report
+    return replace(planned.report, dry_run=False)
+
+
+def _shown(report: FastForwardReport) -> Shown:
+    if not report.dry_run:
+        return Shown()
+    rows = [("snapshot", "goes", str(number)) for number in report.leaving]
+    rows += [("snapshot", "comes", str(number)) for number in report.coming]
+    rows += [("tag", "goes", name) for name in report.leaving_tags]
+    rows += [("tag", "comes", name) for name in report.coming_tags]
+    return Shown.texts(("kind", "change", "name"), rows, nothing_to_do=False)
+
+
+OPERATION = Operation(
+    "fast_forward",
+    "Replace main's history by a branch's.",
+    FastForward,
+    plan,
+    apply,
+    _shown,
+    _again,
+)
 
 
 def _counting(table: Table) -> list[int]:
@@ -149,3 +220,15 @@ def _put(main: Table, history: list[Snapshot]) -> None:
     for snapshot in history:
         if main.snapshots.find(snapshot.id) != snapshot:
             main.file_io.overwrite(main.paths.snapshot(snapshot.id), serialize_snapshot(snapshot))
+
+
+def fast_forward(table: Table, branch: str, *, dry_run: bool = False) -> FastForwardReport:
+    """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
+
+    Args: `dry_run`: only check whether that is possible, and report what would go and come.
+
+    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
+        the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
+        read: nothing has changed then; UnsupportedError: the catalog forbids it.
+    """
+    return OPERATION.run(Run(), table, FastForward(branch), dry_run=dry_run)

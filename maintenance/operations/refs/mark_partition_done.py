@@ -12,12 +12,15 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from maintenance.errors import DataError, InfrastructureError, OptionError, UnsupportedError
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.success_file import write_success_file
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.parameters import Param
 from maintenance.options import table as table_options
 from maintenance.table.partitions import done_partitions
 from maintenance.table.table import Table
@@ -37,22 +40,48 @@ class MarkPartitionDoneReport:
     dry_run: bool = False
 
 
-def mark_partition_done(table: Table, partitions: Sequence[Spec], *, dry_run: bool = False) -> MarkPartitionDoneReport:
-    """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
+@dataclass(frozen=True, slots=True)
+class MarkPartitionDone:
+    """Which partitions are complete."""
 
-    Args: `dry_run`: only check whether the actions can be had, and report them.
-    Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action cannot be had
-        here, and none has run; InfrastructureError: a server refuses.
-    """
+    partitions: Annotated[Sequence[Spec], Param("The partitions, each by all of its columns.")]
+
+
+def plan(_: Run, table: Table, request: MarkPartitionDone) -> Plan[MarkPartitionDone, MarkPartitionDoneReport]:
+    """Checks whether the actions can be had."""
     actions = _actions(table)
-    specs = [_complete(table, spec) for spec in partitions]
+    specs = [_complete(table, spec) for spec in request.partitions]
     if not specs:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, as a=1,b=2;a=2,b=3.")
-    for spec in () if dry_run else specs:
-        for action in actions:
-            _run(table, action, spec)
     names = tuple(partition_path(spec) for spec in specs)
-    return MarkPartitionDoneReport(table.identifier, names, actions, dry_run)
+    return Plan(request, MarkPartitionDoneReport(table.identifier, names, actions, dry_run=True), work=specs)
+
+
+def apply(_: Run, table: Table, planned: Plan[MarkPartitionDone, MarkPartitionDoneReport]) -> MarkPartitionDoneReport:
+    """Run the actions."""
+    for spec in planned.work:
+        for action in planned.report.actions:
+            _run(table, action, spec)
+    return replace(planned.report, dry_run=False)
+
+
+def _shown(report: MarkPartitionDoneReport) -> Shown:
+    if not report.dry_run:
+        return Shown()
+    rows = [(partition, action) for partition in report.partitions for action in report.actions]
+    return Shown.texts(("partition", "action"), rows, nothing_to_do=False)
+
+
+OPERATION = Operation(
+    "mark_partition_done",
+    "Tell others that partitions are complete.",
+    MarkPartitionDone,
+    plan,
+    apply,
+    _shown,
+    has_plans=False,
+    has_job=False,
+)
 
 
 def check_marking(table: Table) -> None:
@@ -140,3 +169,13 @@ def _report(table: Table, partition: str) -> None:
     if str(result).upper() != "SUCCESS":
         problem = f"partition {partition}: the answer's 'result' is {result!r}, not 'SUCCESS'"
         raise InfrastructureError(problem, url, "Look at the log of that server, then run again.")
+
+
+def mark_partition_done(table: Table, partitions: Sequence[Spec], *, dry_run: bool = False) -> MarkPartitionDoneReport:
+    """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
+
+    Args: `dry_run`: only check whether the actions can be had, and report them.
+    Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action cannot be had
+        here, and none has run; InfrastructureError: a server refuses.
+    """
+    return OPERATION.run(Run(), table, MarkPartitionDone(partitions), dry_run=dry_run)

@@ -6,7 +6,9 @@ Branches do not record where they began, so this is certain only for tables with
 are complete and have nothing but appends: a file that one branch deleted would come back.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
@@ -17,6 +19,9 @@ from maintenance.errors import ConflictError, NotFoundError, OptionError, Unsupp
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.delete_branch import check_branch_exists
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
@@ -40,48 +45,80 @@ class MergeBranchReport:
     file_names: tuple[str, ...] = ()
 
 
-def merge_branch(
-    table: Table, source_branch: str, target_branch: str = MAIN_BRANCH, *, dry_run: bool = False
-) -> MergeBranchReport:
-    """Add to a branch the files of another one that it has not. Repeating it adds nothing twice.
+@dataclass(frozen=True, slots=True)
+class MergeBranch:
+    """The branch whose rows are added, and to which."""
 
-    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: both are the same; UnsupportedError: the
-        table has a primary key or tracks rows, or a history is not complete or has more than appends; ConflictError:
-        the branches have different columns or numbers of buckets.
-    """
-    if source_branch == target_branch:
-        raise OptionError("a branch cannot be merged into itself", table.identifier, "Name two branches.")
-    for branch in (source_branch, target_branch):
-        check_branch_exists(table, branch)
-    source, target = table.on_branch(source_branch), table.on_branch(target_branch)
-    table_options.check_keepable(target.options, target.identifier)
-    _check_mergeable(source, target)
-    latest = _complete(source)
+    source_branch: Annotated[str, Param("The branch that has the rows.")]
+    target_branch: Annotated[str, Param("The branch that gets them; empty: main.")] = MAIN_BRANCH
 
-    def planned(newest: Snapshot | None) -> Changes:
-        _complete(target)
-        missing = _missing(source, latest, target, newest)
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    source: Table
+    target: Table
+    latest: Snapshot
+
+    def changes(self, newest: Snapshot | None) -> Changes:
+        """What the target gets on its newest snapshot."""
+        _complete(self.target)
+        missing = _missing(self.source, self.latest, self.target, newest)
         return Changes(CommitKind.APPEND, tuple(map(_without_row_ids, missing)))
 
-    entries = planned(target.latest_snapshot()).entries
+
+def plan(_: Run, table: Table, request: MergeBranch) -> Plan[MergeBranch, MergeBranchReport]:
+    """The files of the source that the target has not."""
+    if request.source_branch == request.target_branch:
+        raise OptionError("a branch cannot be merged into itself", table.identifier, "Name two branches.")
+    for branch in (request.source_branch, request.target_branch):
+        check_branch_exists(table, branch)
+    source, target = table.on_branch(request.source_branch), table.on_branch(request.target_branch)
+    table_options.check_keepable(target.options, target.identifier)
+    _check_mergeable(source, target)
+    merge = _Merge(source, target, _complete(source))
+    entries = merge.changes(target.latest_snapshot()).entries
     report = MergeBranchReport(
         table.identifier,
-        source_branch,
-        target_branch,
+        request.source_branch,
+        request.target_branch,
         None,
         len(entries),
         sum(entry.file.row_count for entry in entries),
-        dry_run,
+        True,
         sum(entry.file.file_size for entry in entries),
         tuple(sorted(entry.file.file_name for entry in entries)),
     )
-    if dry_run or not entries:
+
+    def groups() -> Iterator[PlannedGroup]:
+        if report.files:
+            reason = f"{report.rows} rows are added to branch {report.target}"
+            yield PlannedGroup(f"files of {report.source}", report.file_names, report.bytes, report.files, reason)
+
+    return Plan(request, report, groups, merge)
+
+
+def apply(_run: Run, _table: Table, planned: Plan[MergeBranch, MergeBranchReport]) -> MergeBranchReport:
+    """Add the files that the target has not, whatever it got since the plan was made."""
+    merge, report = planned.work, replace(planned.report, dry_run=False)
+    assert isinstance(merge, _Merge)
+    if not report.files:
         return report
-    identity = CommitIdentity(new_commit_user(target.options), properties={OPERATION_PROPERTY: "merge_branch"})
-    snapshot, conflict, _ = publish(target.commit_target(), planned, identity, _check)
+    identity = CommitIdentity(new_commit_user(merge.target.options), properties={OPERATION_PROPERTY: "merge_branch"})
+    snapshot, conflict, _ = publish(merge.target.commit_target(), merge.changes, identity, _check)
     if snapshot is None:
-        raise conflict_error(target.commit_target(), conflict)
+        raise conflict_error(merge.target.commit_target(), conflict)
     return replace(report, snapshot_id=snapshot.id)
+
+
+def _shown(report: MergeBranchReport) -> Shown:
+    if not report.dry_run:
+        return Shown(nothing_to_do=not report.files)
+    return Shown.one({"files": report.files, "rows": report.rows}, nothing_to_do=not report.files)
+
+
+OPERATION = Operation(
+    "merge_branch", "Add the files of a branch to another one.", MergeBranch, plan, apply, _shown, has_job=False
+)
 
 
 def _check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
@@ -137,3 +174,15 @@ def _missing(source: Table, latest: Snapshot, target: Table, newest: Snapshot | 
         problem = f"a partition has another number of buckets than in {target.identifier}"
         raise ConflictError(problem, source.identifier, "Insert the rows of the branch with a statement instead.")
     return tuple(missing)
+
+
+def merge_branch(
+    table: Table, source_branch: str, target_branch: str = MAIN_BRANCH, *, dry_run: bool = False
+) -> MergeBranchReport:
+    """Add to a branch the files of another one that it has not. Repeating it adds nothing twice.
+
+    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: both are the same; UnsupportedError: the
+        table has a primary key or tracks rows, or a history is not complete or has more than appends; ConflictError:
+        the branches have different columns or numbers of buckets.
+    """
+    return OPERATION.run(Run(), table, MergeBranch(source_branch, target_branch), dry_run=dry_run)

@@ -5,12 +5,18 @@ name is hidden until it is whole, then the old one is deleted. A record says so 
 there; the same call ends that, unless somebody has committed to the old one since.
 """
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from maintenance.errors import AlreadyExistsError, ConflictError, OptionError
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.refs.branch_states import branch_state
 from maintenance.operations.refs.create_branch import check_branch_name
 from maintenance.operations.refs.delete_branch import READ_BRANCHES, check_branch_exists, remove_branch
 from maintenance.table.table import Table
@@ -30,12 +36,17 @@ class RenameBranchReport:
     dry_run: bool = False
 
 
-def rename_branch(table: Table, from_branch: str, to_branch: str, *, dry_run: bool = False) -> RenameBranchReport:
-    """Rename a branch; options that name it are not changed. A call that died is finished by the same call.
+@dataclass(frozen=True, slots=True)
+class RenameBranch:
+    """Which branch, and what it is called then."""
 
-    Args: `dry_run`: only check whether that is possible. Raises: NotFoundError, AlreadyExistsError, OptionError;
-        ConflictError: other writers kept committing to the branch while it was copied on an object store.
-    """
+    from_branch: Annotated[str, Param("Name of the branch.")]
+    to_branch: Annotated[str, Param("Its new name.")]
+
+
+def plan(_: Run, table: Table, request: RenameBranch) -> Plan[RenameBranch, RenameBranchReport]:
+    """Checks that the branch can get the name."""
+    from_branch, to_branch = request.from_branch, request.to_branch
     if from_branch == MAIN_BRANCH:
         raise OptionError("the main branch cannot be renamed", table.identifier, "Create a branch from a tag.")
     branches = Branches(table.file_io, table.paths)
@@ -47,13 +58,36 @@ def rename_branch(table: Table, from_branch: str, to_branch: str, *, dry_run: bo
             raise AlreadyExistsError(f"branch '{to_branch}' exists", table.identifier, "Choose another name.")
     options = table.on_branch(MAIN_BRANCH).options
     naming = tuple(option.key for option in READ_BRANCHES if option.of(options) == from_branch)
-    if not dry_run:
-        source, target = (branch_root(table.location, name) for name in (from_branch, to_branch))
-        if table.file_io.renames_at_once(source):
-            table.file_io.rename_folder(source, target)
-        else:
-            _rename_by_copies(table, branches, from_branch, to_branch)
-    return RenameBranchReport(table.identifier, from_branch, to_branch, naming, dry_run)
+
+    def groups() -> Iterator[PlannedGroup]:
+        branch = table.on_branch(from_branch)
+        ids = branch.snapshots.list_ids()
+        held = f"snapshots {ids[0]} to {ids[-1]}" if ids else "no snapshot"
+        reason = f"is named {to_branch} then; it has {held}, its state is {branch_state(branch)}"
+        yield PlannedGroup(f"branch {from_branch}", (), 0, 0, reason)
+
+    return Plan(request, RenameBranchReport(table.identifier, from_branch, to_branch, naming, dry_run=True), groups)
+
+
+def apply(_: Run, table: Table, planned: Plan[RenameBranch, RenameBranchReport]) -> RenameBranchReport:
+    """Rename the branch."""
+    from_branch, to_branch = planned.request.from_branch, planned.request.to_branch
+    source, target = (branch_root(table.location, name) for name in (from_branch, to_branch))
+    if table.file_io.renames_at_once(source):
+        table.file_io.rename_folder(source, target)
+    else:
+        _rename_by_copies(table, Branches(table.file_io, table.paths), from_branch, to_branch)
+    return replace(planned.report, dry_run=False)
+
+
+def _shown(report: RenameBranchReport) -> Shown:
+    if not report.dry_run:
+        return Shown()
+    options = ", ".join(report.options)
+    return Shown.one({"from_branch": report.from_branch, "to_branch": report.to_branch, "options": options})
+
+
+OPERATION = Operation("rename_branch", "Rename a branch.", RenameBranch, plan, apply, _shown, has_job=False)
 
 
 def _has_begun(branches: Branches, from_branch: str, to_branch: str) -> bool:
@@ -104,3 +138,12 @@ def _contents(table: Table, root: str) -> dict[str, bytes]:
     """The files of a branch: its metadata alone, which is small."""
     paths = [file.path for file in table.file_io.list_tree(root)]
     return dict(zip(paths, table.file_io.read_many([f"{root}/{path}" for path in paths]), strict=True))
+
+
+def rename_branch(table: Table, from_branch: str, to_branch: str, *, dry_run: bool = False) -> RenameBranchReport:
+    """Rename a branch; options that name it are not changed. A call that died is finished by the same call.
+
+    Args: `dry_run`: only check whether that is possible. Raises: NotFoundError, AlreadyExistsError, OptionError;
+        ConflictError: other writers kept committing to the branch while it was copied on an object store.
+    """
+    return OPERATION.run(Run(), table, RenameBranch(from_branch, to_branch), dry_run=dry_run)

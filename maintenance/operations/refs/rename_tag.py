@@ -1,27 +1,51 @@
 """Give a tag another name: procedure `rename_tag`. Source: Java `TagManager`."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
 from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.format.metadata.tag import Tag
 from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.expiry.tag_reports import report_created, report_deleted
+from maintenance.operations.operation import Operation, Plan, Run
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import tag_group
 from maintenance.operations.refs.create_tag import check_tag_name
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 
-def rename_tag(table: Table, tag: str, target_tag: str, *, dry_run: bool = False) -> None:
-    """Rename a tag. For a moment, or if the process dies between, both names are there; the same call ends that.
+@dataclass(frozen=True, slots=True)
+class RenameTag:
+    """Which tag, and what it is called then."""
 
-    Args: `dry_run`: only check that it can be done.
-    Raises: NotFoundError: no such tag; AlreadyExistsError: another tag has the new name; OptionError: none can have it.
-    """
+    tag: Annotated[str, Param("Name of the tag.", others=("tag_name", "tagName"))]
+    target_tag: Annotated[str, Param("Its new name.", others=("target_tag_name", "targetTagName"))]
+
+
+def plan(_: Run, table: Table, request: RenameTag) -> Plan[RenameTag, None]:
+    """Checks that the tag can get the name."""
     table_options.check_keepable(table.options, table.identifier)
-    check_tag_name(target_tag, table.identifier)
-    held = table.tags.get(tag)
+    check_tag_name(request.target_tag, table.identifier)
+    held = table.tags.get(request.tag)
+    is_other = request.tag != request.target_tag
+    if is_other and table.tags.find(request.target_tag) not in (None, held):
+        raise _exists(table, request.target_tag)
+
+    def groups() -> Iterator[PlannedGroup]:
+        if is_other:
+            yield tag_group(table, request.tag, f"; is named {request.target_tag} then", 1)
+
+    return Plan(request, None, groups, held)
+
+
+def apply(_: Run, table: Table, planned: Plan[RenameTag, None]) -> None:
+    """Rename the tag, if it still is the planned one."""
+    tag, target_tag, held = planned.request.tag, planned.request.target_tag, planned.work
+    assert isinstance(held, Tag)
     if tag == target_tag:
-        return
-    if dry_run:
-        if table.tags.find(target_tag) not in (None, held):
-            raise _exists(table, target_tag)
         return
     if not table.tags.publish(target_tag, held) and table.tags.find(target_tag) != held:
         raise _exists(table, target_tag)
@@ -33,6 +57,18 @@ def rename_tag(table: Table, tag: str, target_tag: str, *, dry_run: bool = False
     report_created(table, target_tag)
     table.tags.remove(tag)
     report_deleted(table, tag)
+
+
+OPERATION = Operation("rename_tag", "Rename a tag.", RenameTag, plan, apply, has_job=False)
+
+
+def rename_tag(table: Table, tag: str, target_tag: str, *, dry_run: bool = False) -> None:
+    """Rename a tag. For a moment, or if the process dies between, both names are there; the same call ends that.
+
+    Args: `dry_run`: only check that it can be done.
+    Raises: NotFoundError: no such tag; AlreadyExistsError: another tag has the new name; OptionError: none can have it.
+    """
+    OPERATION.run(Run(), table, RenameTag(tag, target_tag), dry_run=dry_run)
 
 
 def _exists(table: Table, tag: str) -> AlreadyExistsError:

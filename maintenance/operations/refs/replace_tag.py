@@ -6,22 +6,95 @@ Source: metadata section 10.2, Java `TagManager`.
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from maintenance.errors import ExpiredError
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
+from maintenance.operations.operation import Operation, Plan, Run
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import files_group, tag_group
 from maintenance.operations.refs.create_tag import TagReport, create_tag, expired_meanwhile, snapshot_to_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 GUARD_PREFIX = "replacing-"
 _GUARDED = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceTag:
+    """Which tag, and what it holds then."""
+
+    name: Annotated[str, Param("Name of the tag.", name="tag", others=("tag_name",))]
+    snapshot_id: Annotated[int | None, Param("The snapshot to hold; empty: the newest.", others=("snapshot",))] = None
+    time_retained: Annotated[timedelta | None, Param("How long the tag lives then, e.g. 90 d.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tags:
+    before: Tag
+    after: Tag
+
+
+def plan(run: Run, table: Table, request: ReplaceTag) -> Plan[ReplaceTag, TagReport]:
+    """The tag as it is and as it will be; what only it holds goes with the snapshot that it leaves."""
+    table_options.check_keepable(table.options, table.identifier)
+    before = table.tags.get(request.name)
+    snapshot = snapshot_to_tag(table, request.snapshot_id)
+    default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+    retained = default if request.time_retained is None else request.time_retained
+    tag = Tag(snapshot, None if retained is None else local_time(run.now), retained)
+    removal = None
+    if tag != before:
+        _check_stays(table, snapshot)
+        removal = plan_tag_removal(table, {request.name: before})
+
+    def groups() -> Iterator[PlannedGroup]:
+        life = "" if before.time_retained is None else f", kept for {before.time_retained}"
+        group = tag_group(table, request.name, f"{life}; holds snapshot {snapshot.id} then", 1)
+        yield replace(group, state=f"{group.state} {SnapshotIdentity.of(snapshot)}")
+        if removal is not None and before.snapshot.id != snapshot.id:
+            yield from files_group(removal.deletions, sum(removal.deletions.values()))
+
+    report = TagReport.of(table, request.name, snapshot, created=False)
+    return Plan(request, report, groups, _Tags(before, tag))
+
+
+def apply(run: Run, table: Table, planned: Plan[ReplaceTag, TagReport]) -> TagReport:
+    """Let the tag hold the planned snapshot."""
+    name, tags = planned.request.name, planned.work
+    assert isinstance(tags, _Tags)
+    if tags.after != tags.before:
+        guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
+        create_tag(table, guard, snapshot_id=tags.after.snapshot.id, time_retained=_GUARDED, now=run.now)
+        # The record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.
+        table.tags.record(name, tags.before)
+        table.tags.replace(name, tags.after)
+        table.tags.remove(guard)
+        remove_tags(table, {}, plan_tag_removal(table, {}), run.progress)
+    return planned.report
+
+
+OPERATION = Operation("replace_tag", "Let a tag hold another snapshot.", ReplaceTag, plan, apply, has_job=False)
+
+
+def _check_stays(table: Table, snapshot: Snapshot) -> None:
+    """Check that the snapshot can be read. Raises: NotFoundError: it expired meanwhile; as `check_complete`."""
+    try:
+        with unless_expired(table.file_io, table.paths, snapshot.id):
+            check_complete(table.manifests, snapshot)
+    except ExpiredError:
+        raise expired_meanwhile(table, snapshot) from None
 
 
 def replace_tag(
@@ -41,30 +114,5 @@ def replace_tag(
     CorruptFileError: a file that the snapshot needs is missing or damaged, or as `expire_tags`: nothing has changed
     then; UnsupportedError.
     """
-    table_options.check_keepable(table.options, table.identifier)
-    before = table.tags.get(name)
-    snapshot = snapshot_to_tag(table, snapshot_id)
-    default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
-    retained = default if time_retained is None else time_retained
-    tag = Tag(snapshot, None if retained is None else local_time(now), retained)
-    if tag != before:
-        _check_stays(table, snapshot)
-        plan_tag_removal(table, {name: before})
-    if tag != before and not dry_run:
-        guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
-        create_tag(table, guard, snapshot_id=snapshot.id, time_retained=_GUARDED, now=now)
-        # The record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.
-        table.tags.record(name, before)
-        table.tags.replace(name, tag)
-        table.tags.remove(guard)
-        remove_tags(table, {}, plan_tag_removal(table, {}), progress or (lambda _: None))
-    return TagReport(table.identifier, name, snapshot.id, created=False)
-
-
-def _check_stays(table: Table, snapshot: Snapshot) -> None:
-    """Check that the snapshot can be read. Raises: NotFoundError: it expired meanwhile; as `check_complete`."""
-    try:
-        with unless_expired(table.file_io, table.paths, snapshot.id):
-            check_complete(table.manifests, snapshot)
-    except ExpiredError:
-        raise expired_meanwhile(table, snapshot) from None
+    request = ReplaceTag(name, snapshot_id, time_retained)
+    return OPERATION.run(Run.of(progress=progress, now=now), table, request, dry_run=dry_run)

@@ -10,7 +10,9 @@ lost snapshots used become orphans.
 Of an expired snapshot that a tag holds the file is written first. It counts as the earliest once the others are gone.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
@@ -21,6 +23,10 @@ from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
+from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
+from maintenance.operations.parameters import MILLIS, Param, Parameter, Value, text
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import committed
 from maintenance.operations.refs.expired_changes import without_expired_changes
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
@@ -42,6 +48,116 @@ class RollbackReport:
     dry_run: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RollbackTo:
+    """The state to go back to: one of these."""
+
+    snapshot_id: Annotated[int | None, Param("The snapshot that is the newest afterwards.", others=("snapshot",))] = (
+        None
+    )
+    tag: Annotated[str | None, Param("Go back to what this tag holds.")] = None
+    timestamp_millis: Annotated[
+        int | None, Param("Go back to the last snapshot until then.", name="timestamp", unit=MILLIS)
+    ] = None
+    watermark: Annotated[int | None, Param("Go back to the last snapshot with at most this watermark.")] = None
+
+
+def plan(_: Run, table: Table, request: RollbackTo) -> Plan[RollbackTo, RollbackReport]:
+    """The snapshots and tags that would go; everything is checked that can be before they do."""
+    table.record.check_may_move("a rollback", table.identifier)
+    target = _target(table, request)
+    previous = table.snapshots.latest_id()
+    if previous is None:
+        raise NotFoundError("the table has no snapshot", table.identifier, "Write to the table first.")
+    # Before anything goes: a tag that cannot be read must end this while the table is still whole.
+    held = {name: tag.snapshot for name, tag in table.tags.all().items() if tag.snapshot.id > target.id}
+    check_complete(table.manifests, target)
+    _check_replaced(table, target)
+    later = tuple(number for number in table.snapshots.list_ids() if number > target.id)
+    report = RollbackReport(table.identifier, previous, target.id, tuple(held), later, dry_run=True)
+
+    def groups() -> Iterator[PlannedGroup]:
+        for number in later:
+            snapshot = table.snapshots.find(number)
+            reason = f"is after snapshot {target.id}; {committed(snapshot)}"
+            yield PlannedGroup.of_snapshot(f"snapshot {number}", snapshot, 0, reason)
+        for name, snapshot in held.items():
+            yield PlannedGroup.of_snapshot(f"tag {name}", snapshot, 0, f"is of a later snapshot; {committed(snapshot)}")
+
+    return Plan(request, report, groups, target)
+
+
+def _target(table: Table, request: RollbackTo) -> Snapshot:
+    chosen = (request.snapshot_id, request.tag, request.timestamp_millis, request.watermark)
+    if sum(part is not None for part in chosen) != 1:
+        raise OptionError(
+            "a rollback needs exactly one target", table.identifier, "Name one snapshot, tag, time or watermark."
+        )
+    table_options.check_keepable(table.options, table.identifier)
+    if request.tag is not None:
+        return table.tags.get(request.tag).snapshot
+    if request.timestamp_millis is not None:
+        return table.history().at_time(request.timestamp_millis)
+    if request.watermark is not None:
+        return table.history().before_watermark(request.watermark)
+    return _by_id(table, request.snapshot_id or 0)
+
+
+def apply(_: Run, table: Table, planned: Plan[RollbackTo, RollbackReport]) -> RollbackReport:
+    """Make the planned snapshot the newest."""
+    target: Snapshot = planned.work
+    truncate_history(table, target)
+    for name in planned.report.tags:
+        table.tags.remove(name)
+    paths = table.paths
+    table.file_io.flush_folders((paths.snapshot_folder(), paths.changelog_folder(), paths.tag_folder()))
+    latest = table.snapshots.latest_id()
+    if latest != target.id:
+        raise ConflictError(
+            f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
+        )
+    follow(table.identifier, table.file_io, table.paths, table.options)
+    return replace(planned.report, dry_run=False)
+
+
+def _shown(report: RollbackReport) -> Shown:
+    row: dict[str, object] = {"previous_snapshot_id": report.previous, "current_snapshot_id": report.current}
+    if report.dry_run:
+        row |= {"snapshots": len(report.snapshots), "tags": ", ".join(report.tags)}
+    return Shown.one(row)
+
+
+def _by_version(value: Value) -> dict[str, object]:
+    """The version is the id of a snapshot, or the name of a tag."""
+    return {"snapshot_id": int(value)} if str(value).isdecimal() else {"tag": str(value)}
+
+
+def _by_tag_or_id(value: Value) -> dict[str, object]:
+    """Flink gives a tag or a snapshot in the second place."""
+    is_id = isinstance(value, int) and not isinstance(value, bool)
+    return {"snapshot_id": value} if is_id else {"tag": text(value)}
+
+
+OPERATION = Operation(
+    "rollback_to",
+    "Roll a table back to an earlier state; later snapshots and their tags go.",
+    RollbackTo,
+    plan,
+    apply,
+    _shown,
+    spellings=(
+        Spelling(
+            "rollback",
+            "Roll a table back to a snapshot or tag.",
+            (Parameter("version", _by_version), "snapshot_id", "tag"),
+        ),
+        Spelling("rollback_to", "", (Parameter("tag", _by_tag_or_id), "snapshot_id"), has_plans=False),
+        Spelling("rollback_to_timestamp", "Roll a table back to a time.", ("timestamp!",)),
+        Spelling("rollback_to_watermark", "Roll a table back to a watermark.", ("watermark!",)),
+    ),
+)
+
+
 def rollback_to(
     table: Table,
     *,
@@ -60,42 +176,8 @@ def rollback_to(
         snapshot needs is missing or damaged, or a file that is to go holds another's content: nothing has changed then;
         ConflictError: another writer committed meanwhile: run again; UnsupportedError: the catalog forbids it.
     """
-    table.record.check_may_move("a rollback", table.identifier)
-    if sum(part is not None for part in (snapshot_id, tag, timestamp_millis, watermark)) != 1:
-        raise OptionError(
-            "a rollback needs exactly one target", table.identifier, "Name one snapshot, tag, time or watermark."
-        )
-    table_options.check_keepable(table.options, table.identifier)
-    if tag is not None:
-        target = table.tags.get(tag).snapshot
-    elif timestamp_millis is not None:
-        target = table.history().at_time(timestamp_millis)
-    elif watermark is not None:
-        target = table.history().before_watermark(watermark)
-    else:
-        target = _by_id(table, snapshot_id or 0)
-    previous = table.snapshots.latest_id()
-    if previous is None:
-        raise NotFoundError("the table has no snapshot", table.identifier, "Write to the table first.")
-    # Before anything goes: a tag that cannot be read must end this while the table is still whole.
-    gone = tuple(name for name, held in table.tags.all().items() if held.snapshot.id > target.id)
-    check_complete(table.manifests, target)
-    _check_replaced(table, target)
-    later = tuple(number for number in table.snapshots.list_ids() if number > target.id)
-    if dry_run:
-        return RollbackReport(table.identifier, previous, target.id, gone, later, dry_run=True)
-    truncate_history(table, target)
-    for name in gone:
-        table.tags.remove(name)
-    paths = table.paths
-    table.file_io.flush_folders((paths.snapshot_folder(), paths.changelog_folder(), paths.tag_folder()))
-    latest = table.snapshots.latest_id()
-    if latest != target.id:
-        raise ConflictError(
-            f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
-        )
-    follow(table.identifier, table.file_io, table.paths, table.options)
-    return RollbackReport(table.identifier, previous, target.id, gone, later)
+    request = RollbackTo(snapshot_id, tag, timestamp_millis, watermark)
+    return OPERATION.run(Run(), table, request, dry_run=dry_run)
 
 
 def _by_id(table: Table, snapshot_id: int) -> Snapshot:

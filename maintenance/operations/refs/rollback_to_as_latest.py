@@ -9,7 +9,9 @@ Source: Java `RollbackToAsLatestProcedure`, `FileStoreCommitImpl.rollbackToAsLat
 """
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from maintenance.commit.changes import Changes
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
@@ -18,6 +20,9 @@ from maintenance.errors import CommitError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.completeness import check_complete
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.create_tag import create_tag, snapshot_to_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
@@ -51,37 +56,68 @@ class RollbackToAsLatestReport:
     dry_run: bool = False
 
 
-def rollback_to_as_latest(
-    table: Table, *, snapshot_id: int | None = None, tag: str | None = None, dry_run: bool = False
-) -> RollbackToAsLatestReport:
-    """Make the state of a snapshot or tag the newest one again. `dry_run`: only say what would come and go.
+@dataclass(frozen=True, slots=True)
+class RollbackToAsLatest:
+    """The state to bring back: that of one of these."""
 
-    Raises: OptionError: not exactly one target; NotFoundError: no such snapshot or tag; CorruptFileError: a file of the
-        target is missing or damaged, nothing has changed then; CommitError: other writers kept publishing first.
-    """
-    if (snapshot_id is None) == (tag is None):
+    snapshot_id: Annotated[
+        int | None, Param("The snapshot whose state is the newest afterwards.", others=("snapshot",))
+    ] = None
+    tag: Annotated[str | None, Param("Bring back what this tag holds.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    target: Snapshot
+    latest: Snapshot
+    differs: bool
+
+
+def plan(_: Run, table: Table, request: RollbackToAsLatest) -> Plan[RollbackToAsLatest, RollbackToAsLatestReport]:
+    """The files that would come back, and those that would be taken out."""
+    if (request.snapshot_id is None) == (request.tag is None):
         raise OptionError("a rollback needs exactly one target", table.identifier, "Name one snapshot or tag.")
     table_options.check_keepable(table.options, table.identifier)
-    target = snapshot_to_tag(table, snapshot_id) if tag is None else table.tags.get(tag).snapshot
+    by_tag = None if request.tag is None else table.tags.get(request.tag).snapshot
+    target = snapshot_to_tag(table, request.snapshot_id) if by_tag is None else by_tag
     latest = table.latest_snapshot()
     if latest is None:
         raise NotFoundError("the table has no snapshot", table.identifier, "Write to the table first.")
     check_complete(table.manifests, target)
     changes = _changes(table, target, latest)
-    if dry_run or not _differs(table, changes, latest):
-        return _report(table, latest.id, target, changes, dry_run=dry_run)
-    held = tag or _tag_of(table, target)
+    report = _report(table, latest.id, target, changes, dry_run=True)
+
+    def groups() -> Iterator[PlannedGroup]:
+        if report.previous == report.target:
+            return
+        state = f"{report.leaving_files} files with {report.leaving_rows} rows are taken out"
+        yield PlannedGroup(f"state of snapshot {report.previous}", (), 0, 0, state)
+        state = f"{report.returning_files} files with {report.returning_rows} rows come back"
+        yield PlannedGroup.of_snapshot(f"state of snapshot {report.target}", target, 0, state)
+
+    return Plan(request, report, groups, _Work(target, latest, _differs(table, changes, latest)))
+
+
+def apply(
+    _run: Run, table: Table, planned: Plan[RollbackToAsLatest, RollbackToAsLatestReport]
+) -> RollbackToAsLatestReport:
+    """Commit the planned state again."""
+    work: _Work = planned.work
+    target = work.target
+    if not work.differs:
+        return replace(planned.report, dry_run=False)
+    held = planned.request.tag or _tag_of(table, target)
     kept = held or create_tag(table, f"{_TAG_PREFIX}{target.id}-{uuid.uuid4()}", snapshot_id=target.id).name
     attempts: list[tuple[Snapshot, Changes]] = []
 
-    def planned(newest: Snapshot | None) -> Changes:
-        newest = newest or latest
+    def planned_on(newest: Snapshot | None) -> Changes:
+        newest = newest or work.latest
         attempts.append((newest, _changes(table, target, newest)))
         return attempts[-1][1]
 
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "rollback_to_as_latest"})
     try:
-        snapshot, _, _ = publish(table.commit_target(), planned, identity, lambda *_: None)
+        snapshot, _, _ = publish(table.commit_target(), planned_on, identity, lambda *_: None)
     except CommitError:
         # Nothing is published, so the tag is of no use.
         if held is None:
@@ -90,6 +126,28 @@ def rollback_to_as_latest(
     before, changes = attempts[-1]
     report = _report(table, before.id, target, changes, dry_run=False)
     return replace(report, current=None if snapshot is None else snapshot.id, tag=kept)
+
+
+def _shown(report: RollbackToAsLatestReport) -> Shown:
+    row: dict[str, object] = {
+        "previous_snapshot_id": report.previous,
+        "rolled_back_snapshot_id": report.target,
+        "current_snapshot_id": report.current or report.previous,
+    }
+    if report.dry_run:
+        counts = ("returning_files", "returning_rows", "leaving_files", "leaving_rows")
+        row |= {name: getattr(report, name) for name in counts}
+    return Shown.one(row, nothing_to_do=report.current is None and not report.dry_run)
+
+
+OPERATION = Operation(
+    "rollback_to_as_latest",
+    "Make the state of a snapshot or tag the newest one, by a commit.",
+    RollbackToAsLatest,
+    plan,
+    apply,
+    _shown,
+)
 
 
 def _tag_of(table: Table, target: Snapshot) -> str | None:
@@ -123,3 +181,14 @@ def _report(
     )
     files = len(returning), len(leaving), sum(returning), sum(leaving)
     return RollbackToAsLatestReport(table.identifier, previous, target.id, None, None, *files, dry_run=dry_run)
+
+
+def rollback_to_as_latest(
+    table: Table, *, snapshot_id: int | None = None, tag: str | None = None, dry_run: bool = False
+) -> RollbackToAsLatestReport:
+    """Make the state of a snapshot or tag the newest one again. `dry_run`: only say what would come and go.
+
+    Raises: OptionError: not exactly one target; NotFoundError: no such snapshot or tag; CorruptFileError: a file of the
+        target is missing or damaged, nothing has changed then; CommitError: other writers kept publishing first.
+    """
+    return OPERATION.run(Run(), table, RollbackToAsLatest(snapshot_id, tag), dry_run=dry_run)

@@ -12,7 +12,12 @@ from datetime import datetime
 
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.expiry.expire_tags import ExpireTags, expire_tags
+from maintenance.operations.expiry.expire_tags import plan as plan_expiry
+from maintenance.operations.expiry.tag_removal import plan_tag_removal
+from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import files_group, tag_group
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.replace_tag import replace_tag
@@ -35,19 +40,58 @@ class AutomaticTagsReport:
     dry_run: bool = False
 
 
-def trigger_tag_automatic_creation(
-    table: Table, *, dry_run: bool = False, now: datetime | None = None, spark: SparkSource = None
-) -> AutomaticTagsReport:
-    """Create the tags that are due by `tag.automatic-creation`, then expire those whose time is over.
+@dataclass(frozen=True, slots=True)
+class AutomaticTags:
+    """The table's options say it all."""
 
-    Tags of batch jobs come with their commits alone: with `batch` nothing is created here.
-    Args: `now`: when tags have expired; None = the current time; `spark`: as of `expire_tags`.
-    Raises: OptionError: the delay is not shorter than the period; as `create_tag` and `expire_tags`.
-    """
+
+def plan(run: Run, table: Table, request: AutomaticTags) -> Plan[AutomaticTags, AutomaticTagsReport]:
+    """The tags that are due, those that go for them, and those whose time is over."""
     table_options.check_keepable(table.options, table.identifier)
-    created, deleted = _by_schedule(table, dry_run=dry_run)
-    expired = expire_tags(table, dry_run=dry_run, now=now, spark=spark).expired
-    return AutomaticTagsReport(table.identifier, created, deleted, expired, dry_run)
+    created, deleted = _by_schedule(table, dry_run=True)
+    expired = plan_expiry(run, table, ExpireTags()).report.expired
+    report = AutomaticTagsReport(table.identifier, created, deleted, expired, dry_run=True)
+
+    def groups() -> Iterator[PlannedGroup]:
+        yield from (PlannedGroup(f"tag {name}", (), 0, 1, "is created") for name in created)
+        gone = dict.fromkeys(deleted, "is beyond tag.num-retained-max")
+        gone |= dict.fromkeys(expired, "is past its retention")
+        held = {name: tag for name, tag in table.tags.all().items() if name in gone}
+        yield from (tag_group(table, name, f"; {why}") for name, why in gone.items() if name in held)
+        removed = plan_tag_removal(table, held).deletions
+        yield from files_group(removed, sum(removed.values()))
+
+    return Plan(request, report, groups)
+
+
+def apply(run: Run, table: Table, _: Plan[AutomaticTags, AutomaticTagsReport]) -> AutomaticTagsReport:
+    """Create the tags that are due, then expire."""
+    created, deleted = _by_schedule(table, dry_run=False)
+    expired = expire_tags(table, now=run.now, spark=run.spark).expired
+    return AutomaticTagsReport(table.identifier, created, deleted, expired)
+
+
+def _shown(report: AutomaticTagsReport) -> Shown:
+    changes = {
+        **dict.fromkeys(report.created, "created"),
+        **dict.fromkeys(report.deleted, "beyond tag.num-retained-max"),
+        **dict.fromkeys(report.expired, "expired"),
+    }
+    if not report.dry_run:
+        return Shown(nothing_to_do=not changes)
+    return Shown.texts(("tag", "change"), list(changes.items()), nothing_to_do=False)
+
+
+OPERATION = Operation(
+    "trigger_tag_automatic_creation",
+    "Create the tags that the table's options ask for.",
+    AutomaticTags,
+    plan,
+    apply,
+    _shown,
+    uses_spark=True,
+    has_job=False,
+)
 
 
 def tag_after_commit(table: Table, *, wrote_rows: bool) -> None:
@@ -132,3 +176,15 @@ def _after_batch(table: Table) -> None:
     gone = oldest_first[: max(0, len(tags) - limit)]
     if gone:
         delete_tag(table, *gone)
+
+
+def trigger_tag_automatic_creation(
+    table: Table, *, dry_run: bool = False, now: datetime | None = None, spark: SparkSource = None
+) -> AutomaticTagsReport:
+    """Create the tags that are due by `tag.automatic-creation`, then expire those whose time is over.
+
+    Tags of batch jobs come with their commits alone: with `batch` nothing is created here.
+    Args: `now`: when tags have expired; None = the current time; `spark`: as of `expire_tags`.
+    Raises: OptionError: the delay is not shorter than the period; as `create_tag` and `expire_tags`.
+    """
+    return OPERATION.run(Run.of(spark, now=now), table, AutomaticTags(), dry_run=dry_run)

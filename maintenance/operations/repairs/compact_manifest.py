@@ -4,7 +4,7 @@ Many small manifests, and entries of files that are gone, make each plan slower.
 files in few manifests; no data changes. Source: Java `FileStoreCommitImpl.compactManifest`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.commit.changes import Changes
@@ -15,6 +15,9 @@ from maintenance.commit.publish import publish
 from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.parameters import Parameter, text, truth
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 
@@ -45,11 +48,12 @@ class CompactManifestReport:
     needed: bool = False
 
 
-def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestReport:
-    """Merge all small manifests and those with deletions, whatever `manifest.full-compaction-threshold-size` says.
+@dataclass(frozen=True, slots=True)
+class CompactManifest:
+    """The table's options say how."""
 
-    Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
-    """
+
+def _work(run: Run, table: Table, request: CompactManifest, /, *, dry_run: bool) -> CompactManifestReport:
     table_options.check_keepable(table.options, table.identifier)
     merging = ManifestMergeOptions.of(table.options, table.schema.partition_keys)
     options = replace(merging, min_count=1, full_threshold=1)
@@ -73,3 +77,41 @@ def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestR
         return CompactManifestReport(table.identifier, None, before, before)
     after = ManifestsSummary.of(table.manifests.data_manifests(snapshot))
     return CompactManifestReport(table.identifier, snapshot.id, before, after, needed=True)
+
+
+def _groups(_: Table, report: CompactManifestReport) -> Iterator[PlannedGroup]:
+    if report.needed:
+        reason = f"{report.before.manifests} manifests with {report.before.entries} entries are merged"
+        yield PlannedGroup("manifests", (), report.before.bytes, 1, reason)
+
+
+def _shown(report: CompactManifestReport) -> Shown:
+    if not report.dry_run:
+        return Shown(nothing_to_do=report.snapshot_id is None)
+    before = report.before
+    row = {"manifests": before.manifests, "bytes": before.bytes, "entries": before.entries}
+    return Shown.one(row, nothing_to_do=not report.needed)
+
+
+OPERATION = Operation(
+    "compact_manifest",
+    "Merge the manifests of a table.",
+    CompactManifest,
+    *looking(_work, _groups),
+    shown=_shown,
+    takes_options=True,
+    sets=(
+        Parameter("manifest_sort_enabled", truth, option="manifest-sort.enabled", type=bool),
+        Parameter("manifest_sort_partition_field", text, option="manifest-sort.partition-field"),
+        Parameter("manifest_sort_max_rewrite_size", text, option="manifest-sort.max-rewrite-size"),
+    ),
+    has_job=False,
+)
+
+
+def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestReport:
+    """Merge all small manifests and those with deletions, whatever `manifest.full-compaction-threshold-size` says.
+
+    Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
+    """
+    return OPERATION.run(Run(), table, CompactManifest(), dry_run=dry_run)

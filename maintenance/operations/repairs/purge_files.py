@@ -8,6 +8,7 @@ files of any age: those of a writer that runs meanwhile, too.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
@@ -15,7 +16,10 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.delete_branch import delete_branch, remove_branch
 from maintenance.operations.refs.delete_tag import delete_tag
@@ -58,19 +62,16 @@ class PurgeFilesReport:
         yield f"{self.rows} rows"
 
 
-def purge_files(
-    table: Table,
-    *,
-    older_than: datetime | None = None,
-    minimum_age: timedelta = MINIMUM_AGE,
-    dry_run: bool = False,
-) -> PurgeFilesReport:
-    """Delete all rows, snapshots, changelogs, tags, branches and consumers of a table; call it on its main branch.
+@dataclass(frozen=True, slots=True)
+class PurgeFiles:
+    """Which orphan files go, beside all that the table has."""
 
-    Args: `older_than`, `minimum_age`: which orphan files go, as of `remove_orphan_files`. What only branches used is
-        orphaned, so younger files of branches stay until the next removal of orphan files.
-    Raises: as the steps: what an error leaves is purged by the next call.
-    """
+    older_than: Annotated[datetime | None, Param("Only orphan files last changed before.")] = None
+    minimum_age: Annotated[timedelta, Param("How far back older_than must lie, such as 6 h.")] = MINIMUM_AGE
+
+
+def _work(run: Run, table: Table, request: PurgeFiles, /, *, dry_run: bool) -> PurgeFilesReport:
+    older_than, minimum_age = request.older_than, request.minimum_age
     table_options.check_keepable(table.options, table.identifier)
     main = table.on_branch(MAIN_BRANCH)
     going = _going(main)
@@ -105,6 +106,26 @@ def purge_files(
     )
 
 
+def _groups(_: Table, report: PurgeFilesReport) -> Groups:
+    return [] if report.is_empty else [PlannedGroup(line, (), 0, 0, "everything goes") for line in report.lines()]
+
+
+def _shown(report: PurgeFilesReport) -> Shown:
+    if not report.dry_run:
+        return Shown(nothing_to_do=report.is_empty)
+    return Shown.texts(("going",), [(line,) for line in report.lines()], nothing_to_do=False)
+
+
+OPERATION = Operation(
+    "purge_files",
+    "Delete all rows and history of a table, with branches, tags and consumers.",
+    PurgeFiles,
+    *looking(_work, _groups),
+    shown=_shown,
+    has_job=False,
+)
+
+
 def _going(main: Table) -> PurgeFilesReport:
     branches = tuple(name for name in Branches(main.file_io, main.paths).names() if name != MAIN_BRANCH)
     latest = main.latest_snapshot()
@@ -119,3 +140,19 @@ def _going(main: Table) -> PurgeFilesReport:
         tuple(ids if live else ids[:-1]),  # an empty one stays
         dry_run=True,
     )
+
+
+def purge_files(
+    table: Table,
+    *,
+    older_than: datetime | None = None,
+    minimum_age: timedelta = MINIMUM_AGE,
+    dry_run: bool = False,
+) -> PurgeFilesReport:
+    """Delete all rows, snapshots, changelogs, tags, branches and consumers of a table; call it on its main branch.
+
+    Args: `older_than`, `minimum_age`: which orphan files go, as of `remove_orphan_files`. What only branches used is
+        orphaned, so younger files of branches stay until the next removal of orphan files.
+    Raises: as the steps: what an error leaves is purged by the next call.
+    """
+    return OPERATION.run(Run(), table, PurgeFiles(older_than, minimum_age), dry_run=dry_run)

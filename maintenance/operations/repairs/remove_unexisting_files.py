@@ -7,6 +7,7 @@ is restored can be reached by a rollback. Source: Java `RemoveUnexistingFilesAct
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from maintenance.commit.changes import Changes
 from maintenance.commit.vectors import without_vectors_of
@@ -14,6 +15,9 @@ from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.file_sizes import sizes_of
+from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.forget import forget
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -32,16 +36,15 @@ class RemoveUnexistingFilesReport:
     dry_run: bool = False
 
 
-def remove_unexisting_files(
-    table: Table, *, dry_run: bool = False, parallelism: int | None = None
-) -> RemoveUnexistingFilesReport:
-    """Remove the entries of live data files that do not exist.
+@dataclass(frozen=True, slots=True)
+class RemoveUnexistingFiles:
+    """Every data file is looked for."""
 
-    Args: `parallelism`: how many threads ask storage for files; None = 8.
-    Raises: OptionError: `parallelism` is below 1; WriteError: none of several files exists, so a folder may be missing
-        rather than files: nothing has changed; CommitError: other writers kept publishing first; CorruptFileError: a
-        manifest is missing.
-    """
+    parallelism: Annotated[int | None, Param("How many threads ask the storage for files; empty: 8.")] = None
+
+
+def _work(run: Run, table: Table, request: RemoveUnexistingFiles, /, *, dry_run: bool) -> RemoveUnexistingFilesReport:
+    parallelism = request.parallelism
     table_options.check_keepable(table.options, table.identifier)
     threads = _THREADS if parallelism is None else parallelism
     if threads < 1:
@@ -65,6 +68,18 @@ def remove_unexisting_files(
     )
 
 
+OPERATION = Operation(
+    "remove_unexisting_files",
+    "Forget data files that do not exist any more.",
+    RemoveUnexistingFiles,
+    *looking(
+        _work, lambda _, report: [PlannedGroup(path, (path,), 0, 0, "does not exist") for path in sorted(report.paths)]
+    ),
+    shown=lambda report: Shown.texts(("fileName",), [(path,) for path in report.paths], nothing_to_do=False),
+    has_job=False,
+)
+
+
 def _gone(table: Table, latest: Snapshot | None, threads: int) -> Sequence[ManifestEntry]:
     live = [] if latest is None else list(table.manifests.live_entries(latest))
     sizes = sizes_of(table.file_io, [_path(table, entry) for entry in live], threads=threads)
@@ -80,3 +95,16 @@ def _gone(table: Table, latest: Snapshot | None, threads: int) -> Sequence[Manif
 
 def _path(table: Table, entry: ManifestEntry) -> str:
     return table.paths.all_files_of(entry.partition, entry.bucket, entry.file)[0]
+
+
+def remove_unexisting_files(
+    table: Table, *, dry_run: bool = False, parallelism: int | None = None
+) -> RemoveUnexistingFilesReport:
+    """Remove the entries of live data files that do not exist.
+
+    Args: `parallelism`: how many threads ask storage for files; None = 8.
+    Raises: OptionError: `parallelism` is below 1; WriteError: none of several files exists, so a folder may be missing
+        rather than files: nothing has changed; CommitError: other writers kept publishing first; CorruptFileError: a
+        manifest is missing.
+    """
+    return OPERATION.run(Run(), table, RemoveUnexistingFiles(parallelism), dry_run=dry_run)

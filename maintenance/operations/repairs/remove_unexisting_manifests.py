@@ -16,6 +16,8 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.manifests import merge_scan
+from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.forget import forget
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -36,12 +38,14 @@ class RemoveUnexistingManifestsReport:
     dry_run: bool = False
 
 
-def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> RemoveUnexistingManifestsReport:
-    """Make a snapshot without the manifests that do not exist.
+@dataclass(frozen=True, slots=True)
+class RemoveUnexistingManifests:
+    """Every manifest of the newest state is looked for."""
 
-    Raises: WriteError: none of several manifests exists, so the folder may be missing: nothing has changed;
-        CorruptFileError: a manifest list or index manifest is missing, or a manifest is damaged; CommitError.
-    """
+
+def _work(
+    run: Run, table: Table, request: RemoveUnexistingManifests, /, *, dry_run: bool
+) -> RemoveUnexistingManifestsReport:
     table_options.check_keepable(table.options, table.identifier)
     missing: list[ManifestFileMeta] = []
 
@@ -72,6 +76,27 @@ def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> Remov
     )
 
 
+def _groups(_: Table, report: RemoveUnexistingManifestsReport) -> Groups:
+    lost = f"does not exist; all of them had added {report.added} files and deleted {report.deleted}"
+    return [PlannedGroup(f"manifest {name}", (name,), 0, 0, lost) for name in sorted(report.manifests)]
+
+
+def _shown(report: RemoveUnexistingManifestsReport) -> Shown:
+    if not report.dry_run:
+        return Shown(nothing_to_do=report.snapshot_id is None)
+    return Shown.texts(("manifest",), [(name,) for name in report.manifests], nothing_to_do=False)
+
+
+OPERATION = Operation(
+    "remove_unexisting_manifests",
+    "Forget manifests that do not exist any more.",
+    RemoveUnexistingManifests,
+    *looking(_work, _groups),
+    shown=_shown,
+    has_job=False,
+)
+
+
 def _missing(table: Table, metas: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
     missing = [meta for meta in metas if table.file_io.size(table.paths.manifest(meta.file_name)) is None]
     if len(missing) == len(metas) > 1:
@@ -87,3 +112,12 @@ def _vectors_without_file(table: Table, latest: Snapshot, live: Sequence[Manifes
     index = table.manifests.read_index(latest)
     vectors = {(e.partition, e.bucket, part.data_file_name) for e in index for part in e.dv_ranges or ()}
     return vectors - there
+
+
+def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> RemoveUnexistingManifestsReport:
+    """Make a snapshot without the manifests that do not exist.
+
+    Raises: WriteError: none of several manifests exists, so the folder may be missing: nothing has changed;
+        CorruptFileError: a manifest list or index manifest is missing, or a manifest is damaged; CommitError.
+    """
+    return OPERATION.run(Run(), table, RemoveUnexistingManifests(), dry_run=dry_run)

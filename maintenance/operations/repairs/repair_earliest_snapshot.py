@@ -5,10 +5,15 @@ then names the snapshot behind it. Those before it stay until they expire. Sourc
 `SnapshotManager.repairEarliestSnapshot`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from maintenance.errors import NotFoundError, OptionError, WriteError
 from maintenance.metadata.hints import EARLIEST
+from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.table.table import Table
 
 
@@ -22,12 +27,15 @@ class RepairEarliestSnapshotReport:
     dry_run: bool = False
 
 
-def repair_earliest_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RepairEarliestSnapshotReport:
-    """Make a snapshot the earliest one. `dry_run`: only check whether it can be.
+@dataclass(frozen=True, slots=True)
+class RepairEarliestSnapshot:
+    """Which snapshot is the earliest one then."""
 
-    Raises: NotFoundError: the table has no snapshots, or one from there to the latest is missing; OptionError: it is
-        before the earliest one or after the latest, or does not follow a gap; WriteError: the hint cannot be written.
-    """
+    snapshot_id: Annotated[int, Param("The snapshot behind the last gap.")]
+
+
+def _work(run: Run, table: Table, request: RepairEarliestSnapshot, /, *, dry_run: bool) -> RepairEarliestSnapshotReport:
+    snapshot_id = request.snapshot_id
     snapshots = table.snapshots
     previous, latest = snapshots.earliest_id(), snapshots.latest_id()
     if previous is None or latest is None:
@@ -51,3 +59,33 @@ def repair_earliest_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = 
         if snapshots.read_hint(EARLIEST) != snapshot_id:
             raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), "Run it again.")
     return RepairEarliestSnapshotReport(table.identifier, previous, snapshot_id, dry_run)
+
+
+def _groups(_: Table, report: RepairEarliestSnapshotReport) -> Iterator[PlannedGroup]:
+    if report.previous != report.current:
+        reason = f"snapshot {report.current} is the earliest one then"
+        yield PlannedGroup(f"snapshots {report.previous} to {report.current - 1}", (), 0, 0, reason)
+
+
+def _shown(report: RepairEarliestSnapshotReport) -> Shown:
+    row = {"previous_earliest_snapshot_id": report.previous, "current_earliest_snapshot_id": report.current}
+    return Shown.one(row, nothing_to_do=report.previous == report.current)
+
+
+OPERATION = Operation(
+    "repair_earliest_snapshot",
+    "Let the snapshot behind a gap in the ids be the earliest one.",
+    RepairEarliestSnapshot,
+    *looking(_work, _groups),
+    shown=_shown,
+    has_job=False,
+)
+
+
+def repair_earliest_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RepairEarliestSnapshotReport:
+    """Make a snapshot the earliest one. `dry_run`: only check whether it can be.
+
+    Raises: NotFoundError: the table has no snapshots, or one from there to the latest is missing; OptionError: it is
+        before the earliest one or after the latest, or does not follow a gap; WriteError: the hint cannot be written.
+    """
+    return OPERATION.run(Run(), table, RepairEarliestSnapshot(snapshot_id), dry_run=dry_run)

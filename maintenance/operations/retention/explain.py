@@ -7,7 +7,8 @@ index manifests; these stay by the rules of their branch. The answer names each 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Annotated
 
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -20,6 +21,8 @@ from maintenance.metadata.partition_value import covering
 from maintenance.operations.expiry.removal import plan_removals
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
+from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.parameters import Param, specs
 from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains
 from maintenance.operations.retention.keepers import Keeper, Reasons
 from maintenance.table.partitions import named_partitions
@@ -46,37 +49,52 @@ class Explanation:
     note: str = ""
 
 
-def explain(
-    table: Table,
-    *,
-    file: str | None = None,
-    snapshot_id: int | None = None,
-    tag: str | None = None,
-    partition: Spec | None = None,
-    now: datetime | None = None,
-) -> Explanation:
-    """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """What to explain: one file, snapshot, tag or partition."""
 
-    Args: exactly one of `file`: its path or name; `snapshot_id`; `tag`: its name; `partition`: columns and texts, some
-        of the columns name several partitions.
-    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot, tag or partition; CorruptFileError.
-    """
-    if sum(part is not None for part in (file, snapshot_id, tag, partition)) != 1:
+    file: Annotated[str | None, Param("A file, by its path or name.")] = None
+    snapshot_id: Annotated[int | None, Param("A snapshot.", others=("snapshot",))] = None
+    tag: Annotated[str | None, Param("A tag.")] = None
+    partition: Annotated[Spec | None, Param("A partition, e.g. month=7.", read=lambda value: specs(value)[0])] = None
+
+
+def apply(run: Run, table: Table, planned: Plan[Explain, None]) -> Explanation:
+    """Say what keeps a thing."""
+    asked = planned.request
+    if sum(part is not None for part in (asked.file, asked.snapshot_id, asked.tag, asked.partition)) != 1:
         fix = "Name one file, snapshot, tag or partition."
         raise OptionError("one thing is explained at a time", table.identifier, fix)
-    moment = datetime.now(UTC) if now is None else now
 
     def explained() -> Explanation:
-        reasons = Reasons(table, moment)
-        if snapshot_id is not None:
-            return _snapshot(table, snapshot_id, reasons)
-        if tag is not None:
-            return _tag(table, tag, reasons)
-        if partition is not None:
-            return _partition(table, partition, reasons)
-        return _file(table, file or "", reasons)
+        reasons = Reasons(table, run.moment)
+        if asked.snapshot_id is not None:
+            return _snapshot(table, asked.snapshot_id, reasons)
+        if asked.tag is not None:
+            return _tag(table, asked.tag, reasons)
+        if asked.partition is not None:
+            return _partition(table, asked.partition, reasons)
+        return _file(table, asked.file or "", reasons)
 
     return again_if_expired(explained, _ATTEMPTS)
+
+
+def _shown(report: Explanation) -> Shown:
+    rows = [(keeper.holder, " → ".join(keeper.chain), keeper.reason, keeper.release) for keeper in report.kept_by]
+    return Shown.texts(("kept_by", "chain", "reason", "release"), rows)
+
+
+OPERATION = Operation(
+    "explain",
+    "Say what keeps a file, snapshot, tag or partition, and what would release it.",
+    Explain,
+    as_asked,
+    apply,
+    _shown,
+    has_plans=False,
+    has_dry_run=False,
+    looks_only=True,
+)
 
 
 def _snapshot(table: Table, snapshot_id: int, reasons: Reasons) -> Explanation:
@@ -186,3 +204,21 @@ def _grouped(held: Sequence[Held], reasons: Reasons) -> list[Keeper]:
         name = f"snapshots {first.snapshot.id} to {last.snapshot.id}{where}" if len(members) > 1 else last.name
         shown.append(Keeper(name, chain, reason, release))
     return [*shown, *keepers]
+
+
+def explain(
+    table: Table,
+    *,
+    file: str | None = None,
+    snapshot_id: int | None = None,
+    tag: str | None = None,
+    partition: Spec | None = None,
+    now: datetime | None = None,
+) -> Explanation:
+    """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
+
+    Args: exactly one of `file`: its path or name; `snapshot_id`; `tag`: its name; `partition`: columns and texts, some
+        of the columns name several partitions.
+    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot, tag or partition; CorruptFileError.
+    """
+    return OPERATION.run(Run(now=now), table, Explain(file, snapshot_id, tag, partition))

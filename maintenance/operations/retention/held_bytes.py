@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import pyarrow as pa
+
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.holders import Holder, holders_of
+from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.retention.chains import live_of
 from maintenance.operations.retention.what_if import what_if
 from maintenance.table.table import Table
@@ -57,14 +60,6 @@ class Holdings:
 
     holders: tuple[HeldBytes, ...]
     kinds: tuple[KindBytes, ...]
-
-
-def held_bytes(table: Table, now: datetime | None = None) -> tuple[HeldBytes, ...]:
-    """The bytes of a table or branch by holder; all other branches count as one holder each.
-
-    Raises: CorruptFileError: a state cannot be read.
-    """
-    return holdings(table, now).holders
 
 
 @reads_again
@@ -134,3 +129,40 @@ def _consumers(table: Table, now: datetime | None) -> Iterator[HeldBytes]:
         without = what_if(table, without_consumers=[name], now=now, ahead=_NOW).losses[0]
         size = without.bytes - with_all.bytes
         yield HeldBytes(CONSUMER, name, without.files - with_all.files, size, size)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldersOfTable:
+    """All of them."""
+
+
+def apply(run: Run, table: Table, _: Plan[HoldersOfTable, None]) -> tuple[HeldBytes, ...]:
+    """Read the manifests of every state."""
+    return holdings(table, run.now).holders
+
+
+def _shown(held: tuple[HeldBytes, ...]) -> Shown:
+    columns = ("kind", "name", "files", "bytes", "only_bytes")
+    return Shown(pa.table({name: [getattr(one, name) for one in held] for name in columns}))
+
+
+OPERATION = Operation(
+    "held_bytes",
+    "Say who holds how many bytes of a table.",
+    HoldersOfTable,
+    as_asked,
+    apply,
+    _shown,
+    has_plans=False,
+    has_dry_run=False,
+    looks_only=True,
+    has_job=False,
+)
+
+
+def held_bytes(table: Table, now: datetime | None = None) -> tuple[HeldBytes, ...]:
+    """The bytes of a table or branch by holder; all other branches count as one holder each.
+
+    Raises: CorruptFileError: a state cannot be read.
+    """
+    return OPERATION.run(Run(now=now), table, HoldersOfTable())

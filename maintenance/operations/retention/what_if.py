@@ -7,7 +7,11 @@ written until then.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Annotated
+
+import pyarrow as pa
 
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -22,6 +26,8 @@ from maintenance.operations.expiry.removal import plan_removals
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, moment_before, plan_range
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished
+from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.parameters import Param
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -76,28 +82,64 @@ class WhatIfReport:
     dry_run: bool = True
 
 
-def what_if(
-    table: Table,
-    options: Mapping[str, str] | None = None,
-    *,
-    without_tags: Collection[str] = (),
-    without_consumers: Collection[str] = (),
-    ahead: Sequence[timedelta] = DEFAULT_AHEAD,
-    now: datetime | None = None,
-) -> WhatIfReport:
-    """What a table or branch would lose under other retention.
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The retention to try. `ahead`: how far from now to look."""
 
-    Args: `options`: in place of the table's own; `without_tags`, `without_consumers`: as if they were deleted first;
-        `ahead`: how far from now to look, in ascending order; `now`: None = the current time.
-    Raises: NotFoundError: no such tag or consumer; OptionError; CorruptFileError: as `expire_snapshots`.
-    """
-    policy = Policy(dict(options or {}), tuple(without_tags), tuple(without_consumers))
+    options: Annotated[Mapping[str, str] | None, Param("In place of the table's, e.g. snapshot.time-retained=1 d.")] = (
+        None
+    )
+    without_tags: Annotated[Sequence[str], Param("Tags that are taken to be gone.")] = ()
+    without_consumers: Annotated[Sequence[str], Param("Consumers that are taken to be gone.")] = ()
+    ahead: Sequence[timedelta] = DEFAULT_AHEAD
+
+
+def apply(run: Run, table: Table, planned: Plan[WhatIf, None]) -> WhatIfReport:
+    """Try it."""
+    asked = planned.request
+    policy = Policy(dict(asked.options or {}), tuple(asked.without_tags), tuple(asked.without_consumers))
     tried = table.copy(policy.options)
     _check_names(tried, policy)
-    moment = datetime.now(UTC) if now is None else now
-    plans = [again_if_expired(lambda at=moment + time: _plan(tried, policy, at), _ATTEMPTS) for time in ahead]  # type: ignore[misc]
+    moment = run.moment
+    plans = [again_if_expired(partial(_plan, tried, policy, moment + time), _ATTEMPTS) for time in asked.ahead]
     paths = tuple(plans[0][1]) if plans else ()
     return WhatIfReport(tried.identifier, tuple(loss for loss, _ in plans), paths)
+
+
+def _shown(report: WhatIfReport) -> Shown:
+    losses = report.losses
+    texts = {
+        "tags": [", ".join(loss.tags) for loss in losses],
+        "lost_from": [_text(loss.lost_from) for loss in losses],
+        "lost_to": [_text(loss.lost_to) for loss in losses],
+        "kept_tags": [", ".join(loss.kept_tags) for loss in losses],
+    }
+    columns = {
+        "moment": [_text(loss.moment) for loss in losses],
+        "snapshots": [len(loss.snapshots) for loss in losses],
+        "tags": pa.array(texts["tags"], pa.string()),
+        "files": [loss.files for loss in losses],
+        "bytes": [loss.bytes for loss in losses],
+        **{name: pa.array(texts[name], pa.string()) for name in ("lost_from", "lost_to", "kept_tags")},
+    }
+    return Shown(pa.table(columns))
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="seconds")
+
+
+OPERATION = Operation(
+    "what_if",
+    "Say what other retention would delete, at once and later.",
+    WhatIf,
+    as_asked,
+    apply,
+    _shown,
+    has_plans=False,
+    has_dry_run=False,
+    looks_only=True,
+)
 
 
 def _check_names(table: Table, policy: Policy) -> None:
@@ -184,3 +226,22 @@ def _by_path(paths: Iterable[str], table: Table) -> Iterable[tuple[str, int]]:
 
 def _moment(snapshot: Snapshot) -> datetime:
     return datetime.fromtimestamp(snapshot.time_millis / 1000).astimezone()
+
+
+def what_if(
+    table: Table,
+    options: Mapping[str, str] | None = None,
+    *,
+    without_tags: Collection[str] = (),
+    without_consumers: Collection[str] = (),
+    ahead: Sequence[timedelta] = DEFAULT_AHEAD,
+    now: datetime | None = None,
+) -> WhatIfReport:
+    """What a table or branch would lose under other retention.
+
+    Args: `options`: in place of the table's own; `without_tags`, `without_consumers`: as if they were deleted first;
+        `ahead`: how far from now to look, in ascending order; `now`: None = the current time.
+    Raises: NotFoundError: no such tag or consumer; OptionError; CorruptFileError: as `expire_snapshots`.
+    """
+    request = WhatIf(options, tuple(without_tags), tuple(without_consumers), ahead)
+    return OPERATION.run(Run(now=now), table, request)

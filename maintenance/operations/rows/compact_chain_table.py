@@ -5,9 +5,9 @@ written to the snapshot branch. Reads then need no merging, and later partitions
 Source: Java `CompactChainTableProcedure`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from maintenance.commit.commit import abort
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
@@ -17,6 +17,9 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
+from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.parameters import Param, Value, specs, spoken
+from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
@@ -55,21 +58,23 @@ class CompactChainTableReport:
     file_names: tuple[str, ...] = ()
 
 
-def compact_chain_table(
-    spark: "SparkSession | None",
-    table: Table,
-    partition: Spec,
-    *,
-    overwrite: bool = False,
-    dry_run: bool = False,
-) -> CompactChainTableReport:
-    """Make partitions complete.
+def _one(value: Value) -> Spec:
+    found = specs(value)
+    if len(found) != 1:
+        raise OptionError(f"{len(found)} partitions are named", "compact_chain_table", "Name one.")
+    return found[0]
 
-    Args: `spark`: its tasks read and write, None = this process; `partition`: columns to values as texts, some of them
-        name several; `overwrite`: merge again what is complete already, from the complete partition before it.
-    Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
-        ConflictError: the changes were added to meanwhile: run again; CommitError.
-    """
+
+@dataclass(frozen=True, slots=True)
+class CompactChainTable:
+    """Which partition to make complete."""
+
+    partition: Annotated[Spec, Param("The partition; some of its columns name several.", read=_one)]
+    overwrite: Annotated[bool, Param("Merge again what is complete already: true or false.", read=spoken)] = False
+
+
+def _work(run: Run, table: Table, request: CompactChainTable, /, *, dry_run: bool) -> CompactChainTableReport:
+    partition, overwrite = request.partition, request.overwrite
     table_options.check_writable(table.options, table.identifier)
     chain = chain_of(table)
     if chain is None:
@@ -92,13 +97,37 @@ def compact_chain_table(
     )
     if dry_run or not splits:
         return report
-    messages = _written(spark, chain, splits)
+    messages = _written(run.session(), chain, splits)
     _check_unchanged(chain, base, messages)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_chain_table"})
     (snapshot_id,) = overwrite_or_abort(
         chain.snapshot.commit_target(), messages, identity, Overwrite(report.partitions, dynamic=False)
     )
     return replace(report, snapshot_id=snapshot_id)
+
+
+def _groups(_: Table, report: CompactChainTableReport) -> Iterator[PlannedGroup]:
+    if report.files:
+        names = "; ".join(map(str, report.partitions))
+        reason = f"{report.files} files are merged into the snapshot branch"
+        yield PlannedGroup(names, report.file_names, report.bytes, len(report.partitions), reason)
+
+
+def _shown(report: CompactChainTableReport) -> Shown:
+    if report.dry_run:
+        return Shown.one({"files": report.files, "bytes": report.bytes}, nothing_to_do=not report.files)
+    return Shown.one({"result": report.snapshot_id is not None}, nothing_to_do=report.snapshot_id is None)
+
+
+OPERATION = Operation(
+    "compact_chain_table",
+    "Make a partition of a chain table complete.",
+    CompactChainTable,
+    *looking(_work, _groups),
+    shown=_shown,
+    uses_spark=True,
+    has_job=False,
+)
 
 
 def _chosen(chain: ChainBranches[Table], partition: Spec) -> PartitionValue:
@@ -162,3 +191,21 @@ def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, message
         f"table {chain.delta.identifier}",
         "Run again.",
     )
+
+
+def compact_chain_table(
+    spark: "SparkSession | None",
+    table: Table,
+    partition: Spec,
+    *,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> CompactChainTableReport:
+    """Make partitions complete.
+
+    Args: `spark`: its tasks read and write, None = this process; `partition`: columns to values as texts, some of them
+        name several; `overwrite`: merge again what is complete already, from the complete partition before it.
+    Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
+        ConflictError: the changes were added to meanwhile: run again; CommitError.
+    """
+    return OPERATION.run(Run(spark), table, CompactChainTable(partition, overwrite), dry_run=dry_run)

@@ -7,8 +7,8 @@ Source: data section 10.2, Java `DeleteFromPaimonTableCommand`.
 """
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 
@@ -16,8 +16,11 @@ from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.metadata.partition_value import PartitionValue
+from maintenance.operations.operation import Operation, Run, looking
+from maintenance.operations.parameters import Param
 from maintenance.operations.rows.evolved import check_deletes, commit_evolved, is_evolved, positions_of, rows_with_ids
 from maintenance.operations.rows.keyed_files import check_compacted, deletes_in_files, rewritten_files
+from maintenance.operations.rows.matching_rows import matching_rows, shown
 from maintenance.operations.rows.record_changes import DELETED, newest, write_records
 from maintenance.operations.rows.row_changes import (
     COPY_ON_WRITE,
@@ -47,6 +50,32 @@ from maintenance.types.values import arrow_of_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Which rows, and what becomes of them."""
+
+    where: Annotated[str | None, Param("Rows for which this condition is true, in Spark SQL; empty: all.")] = None
+
+
+def _work(run: Run, table: Table, request: Delete, /, *, dry_run: bool) -> Any:
+    if dry_run:
+        return list(matching_rows(run.session(), table, request.where, ()))
+    return delete(run.session(), table, request.where)
+
+
+OPERATION = Operation(
+    "delete",
+    "Delete rows of a table.",
+    Delete,
+    *looking(_work, lambda _, found: found),
+    is_guarded=True,
+    shown=shown,
+    uses_spark=True,
+    has_job=False,
+    spellings=(),
+)
 
 
 def delete(spark: "SparkSession | None", table: Table, where: str | None = None) -> RowChangeReport:

@@ -8,6 +8,7 @@ partitions forgets them. Source: metadata section 9.5, Java `BatchTableCommit.tr
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions as commit_drop
@@ -16,6 +17,9 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
+from maintenance.operations.operation import Operation, Run, Shown, Spelling, looking
+from maintenance.operations.parameters import Param
+from maintenance.operations.planned_groups import partition_groups
 from maintenance.options import table as table_options
 from maintenance.table.partitions import forget_partitions, named_partitions
 from maintenance.table.table import Table, new_commit_user
@@ -41,21 +45,18 @@ class DropPartitionsReport:
     missing: tuple[PartitionValue, ...] = ()
 
 
-def drop_partitions(
-    table: Table,
-    partitions: Sequence[Spec],
-    *,
-    ignore_if_not_exists: bool = False,
-    dry_run: bool = False,
-) -> DropPartitionsReport:
-    """Drop partitions.
+@dataclass(frozen=True, slots=True)
+class DropPartitions:
+    """Which partitions go."""
 
-    Args: `partitions`: columns to values as texts, or to None for null; some of the columns suffice;
-        `ignore_if_not_exists`: drop those that there are, which repeats a drop after a crash; `dry_run`: report what
-        would go, change nothing.
-    Raises: DataError: none is named, one of a column that is not a partition column, or a name may mean several;
-        NotFoundError: a named one does not exist, then none is dropped; CommitError; UnsupportedError.
-    """
+    partitions: Annotated[
+        Sequence[Spec], Param("The partitions, as a=1,b=2;a=2; some of the columns suffice.", takes_more=True)
+    ]
+    ignore_if_not_exists: Annotated[bool, Param("Drop those that there are.")] = False
+
+
+def _work(run: Run, table: Table, request: DropPartitions, /, *, dry_run: bool) -> DropPartitionsReport:
+    partitions, ignore_if_not_exists = request.partitions, request.ignore_if_not_exists
     started = time.monotonic()
     table_options.check_keepable(table.options, table.identifier)
     if not partitions:
@@ -92,3 +93,33 @@ def drop_partitions(
         time.monotonic() - started,
         missing,
     )
+
+
+OPERATION = Operation(
+    "drop_partitions",
+    "Drop partitions with all their rows.",
+    DropPartitions,
+    *looking(_work, lambda table, report: partition_groups(table, report.dropped, "was named")),
+    is_guarded=True,
+    shown=lambda report: Shown(nothing_to_do=not report.dropped),
+    has_job=False,
+    spellings=(Spelling("drop_partition", "Drop partitions with all their rows."),),
+)
+
+
+def drop_partitions(
+    table: Table,
+    partitions: Sequence[Spec],
+    *,
+    ignore_if_not_exists: bool = False,
+    dry_run: bool = False,
+) -> DropPartitionsReport:
+    """Drop partitions.
+
+    Args: `partitions`: columns to values as texts, or to None for null; some of the columns suffice;
+        `ignore_if_not_exists`: drop those that there are, which repeats a drop after a crash; `dry_run`: report what
+        would go, change nothing.
+    Raises: DataError: none is named, one of a column that is not a partition column, or a name may mean several;
+        NotFoundError: a named one does not exist, then none is dropped; CommitError; UnsupportedError.
+    """
+    return OPERATION.run(Run(), table, DropPartitions(partitions, ignore_if_not_exists), dry_run=dry_run)

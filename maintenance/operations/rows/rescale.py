@@ -8,7 +8,7 @@ Source: Java `RescaleAction`, Spark's `RescaleProcedure`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
@@ -19,6 +19,9 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import over_partitions
+from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
+from maintenance.operations.parameters import Param
+from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
 from maintenance.options import table as table_options
@@ -58,24 +61,20 @@ class RescaleReport:
     dry_run: bool = False
 
 
-def rescale(
-    spark: "SparkSession | None",
-    table: Table,
-    *,
-    bucket_num: int | None = None,
-    partitions: Sequence[Spec] | None = None,
-    where: str | None = None,
-    dry_run: bool = False,
-) -> RescaleReport:
-    """Rewrite partitions that have another number of buckets.
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """The number of buckets, and whose."""
 
-    Args: `spark`: its tasks read and write, None = this process; `bucket_num`: None = the table's `bucket`;
-        `partitions`: some columns name several, None = all; `where`: a condition over partition columns, not beside
-        `partitions`.
-    Raises: OptionError: not a fixed number of buckets, or both `partitions` and `where`; PredicateError; NotFoundError:
-        the table has no snapshot; UnsupportedError: rows wait for a compaction; ConflictError: another writer changed
-        a partition meanwhile: run again.
-    """
+    bucket_num: Annotated[int | None, Param("The new number of buckets; empty: that of the table.")] = None
+    partitions: Annotated[Sequence[Spec] | None, Param("Only these; empty: all.", others=("partition",))] = None
+    where: Annotated[str | None, Param("Only partitions that match this condition.")] = None
+    # Of Flink's subtasks: here as many tasks work as there is to do.
+    scan_parallelism: Annotated[int | None, Param("Of Flink's readers: not used here.", is_kept=False)] = None
+    sink_parallelism: Annotated[int | None, Param("Of Flink's writers: not used here.", is_kept=False)] = None
+
+
+def _work(run: Run, table: Table, request: Rescale, /, *, dry_run: bool) -> RescaleReport:
+    bucket_num, partitions, where = request.bucket_num, request.partitions, request.where
     table_options.check_writable(table.options, table.identifier)
     number = table_options.BUCKET.of(table.options) if bucket_num is None else bucket_num
     if number < 1 or (table_options.BUCKET.of(table.options) == -1):
@@ -93,10 +92,32 @@ def rescale(
     report = RescaleReport(table.identifier, number, rescaled, len(old), size, dry_run=dry_run)
     if dry_run or not old:
         return report
-    messages = _written(spark, table, snapshot, number, chosen)
+    messages = _written(run.session(), table, snapshot, number, chosen)
     snapshot_id = publish_replaced(table, messages, old, snapshot, "rescale")
     tag_after_commit(table, wrote_rows=True)
     return replace(report, snapshot_id=snapshot_id)
+
+
+def _groups(table: Table, report: RescaleReport) -> Groups:
+    return partition_groups(table, report.partitions, f"gets {report.buckets} buckets", report.buckets)
+
+
+def _shown(report: RescaleReport) -> Shown:
+    if not report.dry_run:
+        return Shown(nothing_to_do=report.snapshot_id is None)
+    row = {"buckets": report.buckets, "files": report.files, "bytes": report.bytes}
+    return Shown.one(row, nothing_to_do=not report.files)
+
+
+OPERATION = Operation(
+    "rescale",
+    "Give partitions another number of buckets.",
+    Rescale,
+    *looking(_work, _groups),
+    shown=_shown,
+    uses_spark=True,
+    has_job=False,
+)
 
 
 def _old_files(
@@ -148,3 +169,24 @@ def _written(
     except BaseException:
         abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise
+
+
+def rescale(
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    bucket_num: int | None = None,
+    partitions: Sequence[Spec] | None = None,
+    where: str | None = None,
+    dry_run: bool = False,
+) -> RescaleReport:
+    """Rewrite partitions that have another number of buckets.
+
+    Args: `spark`: its tasks read and write, None = this process; `bucket_num`: None = the table's `bucket`;
+        `partitions`: some columns name several, None = all; `where`: a condition over partition columns, not beside
+        `partitions`.
+    Raises: OptionError: not a fixed number of buckets, or both `partitions` and `where`; PredicateError; NotFoundError:
+        the table has no snapshot; UnsupportedError: rows wait for a compaction; ConflictError: another writer changed
+        a partition meanwhile: run again.
+    """
+    return OPERATION.run(Run(spark), table, Rescale(bucket_num, partitions, where), dry_run=dry_run)

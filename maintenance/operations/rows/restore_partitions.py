@@ -6,9 +6,9 @@ tag, whatever newer snapshots say. Rows that another writer adds to these partit
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
@@ -20,6 +20,10 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import PartitionNames, Spec, missing
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.parameters import Param
+from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
 from maintenance.scan.split import Split
@@ -60,26 +64,17 @@ class RestorePartitionsReport:
     seconds: float
 
 
-def restore_partitions(
-    spark: "SparkSession | None",
-    table: Table,
-    partitions: Sequence[Spec],
-    *,
-    tag: str | None = None,
-    snapshot_id: int | None = None,
-    dry_run: bool = False,
-) -> RestorePartitionsReport:
-    """Replace partitions by what they were in an earlier state.
+@dataclass(frozen=True, slots=True)
+class RestorePartitions:
+    """Which partitions to bring back, and from where: a tag or a snapshot."""
 
-    Args:
-        spark: its tasks read and write; None: this process does, which must hold the rows in memory.
-        partitions: columns to values as texts, or to None for null; some of the columns suffice.
-        tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
-        dry_run: only report what would be done.
-    Raises: DataError: no partition is named, a column that is not a partition column, or a name may mean several;
-        OptionError: not exactly one state is named; NotFoundError: there is no such state, or a partition is not in it;
-        CorruptFileError: a file of the state is missing; CommitError; UnsupportedError. Nothing has changed then.
-    """
+    partitions: Annotated[Sequence[Spec], Param("Which partitions.")]
+    tag: Annotated[str | None, Param("Bring back what this tag holds.")] = None
+    snapshot_id: Annotated[int | None, Param("Bring back what this snapshot holds.", others=("snapshot",))] = None
+
+
+def _work(run: Run, table: Table, request: RestorePartitions, /, *, dry_run: bool) -> RestorePartitionsReport:
+    partitions, tag, snapshot_id = request.partitions, request.tag, request.snapshot_id
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
     if not partitions:
@@ -91,7 +86,7 @@ def restore_partitions(
     restored = _partitions(table, then)
     _check_present(table, asked, live, source)
     now = [] if latest is None else _files_of(table, table.manifests.live_entries(latest), restored)
-    made = None if dry_run else _write(spark, table, source, restored)
+    made = None if dry_run else _write(run.session(), table, source, restored)
     return RestorePartitionsReport(
         table.identifier,
         source.id,
@@ -102,6 +97,28 @@ def restore_partitions(
         dry_run,
         time.monotonic() - started,
     )
+
+
+def _groups(table: Table, report: RestorePartitionsReport) -> Iterator[PlannedGroup]:
+    reason = f"is replaced by its state in snapshot {report.source}"
+    yield from partition_groups(table, report.restored, reason, 1)
+    source = counted_or_tagged(table, report.source)
+    back = f"{report.rows} rows in {report.files} files come back"
+    name = f"state of snapshot {report.source}"
+    yield replace(PlannedGroup.of_snapshot(name, source, report.files, back), bytes=report.bytes)
+
+
+_COUNTS = ("source", "snapshot_id", "files", "rows", "bytes", "replaced_files", "replaced_rows", "replaced_bytes")
+
+OPERATION = Operation(
+    "restore_partitions",
+    "Bring partitions back to what a tag or an earlier snapshot holds.",
+    RestorePartitions,
+    *looking(_work, _groups),
+    is_guarded=True,
+    shown=lambda report: Shown.one({name: getattr(report, name) for name in _COUNTS}),
+    uses_spark=True,
+)
 
 
 def _named(table: Table, live: Sequence[ManifestEntry]) -> PartitionNames:
@@ -183,3 +200,26 @@ def _rows(
         return splits_to_spark(spark, splits, read)
     schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
     return pa.concat_tables([schema.empty_table(), *read_splits(splits, read)])
+
+
+def restore_partitions(
+    spark: "SparkSession | None",
+    table: Table,
+    partitions: Sequence[Spec],
+    *,
+    tag: str | None = None,
+    snapshot_id: int | None = None,
+    dry_run: bool = False,
+) -> RestorePartitionsReport:
+    """Replace partitions by what they were in an earlier state.
+
+    Args:
+        spark: its tasks read and write; None: this process does, which must hold the rows in memory.
+        partitions: columns to values as texts, or to None for null; some of the columns suffice.
+        tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
+        dry_run: only report what would be done.
+    Raises: DataError: no partition is named, a column that is not a partition column, or a name may mean several;
+        OptionError: not exactly one state is named; NotFoundError: there is no such state, or a partition is not in it;
+        CorruptFileError: a file of the state is missing; CommitError; UnsupportedError. Nothing has changed then.
+    """
+    return OPERATION.run(Run(spark), table, RestorePartitions(partitions, tag, snapshot_id), dry_run=dry_run)

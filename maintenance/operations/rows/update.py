@@ -6,8 +6,8 @@ written as records. Source: data section 10.2, Java `UpdatePaimonTableCommand`.
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 
@@ -15,6 +15,8 @@ from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.format.variant.extension import as_stored
+from maintenance.operations.operation import Operation, Run, looking
+from maintenance.operations.parameters import Param
 from maintenance.operations.rows.assignments import Assigned, assigned, old_and_new, resolved
 from maintenance.operations.rows.evolved import (
     COLUMNS,
@@ -25,6 +27,7 @@ from maintenance.operations.rows.evolved import (
     new_columns,
     rows_with_ids,
 )
+from maintenance.operations.rows.matching_rows import matching_rows, shown
 from maintenance.operations.rows.record_changes import UPDATED, check_moves, check_updates, newest, write_records
 from maintenance.operations.rows.row_changes import (
     COPY_ON_WRITE,
@@ -55,6 +58,33 @@ from maintenance.write.message import CommitMessage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Which rows, and what becomes of them."""
+
+    assignments: Annotated[Mapping[str, object], Param("Column to new value in Spark SQL, of the row as it was.")]
+    where: Annotated[str | None, Param("Rows for which this condition is true; empty: all.")] = None
+
+
+def _work(run: Run, table: Table, request: Update, /, *, dry_run: bool) -> Any:
+    if dry_run:
+        return list(matching_rows(run.session(), table, request.where, request.assignments))
+    return update(run.session(), table, request.assignments, request.where)
+
+
+OPERATION = Operation(
+    "update",
+    "Update rows of a table.",
+    Update,
+    *looking(_work, lambda _, found: found),
+    is_guarded=True,
+    shown=shown,
+    uses_spark=True,
+    has_job=False,
+    spellings=(),
+)
 
 
 def update(

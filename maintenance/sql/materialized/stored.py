@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import kept
-from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, plan_refresh
 from maintenance.sql.materialized.record import REFRESH

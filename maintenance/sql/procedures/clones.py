@@ -23,21 +23,11 @@ from maintenance.operations.databases.clone_plan import (
     plan_clone_database,
 )
 from maintenance.operations.databases.compact_database import UNPLANNED
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.parameters import Parameter, names, number, options, text, truth
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.options.environment import from_environment
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.procedure import (
-    DRY_RUN,
-    Call,
-    Parameter,
-    Planning,
-    Procedure,
-    names,
-    number,
-    options,
-    text,
-    truth,
-)
+from maintenance.sql.procedures.procedure import DRY_RUN, Call, Planning, Procedure
 from maintenance.sql.result import Result
 from maintenance.table.table import Table
 

@@ -1,8 +1,9 @@
 """Default values of columns, which Flink's SQL has no words for. Source: Java `AlterColumnDefaultValueProcedure`."""
 
 from maintenance.catalog import UpdateColumnDefaultValue
+from maintenance.operations.parameters import Parameter, text
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.procedure import TABLE, Call, Parameter, Procedure, text
+from maintenance.sql.procedures.procedure import TABLE, Call, Procedure
 from maintenance.sql.result import Result
 
 

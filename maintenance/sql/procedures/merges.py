@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from maintenance.errors import SqlError
+from maintenance.operations.parameters import Parameter, number, text
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.procedure import Call, Parameter, Procedure, number, text
+from maintenance.sql.procedures.procedure import Call, Procedure
 from maintenance.sql.result import Result
 
 if TYPE_CHECKING:

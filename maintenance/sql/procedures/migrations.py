@@ -21,21 +21,10 @@ from maintenance.operations.databases.migrate_database import (
 from maintenance.operations.databases.migrate_table import apply_migrate_table, finish_migration, plan_migrate_table
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.parameters import Parameter, names, number, options, text, truth
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.procedure import (
-    DRY_RUN,
-    INTO_BIN,
-    Call,
-    Parameter,
-    Planning,
-    Procedure,
-    names,
-    number,
-    options,
-    text,
-    truth,
-)
+from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, Call, Planning, Procedure
 from maintenance.sql.result import Result
 from maintenance.table.format_table import FormatTable
 

@@ -1,22 +1,14 @@
-"""All procedures by name. A new one is a line in its family's module."""
+"""All procedures by name: those of the operations, and those of SQL alone."""
 
 from collections.abc import Mapping
 
-from maintenance.sql.procedures import (
-    chains,
-    clones,
-    columns,
-    files,
-    indexes,
-    merges,
-    migrations,
-    orphans,
-    refs,
-    repairs,
-    retention,
-    views,
-)
+from maintenance.operations.operation import all_operations
+from maintenance.sql.procedures import clones, columns, files, merges, migrations, orphans, repairs, views
+from maintenance.sql.procedures.made import procedures_of
 from maintenance.sql.procedures.procedure import Procedure
 
-_FAMILIES = (refs, files, chains, columns, indexes, clones, merges, migrations, orphans, repairs, retention, views)
-PROCEDURES: Mapping[str, Procedure] = {each.name: each for family in _FAMILIES for each in family.PROCEDURES}
+_FAMILIES = (files, columns, clones, merges, migrations, orphans, repairs, views)
+PROCEDURES: Mapping[str, Procedure] = {
+    **{each.name: each for operation in all_operations().values() for each in procedures_of(operation)},
+    **{each.name: each for family in _FAMILIES for each in family.PROCEDURES},
+}

@@ -2,8 +2,9 @@
 
 from maintenance.errors import OptionError
 from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, ViewChange
+from maintenance.operations.parameters import Parameter, text
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.procedure import Call, Parameter, Procedure, text
+from maintenance.sql.procedures.procedure import Call, Procedure
 from maintenance.sql.result import Result
 
 _ACTIONS = ("add", "update", "drop")

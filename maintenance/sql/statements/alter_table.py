@@ -34,7 +34,7 @@ from maintenance.table.format_table import FormatTable
 from maintenance.types.data_type import DataType
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.session_state import SessionState, Stored
 
 
@@ -102,11 +102,11 @@ class DropPartitions:
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         # Plans know all operations, which take long to import.
-        from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS
+        from maintenance.operations.rows.drop_partitions import OPERATION as DROP_PARTITIONS
 
         table = session.table(self.path)
         specs = [partition_of(table, spec, session.zone) for spec in self.specs]
-        return DROP_PARTITIONS.plan(table, partitions=specs, ignore_if_not_exists=self.if_exists)
+        return DROP_PARTITIONS.dry_run(table, partitions=specs, ignore_if_not_exists=self.if_exists)
 
 
 @dataclass(frozen=True, slots=True)

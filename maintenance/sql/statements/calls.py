@@ -14,8 +14,9 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
-    from maintenance.sql.procedures.procedure import Call, Parameter, Procedure
+    from maintenance.operations.parameters import Parameter
+    from maintenance.operations.plan_store import StoredPlan
+    from maintenance.sql.procedures.procedure import Call, Procedure
     from maintenance.sql.procedures.signature import Signature
     from maintenance.sql.session_state import SessionState
 

@@ -18,7 +18,7 @@ from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 

@@ -51,7 +51,7 @@ from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 _TEXTS = ("CHAR", "VARCHAR", "STRING")

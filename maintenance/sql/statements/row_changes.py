@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.errors import PredicateError, SqlError
-from maintenance.operations import delete, update
+from maintenance.operations.operation import Run
 from maintenance.operations.rows.assignments import resolved
 from maintenance.operations.rows.change_writer import ChangeWriter
+from maintenance.operations.rows.delete import OPERATION as DELETE
+from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause
 from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import RowChangeReport, filter_of
+from maintenance.operations.rows.update import OPERATION as UPDATE
+from maintenance.operations.rows.update import update
 from maintenance.sql.assignments import assigned_columns
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import default_values
@@ -31,7 +35,7 @@ from maintenance.table.table import Table
 from maintenance.types.casts.zones import UTC
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 
@@ -57,9 +61,7 @@ class Delete:
         table = session.table(self.path)
         where = self._condition(session, table)
         if self._is_simple(session, table, where):
-            from maintenance.operations.plans.row_change_plans import DELETE
-
-            return DELETE.plan(table, where=where, spark=session.spark)
+            return DELETE.dry_run(table, Run(session.spark), where=where)
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:
@@ -107,9 +109,7 @@ class Update:
         table = self.target(session)
         texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
-            from maintenance.operations.plans.row_change_plans import UPDATE
-
-            return UPDATE.plan(table, assignments=texts, where=where, spark=session.spark)
+            return UPDATE.dry_run(table, Run(session.spark), assignments=texts, where=where)
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:

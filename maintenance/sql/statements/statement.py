@@ -7,7 +7,7 @@ from maintenance.sql.cursor import Cursor
 from maintenance.sql.result import Result
 
 if TYPE_CHECKING:
-    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.session_state import SessionState
 
 

@@ -267,24 +267,23 @@ def test_a_number_is_given_once(snapshots: Snapshots) -> None:
 
 
 def test_one_that_may_not_appear(snapshots: Snapshots) -> None:
-    with snapshots.stage(snapshot_of(1)):
-        assert snapshots.list_ids() == []
-    with snapshots.stage(snapshot_of(1)) as staged:
-        assert staged.create()
-        staged.withdraw()
+    assert not snapshots.publish(snapshot_of(1), still=lambda: False)
+    assert not snapshots.publish(snapshot_of(1), holds=lambda: False)
     assert (snapshots.list_ids(), snapshots.read_hint(LATEST)) == ([], None)
-    assert snapshots.publish(snapshot_of(1))
+    assert snapshots.publish(snapshot_of(1), still=lambda: True, holds=lambda: True)
 
 
 def test_one_that_java_replaces_is_not_there(snapshots: Snapshots) -> None:
-    with snapshots.stage(snapshot_of(1)) as staged:
-        assert staged.create()
+    def replaced() -> bool:
         Path(snapshots.paths.snapshot(1)).write_bytes(serialize_snapshot(snapshot_of(1, commit_user="java")))
-        assert not staged.confirm()
-    with snapshots.stage(snapshot_of(2)) as staged:
-        assert staged.create()
+        return True
+
+    def expired() -> bool:
         remove(snapshots, 2)
-        assert staged.confirm(), "it was there, and has gone since"
+        return True
+
+    assert not snapshots.publish(snapshot_of(1), holds=replaced)
+    assert snapshots.publish(snapshot_of(2), holds=expired), "it was there, and has gone since"
 
 
 def test_a_store_is_not_asked_again() -> None:

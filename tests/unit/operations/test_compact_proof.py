@@ -12,16 +12,15 @@ from maintenance.errors import OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
 from maintenance.operations.databases.compact_database import (
     TableChoice,
     apply_compact_database,
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.plans.step_plans import apply_changelog, preview_changelog
-from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import COMPACTION_PROOF
+from tests.kept_plans import apply_changelog, apply_compact, plan_compact, preview_changelog
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
 CHOICE = TableChoice(tables="db.t")
@@ -33,7 +32,7 @@ def of_database(table: CatalogTable, given: dict[str, Any]) -> CompactReport:
 
 
 def of_changelog_plan(table: CatalogTable, given: dict[str, Any]) -> CompactReport:
-    _, plan = preview_changelog(table, CompactRequest(**given))
+    _, plan = preview_changelog(table, ChangelogRequest(**given))
     return apply_changelog(None, table, plan)
 
 

@@ -18,7 +18,8 @@ from maintenance.operations.databases.compact_database import (
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.plans.stored_plan import StoredPlan, plan_compact
+from maintenance.operations.plan_store import StoredPlan
+from tests.kept_plans import plan_compact
 from tests.tables import create_table, keyed, live, open_warehouse
 
 FIELDS = (("id", "INT NOT NULL"), ("day", "INT NOT NULL"))

@@ -21,7 +21,7 @@ from maintenance.errors import PaimonError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.operations.plans.stored_plan import StoredPlan, plan_compact
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
@@ -37,6 +37,7 @@ from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.table.stream import TableStream
 from tests.examples import examples
 from tests.hostile_names import names
+from tests.kept_plans import plan_compact
 from tests.tables import KEYED, keyed, state
 
 KEPT = "kept-by-the-test"

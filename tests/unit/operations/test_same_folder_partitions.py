@@ -17,22 +17,25 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.plans.drop_plans import check_truncate, plan_truncate
-from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS, RESTORE_PARTITIONS
-from maintenance.operations.plans.step_plans import (
-    apply_expire_partitions,
-    apply_file_index,
-    plan_expire_partitions,
-    plan_file_index,
-)
-from maintenance.operations.plans.stored_plan import StoredPlan, apply_compact, plan_compact
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.mark_partition_done import mark_partition_done
 from maintenance.operations.retention.explain import explain
+from maintenance.operations.rows.drop_partitions import OPERATION as DROP_PARTITIONS
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.rescale import rescale
+from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.table.shape import table_shape
+from tests.kept_plans import (
+    apply_compact,
+    apply_expire_partitions,
+    apply_file_index,
+    plan_compact,
+    plan_expire_partitions,
+    plan_file_index,
+)
 from tests.tables import create_table, get_table, live, open_warehouse
 
 NULL_NAME = "__DEFAULT_PARTITION__"
@@ -105,7 +108,7 @@ def test_one_of_them_is_dropped_emptied_or_replaced(tmp_path: Path, text: str | 
 
 AMBIGUOUS: dict[str, Callable[[CatalogTable, list[dict[str, Any]]], Any]] = {
     "drop": drop_partitions,
-    "drop plan": lambda table, specs: DROP_PARTITIONS.plan(table, partitions=specs),
+    "drop plan": lambda table, specs: DROP_PARTITIONS.dry_run(table, partitions=specs),
     "truncate": lambda table, specs: table.truncate(specs),
     "truncate plan": lambda table, specs: plan_truncate(table, specs[0]),
     "overwrite": lambda table, specs: table.overwrite_arrow(table.to_arrow().slice(0, 0), Overwrite(specs)),
@@ -114,7 +117,7 @@ AMBIGUOUS: dict[str, Callable[[CatalogTable, list[dict[str, Any]]], Any]] = {
     "file index": lambda table, specs: rewrite_file_index(None, table, partitions=specs),
     "file index plan": lambda table, specs: plan_file_index(None, table, partitions=specs),
     "restore": lambda table, specs: restore_partitions(None, table, specs, snapshot_id=1),
-    "restore plan": lambda table, specs: RESTORE_PARTITIONS.plan(table, partitions=specs, snapshot_id=1),
+    "restore plan": lambda table, specs: RESTORE_PARTITIONS.dry_run(table, partitions=specs, snapshot_id=1),
     "explain": lambda table, specs: explain(table, partition=specs[0]),
     "catalog": lambda table, specs: open_warehouse(Path(table.location).parents[1]).drop_partitions("db.t", specs),
 }
@@ -160,7 +163,7 @@ def test_a_stored_plan_means_the_partitions_of_its_time(tmp_path: Path) -> None:
     table = create_table(tmp_path, (("id", "INT"), ("p", "STRING")), (), {}, partition_keys=("p",))
     put(table, [(1, None), (5, "x")])
     plans = {
-        "drop": DROP_PARTITIONS.plan(table, partitions=[{"p": NULL_NAME}]),
+        "drop": DROP_PARTITIONS.dry_run(table, partitions=[{"p": NULL_NAME}]),
         "truncate": plan_truncate(table, {"p": NULL_NAME}),
     }
     assert plans["drop"].arguments["partitions"][0]["partition"] == {"p": NULL_NAME}
@@ -168,7 +171,7 @@ def test_a_stored_plan_means_the_partitions_of_its_time(tmp_path: Path) -> None:
     drop_partitions(table, [{"p": None}])
     put(table, [(2, "")])
     with pytest.raises((OutdatedPlanError, NotFoundError)):
-        DROP_PARTITIONS.apply(table, reread(plans["drop"]))
+        DROP_PARTITIONS.carry_out(table, reread(plans["drop"]))
     with pytest.raises(OutdatedPlanError):
         check_truncate(table, reread(plans["truncate"]))
     assert ids(table) == {2, 5}
@@ -176,13 +179,13 @@ def test_a_stored_plan_means_the_partitions_of_its_time(tmp_path: Path) -> None:
 
 def test_plans_of_one_of_them_are_applied(tmp_path: Path) -> None:
     table = filled(tmp_path, 1, INDEXED)
-    plan = reread(DROP_PARTITIONS.plan(table, partitions=[{"p": ""}, {"p": None}]))
+    plan = reread(DROP_PARTITIONS.dry_run(table, partitions=[{"p": ""}, {"p": None}]))
     assert [group.name for group in plan.groups] == ["p=''", f"p={NULL_NAME}"]
-    report = DROP_PARTITIONS.apply(table, plan)
+    report = DROP_PARTITIONS.carry_out(table, plan)
     assert (report.files, ids(table)) == (2, {3, 4, 5})
     create_tag(table, "before", snapshot_id=1)
-    plan = reread(RESTORE_PARTITIONS.plan(table, partitions=[{"p": ""}], tag="before"))
-    RESTORE_PARTITIONS.apply(table, plan)
+    plan = reread(RESTORE_PARTITIONS.dry_run(table, partitions=[{"p": ""}], tag="before"))
+    RESTORE_PARTITIONS.carry_out(table, plan)
     assert ids(table) == {2, 3, 4, 5}
     put(table, [(1, None)])
     bare = get_table(tmp_path).copy({"file-index.bloom-filter.columns": "p"})

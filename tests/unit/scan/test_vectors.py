@@ -15,10 +15,10 @@ from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.checks.way_back import way_back
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.operations.plans.stored_plan import plan_compact
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.delete import delete
 from tests.deletion_vectors import ENABLED, copied, delete_rows, set_index
+from tests.kept_plans import plan_compact
 from tests.tables import create_table, live
 
 FIELDS = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))

@@ -13,10 +13,9 @@ from maintenance.errors import ErrorClass, NotFoundError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.operations.plans.step_plans import preview_changelog
-from maintenance.operations.plans.stored_plan import plan_compact
+from tests.kept_plans import plan_compact, preview_changelog
 from tests.tables import create_table, get_table
 
 FIELDS = (("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
@@ -40,7 +39,7 @@ BY_NAME: dict[str, Callable[..., Any]] = {
     "dry run": lambda table, **how: compact(None, table, dry_run=True, **how),
     "plan": lambda table, **how: plan_compact(table, CompactRequest(**how)),
     "changelog": lambda table, **how: produce_changelog(None, table, **how),
-    "changelog plan": lambda table, **how: preview_changelog(table, CompactRequest(**how)),
+    "changelog plan": lambda table, **how: preview_changelog(table, ChangelogRequest(**how)),
 }
 
 

@@ -11,8 +11,8 @@ from maintenance.operations.compaction import request as requests
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.plan import plan_compaction
 from maintenance.operations.compaction.request import CheckedRequest, CompactRequest
-from maintenance.operations.plans.step_plans import preview_changelog
-from maintenance.operations.plans.stored_plan import apply_compact, preview_compact
+from maintenance.operations.parameters import arguments_of, fields_of_arguments
+from tests.kept_plans import apply_compact, preview_changelog, preview_compact
 from tests.tables import create_table, keyed
 
 
@@ -47,8 +47,8 @@ def test_a_request_does_not_change_once_it_is_made(table: CatalogTable) -> None:
 
 def test_a_request_outlives_a_stored_plan() -> None:
     request = CompactRequest(True, [{"day": "a"}], None, order_strategy="zorder", order_by=("a", "b"), proof="full")
-    again = CompactRequest.of_arguments(request.arguments)
-    assert again.arguments == request.arguments
+    again = CompactRequest(**fields_of_arguments(CompactRequest, arguments_of(request)))
+    assert arguments_of(again) == arguments_of(request)
     assert (again.full, again.partitions, list(again.order_by), again.proof) == (
         True,
         [{"day": "a"}],

@@ -16,7 +16,7 @@ from maintenance.operations.bin.run import BinRun, list_runs
 from maintenance.operations.databases.migrate_database import apply_migrate_database, plan_migrate_database
 from maintenance.operations.databases.migrate_table import apply_migrate_table, finish_migration, plan_migrate_table
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE, restore_origin
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
 from tests.plain_tables import PlainCatalog, gone, plain_table

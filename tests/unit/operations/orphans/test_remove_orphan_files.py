@@ -14,7 +14,7 @@ from maintenance.errors import CorruptFileError, NotFoundError, OptionError
 from maintenance.operations import compact, delete_branch, remove_orphan_files, rollback_to
 from maintenance.operations.databases.remove_orphan_files_of import remove_orphan_files_of
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.operations.orphans.remove_orphan_files import OrphanRemoval, RemoveOrphanFilesReport
+from maintenance.operations.orphans.orphan_removal import OrphanRemoval, RemoveOrphanFilesReport
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.sql.session import Session
 from tests.models.reachable import files_on_disk, unreachable_files

@@ -6,14 +6,17 @@ import pytest
 
 import maintenance.operations
 from maintenance.operations.databases.clone_plan import CLONE
+from maintenance.operations.operation import all_operations
 from maintenance.operations.plans.ingest_plan import INGEST
-from maintenance.operations.plans.row_change_plans import MERGE_INTO
-from maintenance.operations.plans.step_plans import CHANGELOG, FILE_INDEX, TAG
+from maintenance.operations.rows.planned_merge import MERGE_INTO
 from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.plans import planned_operations
 
 # Plans that are called otherwise than their operation.
-NAMES = {"produce_changelog": CHANGELOG, "rewrite_file_index": FILE_INDEX, "create_tag": TAG, "merge_into": CHANGE_ROWS}
+NAMES = {
+    **{name: operation.key for name, operation in all_operations().items()},
+    "merge_into": CHANGE_ROWS,
+}
 LOOKS_ONLY = "it changes nothing"
 ADDS_ONLY = "it adds, and nothing is deleted or rewritten"
 ROWS_GIVEN = "the rows are in the caller's hands, and a plan cannot keep them"

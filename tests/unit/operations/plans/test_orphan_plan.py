@@ -7,8 +7,8 @@ import pytest
 
 from maintenance.errors import OptionError, OutdatedPlanError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
-from maintenance.operations.plans.orphan_plan import apply_orphans, preview_orphans
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
+from tests.kept_plans import apply_orphans, preview_orphans
 from tests.models.reachable import files_on_disk
 from tests.unit.operations.orphans.test_remove_orphan_files import age, filled, strays
 

@@ -8,13 +8,8 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, OutdatedPlanError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import create_branch, create_tag
-from maintenance.operations.plans.ref_plans import (
-    apply_delete_branch,
-    apply_fast_forward,
-    plan_delete_branch,
-    plan_fast_forward,
-)
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plan_store import StoredPlan
+from tests.kept_plans import apply_delete_branch, apply_fast_forward, plan_delete_branch, plan_fast_forward
 from tests.small_tables import put, rows, small_table
 
 

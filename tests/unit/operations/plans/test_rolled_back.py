@@ -17,13 +17,28 @@ from maintenance.operations import create_branch, create_tag, delete_tag, fast_f
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.clone_plan import apply_clone, plan_clone
 from maintenance.operations.databases.compact_database import apply_compact_database, plan_compact_database
-from maintenance.operations.plans import dry_run_plans, ref_plans, row_change_plans, step_plans, stored_plan, tag_plans
+from maintenance.operations.operation import Operation
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.plans.drop_plans import check_drop_table, check_truncate, plan_drop_table, plan_truncate
-from maintenance.operations.plans.dry_run_plans import DryRunPlan
-from maintenance.operations.plans.orphan_plan import apply_orphans, preview_orphans
-from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.refs.delete_tag import OPERATION as DELETE_TAG
+from maintenance.operations.refs.rename_branch import OPERATION as RENAME_BRANCH
+from maintenance.operations.refs.rename_tag import OPERATION as RENAME_TAG
+from maintenance.operations.refs.replace_tag import OPERATION as REPLACE_TAG
+from maintenance.operations.refs.reset_consumer import OPERATION as RESET_CONSUMER
+from maintenance.operations.refs.rollback_to import OPERATION as ROLLBACK
+from maintenance.operations.refs.rollback_to_as_latest import OPERATION as ROLLBACK_AS_LATEST
+from maintenance.operations.repairs.compact_manifest import OPERATION as COMPACT_MANIFEST
+from maintenance.operations.repairs.purge_files import OPERATION as PURGE_FILES
+from maintenance.operations.rows import planned_merge
+from maintenance.operations.rows.delete import OPERATION as DELETE
+from maintenance.operations.rows.drop_partitions import OPERATION as DROP_PARTITIONS
 from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.operations.rows.rescale import OPERATION as RESCALE
+from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
+from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.sql import Session
+from tests import kept_plans
+from tests.kept_plans import apply_orphans, preview_orphans
 
 KEYED = {"bucket": "1", "write-only": "true"}
 EVOLVED = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
@@ -64,10 +79,10 @@ class Kind:
     options: Mapping[str, str]
 
 
-def by_dry_run(operation: DryRunPlan[Any], options: Mapping[str, str] = KEYED, **arguments: Any) -> Kind:
+def by_dry_run(operation: Operation[Any, Any, Any], options: Mapping[str, str] = KEYED, **arguments: Any) -> Kind:
     return Kind(
-        lambda _, table: operation.plan(table, **arguments),
-        lambda _, table, plan: operation.apply(table, plan),
+        lambda _, table: operation.dry_run(table, **arguments),
+        lambda _, table, plan: operation.carry_out(table, plan),
         options,
     )
 
@@ -75,8 +90,8 @@ def by_dry_run(operation: DryRunPlan[Any], options: Mapping[str, str] = KEYED, *
 def merge(options: Mapping[str, str]) -> Kind:
     clauses = [Clause("matched", "update", {"b": "0"})]
     return Kind(
-        lambda _, table: row_change_plans.plan_merge_into(None, table, SOURCE, "t.p = s.p AND t.id = s.id", clauses),
-        lambda _, table, plan: row_change_plans.apply_merge_into(None, table, plan, SOURCE),
+        lambda _, table: planned_merge.plan_merge_into(None, table, SOURCE, "t.p = s.p AND t.id = s.id", clauses),
+        lambda _, table, plan: planned_merge.apply_merge_into(None, table, plan, SOURCE),
         options,
     )
 
@@ -90,9 +105,9 @@ def statement(text: str, options: Mapping[str, str]) -> Kind:
 
 
 KINDS = {
-    **{f"delete {n}": by_dry_run(row_change_plans.DELETE, o, where="id >= 2") for n, o in
+    **{f"delete {n}": by_dry_run(DELETE, o, where="id >= 2") for n, o in
        (("keyed", KEYED), ("evolved", EVOLVED), ("plain", PLAIN))},
-    **{f"update {n}": by_dry_run(row_change_plans.UPDATE, o, assignments={"b": 0}, where="id >= 2") for n, o in
+    **{f"update {n}": by_dry_run(UPDATE, o, assignments={"b": 0}, where="id >= 2") for n, o in
        (("keyed", KEYED), ("evolved", EVOLVED), ("plain", PLAIN))},
     "delete in SQL": statement("DELETE FROM db.t WHERE id >= 2", KEYED),
     "update in SQL": statement("UPDATE db.t SET b = b + 1 WHERE id >= 2", EVOLVED),
@@ -101,8 +116,8 @@ KINDS = {
     ),
     "merge": merge(KEYED),
     "compact": Kind(
-        lambda _, table: stored_plan.plan_compact(table, CompactRequest(full=True)),
-        lambda _, table, plan: stored_plan.apply_compact(None, table, plan),
+        lambda _, table: kept_plans.plan_compact(table, CompactRequest(full=True)),
+        lambda _, table, plan: kept_plans.apply_compact(None, table, plan),
         KEYED,
     ),
     "compact many": Kind(
@@ -111,27 +126,27 @@ KINDS = {
         KEYED,
     ),
     "expire snapshots": Kind(
-        lambda _, table: stored_plan.plan_expire_snapshots(table, retain_max=1, retain_min=1),
-        lambda _, table, plan: stored_plan.apply_expire_snapshots(table, plan),
+        lambda _, table: kept_plans.plan_expire_snapshots(table, retain_max=1, retain_min=1),
+        lambda _, table, plan: kept_plans.apply_expire_snapshots(table, plan),
         PLAIN,
     ),
     "create tag": Kind(
-        lambda _, table: step_plans.plan_tag(table, "new", snapshot_id=3),
-        lambda _, table, plan: step_plans.apply_tag(table, plan),
+        lambda _, table: kept_plans.plan_tag(table, "new", snapshot_id=3),
+        lambda _, table, plan: kept_plans.apply_tag(table, plan),
         PLAIN,
     ),
-    "rollback": by_dry_run(dry_run_plans.ROLLBACK, snapshot_id=2),
-    "rollback by a commit": by_dry_run(dry_run_plans.ROLLBACK_AS_LATEST, snapshot_id=1),
-    "drop partitions": by_dry_run(dry_run_plans.DROP_PARTITIONS, partitions=[{"p": "a"}]),
-    "rescale": by_dry_run(dry_run_plans.RESCALE, bucket_num=2),
-    "purge": by_dry_run(dry_run_plans.PURGE_FILES),
-    "compact manifests": by_dry_run(dry_run_plans.COMPACT_MANIFEST),
-    "restore partitions": by_dry_run(dry_run_plans.RESTORE_PARTITIONS, partitions=[{"p": "a"}], snapshot_id=1),
-    "reset consumer": by_dry_run(tag_plans.RESET_CONSUMER, consumer="c", next_snapshot=3),
-    "rename branch": by_dry_run(ref_plans.RENAME_BRANCH, from_branch="b", to_branch="c"),
+    "rollback": by_dry_run(ROLLBACK, snapshot_id=2),
+    "rollback by a commit": by_dry_run(ROLLBACK_AS_LATEST, snapshot_id=1),
+    "drop partitions": by_dry_run(DROP_PARTITIONS, partitions=[{"p": "a"}]),
+    "rescale": by_dry_run(RESCALE, bucket_num=2),
+    "purge": by_dry_run(PURGE_FILES),
+    "compact manifests": by_dry_run(COMPACT_MANIFEST),
+    "restore partitions": by_dry_run(RESTORE_PARTITIONS, partitions=[{"p": "a"}], snapshot_id=1),
+    "reset consumer": by_dry_run(RESET_CONSUMER, consumer="c", next_snapshot_id=3),
+    "rename branch": by_dry_run(RENAME_BRANCH, from_branch="b", to_branch="c"),
     "fast forward": Kind(
-        lambda _, table: ref_plans.plan_fast_forward(table, "b"),
-        lambda _, table, plan: ref_plans.apply_fast_forward(table, plan),
+        lambda _, table: kept_plans.plan_fast_forward(table, "b"),
+        lambda _, table, plan: kept_plans.apply_fast_forward(table, plan),
         KEYED,
     ),
     "truncate": Kind(
@@ -200,11 +215,11 @@ def test_a_table_without_rows_is_dropped_only_as_it_was(tmp_path: Path) -> None:
 
 def test_a_plan_stays_good_while_its_snapshot_is_part_of_the_past(tmp_path: Path) -> None:
     _, table = make(tmp_path, PLAIN)
-    plan = row_change_plans.DELETE.plan(table, where="id = 2")
+    plan = DELETE.dry_run(table, where="id = 2")
     put(table, 4)
     rollback_to(table, snapshot_id=3)
     put(table, 5)
-    assert row_change_plans.DELETE.apply(table, plan).deleted_rows == 1
+    assert DELETE.carry_out(table, plan).deleted_rows == 1
     assert state(table) == [(1, 10), (3, 10), (5, 10)]
 
 
@@ -213,14 +228,14 @@ def test_a_plan_of_a_branch_is_of_its_snapshots(tmp_path: Path) -> None:
     create_branch(table, "b", snapshot_id=2)
     branch = table.on_branch("b")
     put(branch, 20)
-    plan = row_change_plans.DELETE.plan(branch, where="id = 20")
+    plan = DELETE.dry_run(branch, where="id = 20")
     rollback_to(branch, snapshot_id=2)
     put(branch, 20)
     with pytest.raises(OutdatedPlanError, match="snapshot 3 that the plan was made of"):
-        row_change_plans.DELETE.apply(branch, plan)
+        DELETE.carry_out(branch, plan)
     fast_forward(table, "b")
-    plan = row_change_plans.DELETE.plan(table, where="id = 20")
-    assert row_change_plans.DELETE.apply(table, plan).deleted_rows == 1
+    plan = DELETE.dry_run(table, where="id = 20")
+    assert DELETE.carry_out(table, plan).deleted_rows == 1
 
 
 @pytest.mark.parametrize("operation", ["delete_tag", "rename_tag", "replace_tag", "expire_tags"])
@@ -230,23 +245,23 @@ def test_a_tag_of_the_same_name_on_another_snapshot_is_another_tag(operation: st
     rollback_to(table, snapshot_id=3)
     create_tag(table, "t", snapshot_id=2, time_retained=timedelta(0))
     plans: dict[str, tuple[Any, Mapping[str, Any]]] = {
-        "delete_tag": (dry_run_plans.DELETE_TAG, {"names": ["t"]}),
-        "rename_tag": (tag_plans.RENAME_TAG, {"tag": "t", "target_tag": "u"}),
-        "replace_tag": (tag_plans.REPLACE_TAG, {"name": "t", "snapshot_id": 1}),
+        "delete_tag": (DELETE_TAG, {"names": ["t"]}),
+        "rename_tag": (RENAME_TAG, {"tag": "t", "target_tag": "u"}),
+        "replace_tag": (REPLACE_TAG, {"name": "t", "snapshot_id": 1}),
     }
     planned, arguments = plans.get(operation, (None, {}))
-    plan = planned.plan(table, **arguments) if planned else step_plans.plan_expire_tags(table)
+    plan = planned.dry_run(table, **arguments) if planned else kept_plans.plan_expire_tags(table)
     delete_tag(table, "t")
     create_tag(table, "t", snapshot_id=3, time_retained=timedelta(0))
     with pytest.raises(OutdatedPlanError, match="tag t"):
-        planned.apply(table, plan) if planned else step_plans.apply_expire_tags(table, plan)
+        planned.carry_out(table, plan) if planned else kept_plans.apply_expire_tags(table, plan)
     assert table.tags.get("t").snapshot.id == 3
 
 
 def test_a_plan_of_an_earlier_form_is_shown_and_refused(tmp_path: Path) -> None:
     """It names its snapshot by the number alone, so nobody can tell which one it was made of."""
     _, table = make(tmp_path, KEYED)
-    plan = row_change_plans.DELETE.plan(table, where="id >= 2")
+    plan = DELETE.dry_run(table, where="id >= 2")
     content = plan.to_dict()
     del content["base"]
     for group in content["groups"]:
@@ -259,6 +274,6 @@ def test_a_plan_of_an_earlier_form_is_shown_and_refused(tmp_path: Path) -> None:
     loaded = StoredPlan.load(table.file_io, str(tmp_path), earlier.id)
     assert (loaded.base_snapshot_id, [group.reason for group in loaded.groups]) == (3, ["2 rows match"])
     with pytest.raises(OutdatedPlanError, match="only the number 3"):
-        row_change_plans.DELETE.apply(table, loaded)
+        DELETE.carry_out(table, loaded)
     assert state(table) == [(1, 10), (2, 10), (3, 10)]
     shutil.rmtree(folder)

@@ -9,9 +9,12 @@ import pytest
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, OptionError
 from maintenance.operations.compaction.compact import compact
-from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.request import ChangelogRequest
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.operations.plans.step_plans import (
+from maintenance.operations.plan_store import StoredPlan
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.scan.file_index import has_index
+from tests.kept_plans import (
     apply_changelog,
     apply_expire_partitions,
     apply_expire_tags,
@@ -23,9 +26,6 @@ from maintenance.operations.plans.step_plans import (
     plan_tag,
     preview_changelog,
 )
-from maintenance.operations.plans.stored_plan import StoredPlan
-from maintenance.operations.refs.create_tag import create_tag
-from maintenance.scan.file_index import has_index
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def changes(table: CatalogTable) -> set[tuple[str, str]]:
 def test_a_changelog_is_made_of_exactly_what_its_plan_names(tmp_path: Path, producer: str) -> None:
     table = create(tmp_path, changelog_producer=producer)
     put(table, 1, "a", "b")
-    _, plan = preview_changelog(table, CompactRequest(partitions=[{"day": "a"}]))
+    _, plan = preview_changelog(table, ChangelogRequest(partitions=[{"day": "a"}]))
     assert [group.name for group in plan.groups] == ["day=a bucket 0"]
     put(table, 2, "c")
     assert apply_changelog(None, table, plan).count("committed") == 1
@@ -137,7 +137,7 @@ def test_a_tag_holds_the_snapshot_that_was_planned(tmp_path: Path) -> None:
         apply_tag(table, plan)
     none = plan_tag(table, "kept")
     assert none.groups == ()
-    assert apply_tag(table, none) is None
+    assert not apply_tag(table, none).created
 
 
 def test_a_tag_of_a_snapshot_that_expired_is_refused(tmp_path: Path) -> None:

@@ -10,14 +10,9 @@ from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, CorruptFileError, NotFoundError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.plans.stored_plan import (
-    StoredPlan,
-    apply_compact,
-    apply_expire_snapshots,
-    plan_compact,
-    plan_expire_snapshots,
-)
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.refs.create_tag import create_tag
+from tests.kept_plans import apply_compact, apply_expire_snapshots, plan_compact, plan_expire_snapshots
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from maintenance.operations import (
     remove_orphan_files,
     rename_branch,
 )
-from maintenance.operations.orphans.remove_orphan_files import OrphanRemoval
+from maintenance.operations.orphans.orphan_removal import OrphanRemoval
 from tests.servers.s3 import S3
 from tests.small_tables import put, rows, small_table
 

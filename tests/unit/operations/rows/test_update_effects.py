@@ -10,8 +10,8 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.errors import UnsupportedError
 from maintenance.operations import merge_into, update
-from maintenance.operations.plans.row_change_plans import UPDATE
 from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.sql import Session
 from tests.tables import create_table
 
@@ -57,7 +57,7 @@ def ways(folder: Path, table: CatalogTable, assignments: Mapping[str, str], wher
     more, merging = "k IN (SELECT 1 UNION SELECT 2)", f"MERGE INTO db.t AS t USING {using} s ON t.k = s.key"
     return {
         "Python": lambda: update(None, table, assignments, where),
-        "a plan": lambda: UPDATE.apply(table, UPDATE.plan(table, assignments=assignments, where=where)),
+        "a plan": lambda: UPDATE.carry_out(table, UPDATE.dry_run(table, assignments=assignments, where=where)),
         "SQL": lambda: spark.sql(f"UPDATE db.t SET {text} WHERE {where}"),
         "SQL of Flink": lambda: flink.sql(f"UPDATE db.t SET {text} WHERE {where}"),
         "SQL with more than a filter": lambda: spark.sql(f"UPDATE db.t SET {text} WHERE {where} AND {more}"),

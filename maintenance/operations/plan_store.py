@@ -9,37 +9,21 @@ rolled back, or the table is another one of the same name, nothing is done, what
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
 
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError, OvertakenError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.bin.run import BinRun
-from maintenance.operations.compaction.compact import carry_out, preview
-from maintenance.operations.compaction.plan import CompactionPlan, Unit
-from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
-from maintenance.operations.progress import Progress
-from maintenance.options import table as table_options
-from maintenance.spark.sharing import SparkSource
-from maintenance.table.compactors import warnings_of
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 Report = TypeVar("Report")
 
-COMPACT = "compact"
 _FOLDER = "_maintenance/plans"
 _PLAN_ID = re.compile("[0-9a-f]{16}")
 _SHOWN, _ATTEMPTS = 5, 5
@@ -162,123 +146,6 @@ class StoredPlan:
         return plan
 
 
-def plan_compact(table: Table, request: CompactRequest = CompactRequest()) -> StoredPlan:  # noqa: B008 - frozen
-    """What `compact` would rewrite now. Errors as there; rows in the postpone bucket are left out."""
-    plan = request.checked(table).plan(table)
-    return _stored(table, request.named(table), plan)
-
-
-def preview_compact(
-    table: Table, request: CompactRequest, progress: Progress | None = None
-) -> tuple[CompactReport, StoredPlan]:
-    """The same as the report of a dry run and as a plan, both from planning once."""
-    looked = preview(table, request, progress=progress)
-    return looked.report, _stored(table, request.named(table), looked.plan)
-
-
-def _stored(table: Table, request: CompactRequest, plan: CompactionPlan) -> StoredPlan:
-    return StoredPlan(
-        COMPACT,
-        table.identifier,
-        None if plan.snapshot is None else SnapshotIdentity.of(plan.snapshot),
-        datetime.now(UTC).timestamp(),
-        _groups(table, plan),
-        request.arguments,
-        warnings_of(table),
-    )
-
-
-def apply_compact(
-    spark: "SparkSession | None", table: Table, plan: StoredPlan, progress: Progress | None = None
-) -> CompactReport:
-    """Compact what the plan names and nothing else; a group that another writer changes meanwhile has failed.
-
-    Raises: OutdatedPlanError: files of the plan are not to be compacted together any more; OptionError: the plan is not
-        of this table and operation.
-    """
-    check_plan(plan, COMPACT, table)
-    return carry_out_stored(spark, table, plan, CompactRequest.of_arguments(plan.arguments), progress)
-
-
-def carry_out_stored(
-    spark: "SparkSession | None",
-    table: Table,
-    plan: StoredPlan,
-    request: CompactRequest,
-    progress: Progress | None = None,
-) -> CompactReport:
-    """Do what a stored plan of a request names and nothing else. Errors as of `apply_compact`."""
-    now = request.checked(table).plan(table)
-    refuse(plan, moved_groups(plan, _groups(table, now)))
-    exactly = {group.name: frozenset(group.files) for group in plan.groups}
-
-    def named(unit: Unit) -> bool:
-        return {file.file_name for file in unit.input_files} <= exactly.get(_name(table, unit), frozenset())
-
-    return carry_out(spark, table, replace(request, max_retries=0), planned=now, only=named, progress=progress)
-
-
-def plan_expire_snapshots(table: Table, *, spark: SparkSource = None, **arguments: Any) -> StoredPlan:
-    """What `expire_snapshots` would delete now. Args: `spark`, `arguments`: its own, `older_than` among them."""
-    now = datetime.now(UTC)
-    base = table.snapshots.latest_identity()
-    report = expire_snapshots(table, **arguments, dry_run=True, now=now, spark=spark)
-    kept = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
-    return StoredPlan("expire_snapshots", table.identifier, base, now.timestamp(), _victims(report), kept)
-
-
-def apply_expire_snapshots(
-    table: Table,
-    plan: StoredPlan,
-    progress: Progress | None = None,
-    into: BinRun | None = None,
-    spark: SparkSource = None,
-) -> ExpireSnapshotsReport:
-    """Expire the plan's snapshots and delete its files and nothing else. `into`, `spark`: as of `expire_snapshots`.
-
-    Raises: OutdatedPlanError: another set of files would go now, for example because a tag has been created since.
-    """
-    check_plan(plan, "expire_snapshots", table)
-    arguments = dict(plan.arguments)
-    if arguments.get("older_than"):
-        arguments["older_than"] = datetime.fromisoformat(arguments["older_than"])
-    snapshots = [group for group in plan.groups if group.name.startswith("snapshot ")]
-    # Snapshots expire oldest first, so as many as the plan has are the same ones, whatever was committed since.
-    arguments["max_deletes"] = len(snapshots)
-    moment = datetime.fromtimestamp(plan.made_at, UTC)
-    arguments |= {"now": moment, "spark": spark}
-    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **arguments, dry_run=True))))
-    return expire_snapshots(table, **arguments, progress=progress, into=into)
-
-
-def _victims(report: ExpireSnapshotsReport) -> tuple[PlannedGroup, ...]:
-    snapshots = [PlannedGroup(f"snapshot {number}", (), 0, reason="expires") for number in report.expired]
-    files = PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, reason="only they use")
-    others = [PlannedGroup(f"consumer {name}", (), 0, reason="idle") for name in report.consumers]
-    others += [PlannedGroup(f"changelog {number}", (), 0, reason="expires") for number in report.changelogs]
-    return (*snapshots, *others, *((files,) if files.files else ()))
-
-
-def _name(table: Table, unit: Unit) -> str:
-    return f"{table.paths.partition(unit.partition)} bucket {unit.bucket}"
-
-
-def _groups(table: Table, plan: CompactionPlan) -> tuple[PlannedGroup, ...]:
-    target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
-    groups: dict[str, list[Unit]] = {}
-    for unit in plan.units:
-        groups.setdefault(_name(table, unit), []).append(unit)
-    return tuple(_planned(name, units, target) for name, units in sorted(groups.items()))
-
-
-def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:
-    files = [file for unit in units for file in unit.input_files]
-    sizes = [sum(file.file_size for file in unit.input_files) for unit in units]
-    expected = sum(max(1, math.ceil(size / target)) for size in sizes)
-    reason = getattr(units[0], "reason", "small files")
-    return PlannedGroup(name, tuple(sorted(file.file_name for file in files)), sum(sizes), expected, str(reason))
-
-
 def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | None) -> None:
     """Raises: OptionError: it is not a plan of this operation and table; OutdatedPlanError: its snapshot is not of the
     table's past. `table`: None = of many.
@@ -316,6 +183,19 @@ def moved_victims(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
         *moved_groups(plan, now),
         *(f"{g.name} would {_FATES[g.expected_files > 0]}, too" for g in now if g.name not in planned),
     ]
+
+
+def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+    """As `moved_victims`, and what has another size or another reason now."""
+    moved = moved_victims(plan, now)
+    by_name = {group.name: group for group in now}
+    for old in plan.groups:
+        new = by_name.get(old.name)
+        if new is not None and new.files == old.files and new != old:
+            sizes = ("", "") if old.bytes == new.bytes else (f"{old.bytes} bytes, ", f"{new.bytes} bytes, ")
+            states = ("", "") if old.state == new.state else (f", {old.state}", f", {new.state}")
+            moved.append(f"{old.name}: was {sizes[0]}{old.reason}{states[0]}; is {sizes[1]}{new.reason}{states[1]}")
+    return moved
 
 
 def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:

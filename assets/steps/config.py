@@ -1,0 +1,108 @@
+"""What a person can set for an operation in the Launchpad, made of its request; and the request made of that."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, get_args
+
+import dagster as dg
+from pydantic import Field, create_model
+
+from maintenance.errors import OptionError
+from maintenance.metadata.partition_names import Spec
+from maintenance.operations.operation import Operation
+from maintenance.operations.parameters import MILLIS, Parameter, Specs
+from maintenance.options.option import duration
+
+_TABLE = Field(description="database.table, one of those that Dagster has.")
+_DRY_RUN = Field(default=False, description="Only say what would be done, and keep it as a plan.")
+_PLAN_ID = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
+_AN_INSTANT = "ISO 8601 with an offset"
+# The kinds of fields: what a config has for them.
+_LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str]}
+
+
+class PlanConfig(dg.Config):
+    """A plan to carry out, which says all."""
+
+    plan_id: str | None = _PLAN_ID
+    dry_run: bool = False
+
+
+@cache
+def step_config(operation: Operation[Any, Any, Any], *optional: str) -> type[dg.Config]:
+    """What may be set for a step of a table's chain. `optional`: fields that may be left out there."""
+    return _config(operation, optional, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)})
+
+
+@cache
+def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
+    """What may be set where the table is named, too."""
+    dry_run = {"dry_run": (bool, _DRY_RUN)} if operation.has_dry_run else {}
+    return _config(operation, (), {"table": (str, _TABLE), **dry_run})
+
+
+def _config(operation: Operation[Any, Any, Any], optional: Sequence[str], more: Mapping[str, Any]) -> type[dg.Config]:
+    fields = {name_of(each): _field(each, each.field in optional) for each in operation.parameters}
+    name = "".join(part.capitalize() for part in operation.name.split("_"))
+    made: type[dg.Config] = create_model(
+        f"{name}Config", __base__=dg.Config, __doc__=operation.summary, **{**more, **fields}
+    )
+    return made
+
+
+def name_of(parameter: Parameter) -> str:
+    """What a config calls it."""
+    return "time" if parameter.unit == MILLIS else parameter.field
+
+
+def _field(parameter: Parameter, is_optional: bool) -> tuple[Any, Any]:
+    kind, default = _kind(parameter)
+    if parameter.required and not is_optional:
+        return kind, Field(description=parameter.text, ge=parameter.least)
+    if default is None:
+        kind = kind | None
+    return kind, Field(default=default, description=parameter.text, ge=parameter.least)
+
+
+def _kind(parameter: Parameter) -> tuple[Any, Any]:
+    """The type of a config's field, and what it is if nothing is set."""
+    kind, default = parameter.type, parameter.default
+    if kind in (timedelta, datetime) or parameter.unit == MILLIS:
+        return str, None
+    if kind in (bool, int, str):
+        return kind, default
+    if kind == Spec:
+        return dict[str, str | None], None
+    if kind == Mapping[str, str]:
+        return dict[str, str], {}
+    return _LISTS.get(kind) or list[get_args(kind)[0]], []  # type: ignore[misc]
+
+
+def request_of(operation: Operation[Any, Any, Any], config: Any, **others: Any) -> Any:
+    """The request that a config asks for; what is left empty is as the operation says. `others`: fields instead."""
+    found = {}
+    for parameter in operation.parameters:
+        value = getattr(config, name_of(parameter), None)
+        if value not in (None, [], {}):
+            found[parameter.field] = _read(parameter, value)
+    return operation.request(**{**found, **others})
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    if parameter.type is timedelta:
+        return duration(value)
+    if parameter.type is datetime:
+        return instant(value, parameter.field)
+    return round(instant(value, "time").timestamp() * 1000) if parameter.unit == MILLIS else value
+
+
+def instant(text: str, where: str) -> datetime:
+    """An ISO 8601 time with an offset. Raises OptionError without one: an hour off deletes the wrong snapshots."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise OptionError(f"'{text}' is not a time with an offset", where, "Write 2026-01-31T00:00:00+00:00.")
+    return found

@@ -1,0 +1,95 @@
+"""Operations from the Launchpad: a job for each that is about one table, which the config names.
+
+They need no pool: what has changed since a plan was made is refused, and work that meets another commit is refused or
+planned again.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from assets.project.config import TableConfig
+from assets.steps.config import launched_config
+from assets.steps.expiry import NEW_TAG
+from assets.steps.ops import on_known_table, record_state
+from assets.steps.step import Step, Work, run_step
+from maintenance.operations.operation import Operation, all_operations
+
+# Jobs and ops that are not called by the operation: an op and its job cannot share a name.
+_JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
+_OPS = {
+    "create_tag": "new_tag",
+    "rollback_to": "earlier_state",
+    "rollback_to_as_latest": "earlier_state_as_latest",
+    "reset_consumer": "consumer_to_move",
+    "delete_branch": "branch_to_delete",
+    "fast_forward": "branch_to_take",
+    "explain": "why_still_there",
+    "what_if": "other_retention",
+    "restore": "from_bin",
+    "restore_partitions": "earlier_partitions",
+}
+
+
+def op_name(operation: str) -> str:
+    """The op that carries out an operation."""
+    return _OPS.get(operation, f"{operation}_of_table")
+
+
+def launched_jobs(
+    tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
+) -> list[dg.JobDefinition]:
+    """The jobs. `zone`: as of the steps."""
+    return [_job(step, tables, zone, loggers) for step in _steps()]
+
+
+def _steps() -> Iterator[Step]:
+    for name, operation in all_operations().items():
+        if name == "create_tag":
+            yield NEW_TAG
+        elif operation.has_job and not operation.of_catalog:
+            yield Step(operation, config=launched_config(operation))
+
+
+def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
+    """An op that carries out a step for the table of its config."""
+    operation = step.operation
+    config_class = launched_config(operation)
+    schema: Any = config_class.to_config_schema()
+    resources = {"catalog", "spark"} if step.uses_spark else {"catalog"}
+
+    @dg.op(
+        name=op_name(operation.name),
+        description=step.description,
+        out=dg.Out(dg.Nothing),
+        config_schema=schema,
+        required_resource_keys=resources,
+    )
+    def launched(context: dg.OpExecutionContext) -> None:
+        config, catalog = config_class(**context.op_config), context.resources.catalog
+        named: str = context.op_config["table"]
+        with on_known_table(context, catalog, tables, named, step.name) as table:
+            spark = context.resources.spark if step.uses_spark else None
+            work = Work(context, table, config, catalog, zone, spark, step.opened)
+            account = run_step(step, work, {})
+            changed = any(not operation.shown(report).nothing_to_do for report in work.reports)
+            if changed and not work.dry_run and not operation.looks_only:
+                record_state(context, catalog, table, account)
+
+    return launched
+
+
+def _job(
+    step: Step, tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
+) -> dg.JobDefinition:
+    operation: Operation[Any, Any, Any] = step.operation
+    name = _JOBS.get(operation.name, operation.name)
+    dry_run = " dry_run: only say what would be done, and keep a plan." if operation.has_dry_run else ""
+    return dg.GraphDefinition(name=name, node_defs=[launched_op(step, tables, zone)]).to_job(
+        description=f"{operation.summary}{dry_run}",
+        tags={"paimon/action": name},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )

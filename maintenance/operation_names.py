@@ -1,0 +1,56 @@
+"""Which operations there are, found by the modules that hold them: `paimonctl` lists them without importing any.
+
+A module of a package in `operations/` that has `OPERATION = Operation("name", "What it does.", ...)` is an operation,
+and each `Spelling("name", "What it does.", ...)` in it another name of it. Both begin with literals.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_PACKAGE = "maintenance.operations"
+_TEXT = r'\(\s*"([^"]*)",\s*"([^"]*)"'
+_OPERATION = re.compile(rf"^OPERATION(?:: [^=]+)? = Operation{_TEXT}", re.MULTILINE)
+_SPELLING = re.compile(r'\bSpelling\(\s*"([^"]*)"(?:,\s*"([^"]*)")?')
+
+# What statements of SQL do has no other names.
+_NONE = "spellings=()"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationModule:
+    """Where an operation is. `commands`: the names of its commands, and what each does."""
+
+    module: str
+    commands: Mapping[str, str]
+
+
+def operation_modules() -> Mapping[str, OperationModule]:
+    """The operations by name, sorted."""
+    found = find_spec(_PACKAGE)
+    places = () if found is None or found.submodule_search_locations is None else found.submodule_search_locations
+    return _modules_below(tuple(places))
+
+
+def commands() -> Mapping[str, str]:
+    """All commands of operations, and what each does."""
+    return {name: text for each in operation_modules().values() for name, text in each.commands.items() if text}
+
+
+@cache
+def _modules_below(places: Sequence[str]) -> Mapping[str, OperationModule]:
+    found = dict(each for place in places for each in _modules_in(Path(place)))
+    return dict(sorted(found.items()))
+
+
+def _modules_in(folder: Path) -> Iterator[tuple[str, OperationModule]]:
+    for path in sorted(folder.glob("*/*.py")):
+        source = path.read_text(encoding="utf-8")
+        head = _OPERATION.search(source)
+        if head is not None:
+            spelt = dict(_SPELLING.findall(source)) or ({} if _NONE in source else {head[1]: head[2]})
+            module = f"{_PACKAGE}.{path.parent.name}.{path.stem}"
+            yield head[1], OperationModule(module, spelt)

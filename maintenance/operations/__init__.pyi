@@ -1,0 +1,116 @@
+# Made by scripts/operations-stub: what `__getattr__` of the package finds.
+from maintenance.operations.bin.empty_bin import empty_bin
+from maintenance.operations.bin.restore import restore
+from maintenance.operations.checks.audit_changelog import audit_changelog
+from maintenance.operations.checks.explain_scan import explain_scan
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.databases.clone import clone
+from maintenance.operations.databases.compact_database import compact_database
+from maintenance.operations.databases.migrate_database import migrate_database
+from maintenance.operations.databases.migrate_table import migrate_table
+from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+from maintenance.operations.expiry.expire_partitions import expire_partitions
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.indexes.advise_file_index import advise_file_index
+from maintenance.operations.indexes.analyze_table import analyze_table
+from maintenance.operations.indexes.create_global_index import create_global_index
+from maintenance.operations.indexes.drop_global_index import drop_global_index
+from maintenance.operations.indexes.probe_file_index import probe_file_index
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.ingestion.ingest_landed import ingest_landed
+from maintenance.operations.ingestion.ingest_stream import ingest_stream
+from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
+from maintenance.operations.refs.clear_consumers import clear_consumers
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.mark_partition_done import mark_partition_done
+from maintenance.operations.refs.merge_branch import merge_branch
+from maintenance.operations.refs.rename_branch import rename_branch
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.operations.refs.reset_consumer import reset_consumer
+from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
+from maintenance.operations.refs.trigger_tag_automatic_creation import trigger_tag_automatic_creation
+from maintenance.operations.repairs.compact_manifest import compact_manifest
+from maintenance.operations.repairs.purge_files import purge_files
+from maintenance.operations.repairs.remove_unexisting_files import remove_unexisting_files
+from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
+from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
+from maintenance.operations.retention.explain import explain
+from maintenance.operations.retention.held_bytes import held_bytes
+from maintenance.operations.retention.what_if import what_if
+from maintenance.operations.rows.compact_chain_table import compact_chain_table
+from maintenance.operations.rows.delete import delete
+from maintenance.operations.rows.drop_partitions import drop_partitions
+from maintenance.operations.rows.merge_into import merge_into
+from maintenance.operations.rows.rescale import rescale
+from maintenance.operations.rows.restore_partitions import restore_partitions
+from maintenance.operations.rows.update import update
+
+_FUNCTIONS: dict[str, str]
+
+__all__ = [
+    "advise_file_index",
+    "analyze_table",
+    "audit_changelog",
+    "clear_consumers",
+    "clone",
+    "compact",
+    "compact_chain_table",
+    "compact_database",
+    "compact_manifest",
+    "create_branch",
+    "create_global_index",
+    "create_tag",
+    "delete",
+    "delete_branch",
+    "delete_tag",
+    "drop_global_index",
+    "drop_partitions",
+    "empty_bin",
+    "expire_changelogs",
+    "expire_partitions",
+    "expire_snapshots",
+    "expire_tags",
+    "explain",
+    "explain_scan",
+    "fast_forward",
+    "fsck",
+    "held_bytes",
+    "ingest",
+    "ingest_landed",
+    "ingest_stream",
+    "mark_partition_done",
+    "merge_branch",
+    "merge_into",
+    "migrate_database",
+    "migrate_table",
+    "probe_file_index",
+    "produce_changelog",
+    "purge_files",
+    "remove_orphan_files",
+    "remove_unexisting_files",
+    "remove_unexisting_manifests",
+    "rename_branch",
+    "rename_tag",
+    "repair_earliest_snapshot",
+    "replace_tag",
+    "rescale",
+    "reset_consumer",
+    "restore",
+    "restore_partitions",
+    "rewrite_file_index",
+    "rollback_to",
+    "rollback_to_as_latest",
+    "trigger_tag_automatic_creation",
+    "update",
+    "what_if",
+]

@@ -1,0 +1,379 @@
+"""What an operation is: one record, of which Python, SQL, `paimonctl` and Dagster are made.
+
+The way is the same everywhere: a request is planned, which only reads; the plan is shown, kept, or applied; applying it
+gives a report. A dry run stops behind the plan. A kept plan is applied by planning again: if that gives something else,
+nothing is done, and otherwise the same `apply` follows.
+
+A module `operations/<package>/<name>.py` holds one operation: its request, `plan`, `apply`, the typed function for
+Python, and the record under the name `OPERATION`. That it is there is all that makes it known (`operation_names`); so
+its name and its summary are written as literals.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.partition_names import Spec
+from maintenance.operation_names import operation_modules
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.parameters import (
+    Parameter,
+    Specs,
+    arguments_of,
+    fields_of_arguments,
+    parameters_of,
+)
+from maintenance.operations.plan_store import (
+    MANY,
+    PlannedGroup,
+    StoredPlan,
+    changed_groups,
+    check_plan,
+    refuse,
+    unless_overtaken,
+)
+from maintenance.operations.progress import Progress
+from maintenance.spark.sharing import SparkSource
+from maintenance.table.partitions import named_partitions
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Request = TypeVar("Request")
+Report = TypeVar("Report")
+Groups = Iterable[PlannedGroup]
+
+
+def silent(_: str) -> None:
+    """Progress that is discarded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """With what an operation works; nothing of it changes what it does.
+
+    Attributes:
+        spark: a session, or what gives one and is asked once it is needed; None = this process does the work.
+        progress: called with a line for each thing that happens.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+        now: the moment as of which is planned; None = the current time.
+        warehouse: where plans and the bin are.
+    """
+
+    spark: SparkSource = None
+    progress: Progress = silent
+    into: BinRun | None = None
+    now: datetime | None = None
+    warehouse: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        spark: SparkSource = None,
+        progress: Progress | None = None,
+        into: BinRun | None = None,
+        now: datetime | None = None,
+    ) -> "Run":
+        """As the functions of Python take it."""
+        return cls(spark, progress or silent, into, now)
+
+    def session(self) -> "SparkSession | None":
+        """The Spark session, for work that is always done in tasks."""
+        # A session cannot be called; what gives one can.
+        return self.spark() if callable(self.spark) else self.spark
+
+    @property
+    def moment(self) -> datetime:
+        return datetime.now(UTC) if self.now is None else self.now
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """The place of operations that are about no single table."""
+
+    file_io: FileIO
+    path: str
+
+
+class Planned(Protocol):
+    """What planning gives. Operations whose plan takes long to look through have one that is looked through once.
+
+    Attributes:
+        request: what was asked for, as the plan is kept with it.
+        report: that of a dry run.
+        groups: what would be done, for people and to be compared; empty: nothing.
+        of: the snapshot that it was made of, if that is not the newest.
+        warnings: what to know before the plan is carried out.
+    """
+
+    @property
+    def request(self) -> Any: ...
+    @property
+    def report(self) -> Any: ...
+    @property
+    def groups(self) -> Callable[[], Groups]: ...
+    @property
+    def of(self) -> Snapshot | None: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True)
+class Plan(Generic[Request, Report]):
+    """A plan that is looked through at once. `work`: what else `apply` goes by."""
+
+    request: Request
+    report: Report
+    groups: Callable[[], Groups] = tuple
+    work: Any = None
+    of: Snapshot | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Looked(Generic[Request, Report]):
+    """A plan that is looked for when somebody asks: the work itself finds what there is then, and does it at once."""
+
+    request: Request
+    look: Callable[[], Report]
+    named: Callable[[Report], Groups]
+    of = None
+    warnings = ()
+
+    @cached_property
+    def report(self) -> Report:
+        """That of a dry run."""
+        return self.look()
+
+    def groups(self) -> Groups:
+        return self.named(self.report)
+
+
+Asked_contra = TypeVar("Asked_contra", contravariant=True)
+Told_co = TypeVar("Told_co", covariant=True)
+
+
+class Work(Protocol[Asked_contra, Told_co]):
+    """Does what is asked for, on what it finds at that moment; in a dry run it says what that would be."""
+
+    def __call__(self, run: Run, table: Any, request: Asked_contra, /, *, dry_run: bool) -> Told_co: ...
+
+
+def looking(
+    work: Work[Request, Report], named: Callable[[Table, Report], Groups]
+) -> tuple[
+    Callable[[Run, Any, Request], Looked[Request, Report]], Callable[[Run, Any, Looked[Request, Report]], Report]
+]:
+    """`plan` and `apply` of an operation that is one piece of work. `named`: the groups of its report."""
+
+    def plan(run: Run, table: Any, request: Request) -> Looked[Request, Report]:
+        return Looked(request, partial(work, run, table, request, dry_run=True), partial(named, table))
+
+    def apply(run: Run, table: Any, planned: Looked[Request, Report]) -> Report:
+        return work(run, table, planned.request, dry_run=False)
+
+    return plan, apply
+
+
+def as_asked(_: Run, __: Any, request: Request) -> Plan[Request, None]:
+    """The plan of an operation that has nothing to plan: it changes nothing, or adds what it was told to."""
+    return Plan(request, None)
+
+
+P = TypeVar("P", bound=Planned)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A report as rows. `rows`: None: there is nothing to tell but that it is done."""
+
+    rows: pa.Table | None = None
+    nothing_to_do: bool = False
+
+    @classmethod
+    def texts(
+        cls, names: Sequence[str], rows: Iterable[Sequence[str | None]], *, nothing_to_do: bool | None = None
+    ) -> "Shown":
+        """Rows of texts. `nothing_to_do`: None = if there are no rows."""
+        listed = list(rows)
+        columns = [pa.array([row[i] for row in listed], pa.string()) for i in range(len(names))]
+        nothing = not listed if nothing_to_do is None else nothing_to_do
+        return cls(pa.Table.from_arrays(columns, names=list(names)), nothing)
+
+    @classmethod
+    def one(cls, row: Mapping[str, Any], *, nothing_to_do: bool = False) -> "Shown":
+        """One row of texts, truth values and numbers, which have 64 bits."""
+        kinds = {bool: pa.bool_(), str: pa.string()}
+        columns = {name: pa.array([value], kinds.get(type(value), pa.int64())) for name, value in row.items()}
+        return cls(pa.table(columns), nothing_to_do)
+
+
+def done(_: Any) -> Shown:
+    """Shows no more than that it is done."""
+    return Shown()
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A name under which calls find an operation, where Paimon has others than the operation's own.
+
+    Attributes:
+        summary: of the command; empty: there is none, SQL alone has it.
+        parameters: names of the request's, and others of its own; None = those of the request.
+        shown: instead of the operation's.
+        has_plans: whether such calls are planned and kept.
+    """
+
+    name: str
+    summary: str = ""
+    parameters: Sequence[str | Parameter] | None = None
+    shown: Callable[[Any], Shown] | None = None
+    has_plans: bool = True
+
+
+@dataclass(frozen=True)
+class Operation(Generic[Request, P, Report]):
+    """An operation.
+
+    Attributes:
+        name: of its function in Python, and of its procedure and command unless `spellings` say otherwise.
+        summary: one sentence.
+        request: the class of what it is asked for.
+        plan: what would be done; reads only.
+        apply: does what a plan says.
+        shown: its report as rows.
+        again: plans again to carry out a kept plan, and refuses if that is another one by now; None = as `_again`.
+        kept_as: what plans and steps call it, if not by its name.
+        has_plans, has_dry_run: False where there is nothing to plan.
+        of_catalog: it is about a catalog, not a table.
+        of_warehouse: it is about a `Warehouse`, not a table.
+        is_guarded: its only commit changes rows: that of a kept plan has to follow the state that was compared.
+        takes_bin: what it deletes can go into the bin.
+        takes_options: calls may set options of the table.
+        sets: parameters of calls that set one of them.
+        uses_spark: it has work for Spark.
+        judges: its rows say what is wrong.
+        looks_only: it changes nothing.
+        spellings: None = its own name; empty: statements of SQL do it.
+        has_job: Dagster has a job of its own for it, beside the one that takes any statement.
+    """
+
+    name: str
+    summary: str
+    request: type[Request]
+    plan: Callable[[Run, Any, Request], P]
+    apply: Callable[[Run, Any, P], Report]
+    shown: Callable[[Any], Shown] = done
+    again: Callable[[Run, Any, Request, StoredPlan], P] | None = None
+    kept_as: str = ""
+    has_plans: bool = True
+    has_dry_run: bool = True
+    of_catalog: bool = False
+    of_warehouse: bool = False
+    is_guarded: bool = False
+    takes_bin: bool = False
+    takes_options: bool = False
+    sets: Sequence[Parameter] = ()
+    uses_spark: bool = False
+    judges: bool = False
+    looks_only: bool = False
+    has_job: bool = True
+    spellings: Sequence[Spelling] | None = None
+
+    @property
+    def key(self) -> str:
+        """What plans, steps and the history call it."""
+        return self.kept_as or self.name
+
+    def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False) -> Report:
+        """Plan, and do it unless it is a dry run. `place`: the table, or the catalog."""
+        made = self.plan(run, place, request)
+        report: Report = made.report if dry_run else self.apply(run, place, made)
+        return report
+
+    def keepable(self, run: Run, place: Any, request: Request) -> tuple[P, StoredPlan]:
+        """What would be done now, as a plan to apply and as one to keep."""
+        # Looked up first: if there is a later one by then, the plan is outdated, not wrong.
+        base = place.snapshots.latest_identity() if isinstance(place, Table) else None
+        now = run.moment
+        made = self.plan(replace(run, now=now), place, _named(place, request))
+        stored = StoredPlan(
+            self.key,
+            place.identifier if isinstance(place, Table) else MANY,
+            base if made.of is None else SnapshotIdentity.of(made.of),
+            now.timestamp(),
+            tuple(made.groups()),
+            arguments_of(made.request),
+            made.warnings,
+        )
+        return made, stored
+
+    def dry_run(self, place: Any, run: Run = Run(), **arguments: Any) -> StoredPlan:
+        """What the operation would do now, to keep. `arguments`: fields of its request. Errors as of the operation."""
+        return self.keepable(run, place, self.request(**arguments))[1]
+
+    def carry_out(self, place: Any, stored: StoredPlan, run: Run = Run(), **others: Any) -> Report:
+        """Do what a kept plan says, and nothing else. `others`: fields of the request that plans do not keep.
+
+        Raises: OutdatedPlanError: something else would be done now; OptionError: not such a plan; as the operation.
+        """
+        check_plan(stored, self.key, place if isinstance(place, Table) else None)
+        request = self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})
+        run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))
+        request = _named(place, request)
+        again = self.again or self._again
+
+        def attempt() -> Report:
+            at = place.following(place.snapshots.latest_identity()) if self.is_guarded else place
+            return self.apply(run, at, again(run, place, request, stored))
+
+        return unless_overtaken(attempt)
+
+    def _again(self, run: Run, place: Any, request: Request, stored: StoredPlan) -> P:
+        made = self.plan(run, place, request)
+        refuse(stored, changed_groups(stored, tuple(made.groups())))
+        return made
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it may be asked for."""
+        return parameters_of(self.request)
+
+    def spelt(self) -> Sequence[Spelling]:
+        """The names under which calls find it."""
+        return (Spelling(self.name, self.summary),) if self.spellings is None else self.spellings
+
+
+def _named(place: Any, request: Request) -> Request:
+    """The request with partitions as what they are in a table. Raises: DataError: a name may mean several."""
+    if not isinstance(place, Table):
+        return request
+    kinds = {parameter.field: parameter.type for parameter in parameters_of(type(request))}
+    found: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        value = getattr(request, name)
+        if value is not None and kind == Specs:
+            found[name] = named_partitions(place, value)
+        elif value is not None and kind == Spec:
+            (found[name],) = named_partitions(place, [value])
+    return replace(request, **found) if found else request  # type: ignore[type-var]
+
+
+def all_operations() -> Mapping[str, Operation[Any, Any, Any]]:
+    """All operations by name."""
+    return {name: operation(name) for name in operation_modules()}
+
+
+def operation(name: str) -> Operation[Any, Any, Any]:
+    """The operation of a name. Raises: KeyError: there is none."""
+    found: Operation[Any, Any, Any] = import_module(operation_modules()[name].module).OPERATION
+    return found

@@ -1,0 +1,315 @@
+"""What an operation may be asked for: the fields of its request, each told once for SQL, `paimonctl` and Dagster.
+
+A request is a frozen dataclass. A field whose type is `Annotated[..., Param(...)]` can be set by every face; the type
+says how a value is read, and `Param` what it means. A field without `Param` belongs to Python alone.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from datetime import datetime, timedelta
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from maintenance.metadata.partition_names import Exactly, Spec, kept
+from maintenance.options.option import duration
+
+Value = Any
+"""Of an argument: a text, number, truth value, or a list or mapping of them."""
+
+MILLIS = "milliseconds since 1970-01-01 UTC"
+"""The unit of a moment that is given as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """What a field of a request means.
+
+    Attributes:
+        text: a sentence for people who set it.
+        name: Paimon's, where calls name it otherwise than the field. others: further names of it in calls.
+        read: makes the field's value of what a call has; None = by the field's type.
+        of_call: what a call means that leaves it out, by its table; None = the field's default.
+        takes_more: further texts by position are of it, too.
+        least: the smallest number that it can be.
+        unit: of a number; `MILLIS` says that it is a moment.
+        is_kept: whether a plan says it. Without it the plan's groups do, or it only matters while the work is done.
+        is_each: a call may have several, and each is a request of its own.
+    """
+
+    text: str
+    name: str = ""
+    others: tuple[str, ...] = ()
+    read: Callable[[Value], Any] | None = None
+    of_call: Callable[[Any], Any] | None = None
+    takes_more: bool = False
+    least: int | None = None
+    unit: str = ""
+    is_kept: bool = True
+    is_each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a call.
+
+    Attributes:
+        read: makes a value of what a call has. Raises: ValueError, PaimonError: it does not fit.
+        field: of the request that it sets; "" = what is read maps fields to values, or is not of the request.
+        others: further names that it may be given by.
+        option: the option of the table that it sets for the call.
+        takes_more: further texts by position are of it, too.
+        type: of the field's values, without None.
+        default: of the field.
+        is_each: a call may have several, and each is a request of its own.
+    """
+
+    name: str
+    read: Callable[[Value], Any]
+    required: bool = False
+    others: tuple[str, ...] = ()
+    option: str | None = None
+    takes_more: bool = False
+    field: str = ""
+    text: str = ""
+    type: Any = str
+    default: Any = None
+    of_call: Callable[[Any], Any] | None = None
+    least: int | None = None
+    unit: str = ""
+    is_each: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.others)
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether naming it says that it is true."""
+        return self.read is truth and not self.default
+
+
+def parameters_of(request: type[Any]) -> tuple[Parameter, ...]:
+    """The parameters of a request, in the order of its fields."""
+    of: Hashable = request  # type: ignore[assignment]
+    return _parameters_of(of)
+
+
+@cache
+def _parameters_of(request: Hashable) -> tuple[Parameter, ...]:
+    assert isinstance(request, type)
+    hints = get_type_hints(request, include_extras=True)
+    found = []
+    for each in fields(request):
+        told = next((part for part in getattr(hints[each.name], "__metadata__", ()) if isinstance(part, Param)), None)
+        if told is not None:
+            is_required = each.default is MISSING and each.default_factory is MISSING
+            found.append(_parameter(each.name, get_args(hints[each.name])[0], told, each.default, is_required))
+    return tuple(found)
+
+
+def _parameter(field: str, hint: Any, told: Param, default: Any, is_required: bool) -> Parameter:
+    plain = bare(hint)
+    return Parameter(
+        told.name or field,
+        names if told.is_each else told.read or reader_of(plain),
+        is_required,
+        told.others,
+        takes_more=told.takes_more,
+        field=field,
+        text=told.text,
+        type=plain,
+        default=None if default is MISSING else default,
+        of_call=told.of_call,
+        least=told.least,
+        unit=told.unit,
+        is_each=told.is_each,
+    )
+
+
+def bare(hint: Any) -> Any:
+    """A type without None."""
+    if get_origin(hint) in (Union, UnionType):
+        (only,) = (part for part in get_args(hint) if part is not NoneType)
+        return only
+    return hint
+
+
+def reader_of(kind: Any) -> Callable[[Value], Any]:
+    """How a value of a type is read from a call."""
+    if kind in _READERS:
+        return _READERS[kind]
+    origin = get_origin(kind)
+    if kind == Spec:
+        return spec
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return options
+    (part, *_) = get_args(kind)
+    if part == Spec:
+        return specs
+    return numbers if part is int else names
+
+
+def arguments_of(request: Any) -> dict[str, Any]:
+    """The fields of a request as the JSON of a plan keeps them; those at their defaults are left out."""
+    hints = get_type_hints(type(request), include_extras=True)
+    found = {}
+    for each in fields(request):
+        told = next((part for part in getattr(hints[each.name], "__metadata__", ()) if isinstance(part, Param)), None)
+        value = getattr(request, each.name)
+        if (told is None or told.is_kept) and value is not None and value != each.default:
+            found[each.name] = _as_json(value)
+    return found
+
+
+def fields_of_arguments(request: type, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request by the arguments of a plan; what else the plan keeps is left out."""
+    known = {each.name for each in fields(request)}
+    return {name: _of_json(value) for name, value in arguments.items() if name in known and value is not None}
+
+
+_TIME, _PERIOD = "time:", "seconds:"
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return f"{_TIME}{value.isoformat()}"
+    if isinstance(value, timedelta):
+        return f"{_PERIOD}{value.total_seconds()}"
+    if isinstance(value, Mapping):
+        return kept(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return [_as_json(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _of_json(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_TIME):
+        return datetime.fromisoformat(value.removeprefix(_TIME))
+    if isinstance(value, str) and value.startswith(_PERIOD):
+        return timedelta(seconds=float(value.removeprefix(_PERIOD)))
+    return value
+
+
+def text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text is expected")
+    return value
+
+
+def number(value: Value) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+        return int(value)
+    raise ValueError("a whole number is expected")
+
+
+def truth(value: Value) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    raise ValueError("true or false is expected")
+
+
+def spoken(value: Value) -> bool:
+    """As `truth`, where a command says the word too: ``--overwrite true``."""
+    return truth(value)
+
+
+def period(value: Value) -> timedelta:
+    return duration(text(value))
+
+
+def moment(value: Value) -> datetime:
+    """A time of the local zone, as text or in milliseconds since 1970 UTC."""
+    if isinstance(value, int):
+        return datetime.fromtimestamp(value / 1000).astimezone()
+    try:
+        return datetime.fromisoformat(text(value))
+    except ValueError:
+        raise ValueError("a time is written as 2024-02-29 12:00:00") from None
+
+
+def names(value: Value) -> tuple[str, ...]:
+    """Names with commas between them, or a list of names."""
+    parts = value if isinstance(value, list) else text(value).split(",")
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+def numbers(value: Value) -> tuple[int, ...]:
+    """Whole numbers with commas between them, or a list of them."""
+    return tuple(number(part) for part in ([value] if isinstance(value, int) else names(value)))
+
+
+def one_of(*words: str) -> Callable[[Value], str]:
+    """Reads one of some words, in any case."""
+    said = " or ".join(f"'{word}'" for word in words)
+
+    def read(value: Value) -> str:
+        if str(value).lower() not in words:
+            raise ValueError(f"{said} is expected")
+        return str(value).lower()
+
+    return read
+
+
+def specs(value: Value) -> tuple[Spec, ...]:
+    """Partitions: ``a=1,b=2;a=2,b IS NULL``, or a list of such texts. A value in quotes may hold commas, semicolons."""
+    read: list[dict[str, str | None]] = []
+    for part in value if isinstance(value, list) else [value]:
+        written, start, end = text(part), 0, ";"
+        while end:
+            pair = _PAIR.match(written, start)
+            if pair is None:
+                raise ValueError("partitions are written as a=1,b=2;a=2,b=3")
+            if end == ";":
+                read.append({})
+            read[-1][(pair["name"] or pair["null"]).strip()] = _unquoted(pair)
+            start, end = pair.end(), pair["end"]
+    return tuple(read)
+
+
+def spec(value: Value) -> Spec:
+    """One partition, as of `specs`."""
+    found = specs(value)
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} partitions are named, and one is expected")
+    return found[0]
+
+
+# A value in quotes ends where its quotes do, any other at the next comma or semicolon.
+_PAIR = re.compile(
+    r"""(?:(?P<null>[^=,;]+?)\s+IS\s+NULL
+        |(?P<name>[^=,;]+)=\s*(?:'(?P<text>(?:[^']|'')*)'|"(?P<other>(?:[^"]|"")*)"|(?P<bare>[^,;]*?))
+        )\s*(?P<end>[,;]|$)""",
+    re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _unquoted(pair: re.Match[str]) -> str | None:
+    """The value of a pair, None for null. In quotes it is that text, whatever folders are called."""
+    for quote, group in (("'", "text"), ('"', "other")):
+        if pair[group] is not None:
+            return Exactly(pair[group].replace(quote * 2, quote))
+    return pair["bare"]
+
+
+def options(value: Value) -> dict[str, str]:
+    """Table options: ``k1=v1,k2=v2``, or a mapping."""
+    if isinstance(value, Mapping):
+        return {str(key): str(shown) for key, shown in value.items()}
+    pairs = [pair.partition("=") for pair in text(value).replace(";", ",").split(",") if pair.strip()]
+    return {key.strip(): shown.strip() for key, _, shown in pairs}
+
+
+_READERS: Mapping[Any, Callable[[Value], Any]] = {
+    str: text,
+    int: number,
+    bool: truth,
+    timedelta: period,
+    datetime: moment,
+}
+Specs = Sequence[Spec]
