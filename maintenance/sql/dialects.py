@@ -6,6 +6,7 @@ Spark's; strings, casts, division and timestamps are its own.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, ClassVar
 
@@ -60,8 +61,30 @@ def _unicode(parser: Any, token: Token) -> exp.Expr:
     return exp.Literal.string(unicode_text(token, "\\" if escape is None else escape.name))
 
 
-class _HintParser(SparkParser):
-    """Keeps the hint behind a table's name, and how many digits a literal of a time has."""
+_SYNTAX = (
+    "AND", "CAST", "CEIL", "EXTRACT", "FLOOR", "JSON_VALUE", "OR", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM",
+    "TRY_CAST", "MERGE",
+    *(name for name in SparkParser.FUNCTION_PARSERS if any(word in name for word in ("JOIN", "BROADCAST", "SHUFFLE"))),
+)  # fmt: skip
+"""Functions with words among their arguments, and hints."""
+
+
+class _PlainParser(SparkParser):
+    """Leaves functions as they are written: sqlglot's own would lose arguments, or mean something else.
+
+    It keeps the hint behind a table's name, and how many digits a literal of a time has.
+    """
+
+    # A bracket behind an array would be taken for another array.
+    FUNCTIONS: ClassVar[dict[str, Any]] = {"ARRAY": lambda args: exp.Array(expressions=args)}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SYNTAX
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: parser
+        for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items()
+        if name not in ("IF", "TRANSFORM")
+    }
 
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
         **SparkParser.TYPE_LITERAL_PARSERS,
@@ -85,7 +108,7 @@ class PaimonSpark(Spark):
         VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
         TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = _BEFORE_HINT
 
-    class Parser(_HintParser):
+    class Parser(_PlainParser):
         STRICT_CAST = True  # with ANSI mode, which is Spark's default since 4.0
 
 
@@ -94,7 +117,6 @@ class Flink(Spark):
 
     TYPED_DIVISION = True
     SAFE_DIVISION = False
-    INDEX_OFFSET = 1
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
@@ -112,36 +134,67 @@ class Flink(Spark):
             "BYTES": TokenType.VARBINARY,
         }
 
-    class Parser(_HintParser):
+    class Parser(_PlainParser):
         STRICT_CAST = True
-        FUNCTIONS: ClassVar[dict[str, Any]] = {
-            **_HintParser.FUNCTIONS,
-            "SPLIT_INDEX": lambda args: exp.SplitPart(
-                this=args[0],
-                delimiter=args[1],
-                part_index=exp.Add(this=exp.paren(args[2]), expression=exp.Literal.number(1)),
-            ),
-            "STR_TO_MAP": _str_to_map,
-            "PROCTIME": lambda _: exp.CurrentTimestamp(),
-            **{f"SHA{bits}": partial(_sha2, bits) for bits in (224, 256, 384, 512)},
-            "TO_TIMESTAMP_LTZ": lambda args: exp.UnixToTime(this=args[0], scale=args[1] if len(args) > 1 else None),
-        }
-
         PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
-            **_HintParser.PRIMARY_PARSERS,
+            **_PlainParser.PRIMARY_PARSERS,
             TokenType.UNICODE_STRING: _unicode,
         }
         STRING_PARSERS: ClassVar[dict[Any, Any]] = {
-            **_HintParser.STRING_PARSERS,
+            **_PlainParser.STRING_PARSERS,
             TokenType.UNICODE_STRING: _unicode,
         }
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            **_HintParser.FUNCTION_PARSERS,
+            **_PlainParser.FUNCTION_PARSERS,
             "JSON_VALUE": lambda parser: parser._parse_json_value(json_path=False),
         }
 
         def _parse_table(self, *arguments: Any, **named: Any) -> Any:
             return parse_window(self) or super()._parse_table(*arguments, **named)
+
+
+_FLINK_FUNCTIONS: Mapping[str, Callable[..., exp.Expr]] = {
+    "SPLIT_INDEX": lambda args: exp.SplitPart(
+        this=args[0],
+        delimiter=args[1],
+        part_index=exp.Add(this=exp.paren(args[2]), expression=exp.Literal.number(1)),
+    ),
+    "STR_TO_MAP": _str_to_map,
+    "PROCTIME": lambda _: exp.CurrentTimestamp(),
+    **{f"SHA{bits}": partial(_sha2, bits) for bits in (224, 256, 384, 512)},
+    "TO_TIMESTAMP_LTZ": lambda args: exp.UnixToTime(this=args[0], scale=args[1] if len(args) > 1 else None),
+}
+
+
+def known(tree: exp.Expr, *, is_flink: bool) -> exp.Expr:
+    """The tree with sqlglot's own nodes for the functions that it knows; arguments that these have not are lost."""
+    if is_flink:
+        _count_from_zero(tree)
+    functions = {**SparkParser.FUNCTIONS, **(_FLINK_FUNCTIONS if is_flink else {})}
+    for node in reversed(list(tree.find_all(exp.Anonymous))):
+        make: Any = functions.get(node.name.upper())
+        if make is None or isinstance(node.this, exp.Identifier):
+            continue
+        try:
+            made = make(node.expressions)
+        except TypeError:
+            made = make(node.expressions, dialect=Spark())
+        except (IndexError, ValueError):
+            continue
+        made.meta.update(node.meta)
+        if node is tree:
+            tree = made
+        else:
+            node.replace(made)
+    return tree
+
+
+def _count_from_zero(tree: exp.Expr) -> None:
+    """The places of elements, which Flink counts from 1 and Spark from 0."""
+    for bracket in tree.find_all(exp.Bracket):
+        place = bracket.expressions[0] if len(bracket.expressions) == 1 else None
+        if isinstance(place, exp.Literal) and not place.is_string:
+            place.replace(exp.Literal.number(int(place.name) - 1))
 
 
 @cache

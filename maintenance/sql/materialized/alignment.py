@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
+from maintenance.sql.dialects import Flink, known
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.data_type import DataType
 
@@ -61,6 +62,7 @@ class Alignment:
 
 def is_repeatable(tree: exp.Expr) -> bool:
     """Whether a query gives the same for the same rows: no clock, no chance, and no function that is not known here."""
+    tree = known(tree.copy(), is_flink=True)
     if any(True for _ in tree.find_all(*_UNKNOWN)):
         return False
     for function in tree.find_all(exp.Func):
@@ -98,7 +100,7 @@ def qualified(resolved: Resolved) -> exp.Query:
         name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()
     }
     tree: Any = qualify(
-        resolved.tree.copy(),
+        known(resolved.tree.copy(), is_flink=resolved.source.dialect is Flink),
         dialect=CASE_SENSITIVE,
         schema=columns,
         validate_qualify_columns=False,

@@ -155,7 +155,7 @@ class Rules:
         if isinstance(node, exp.Avg):
             return self.average(inner)
         if not inner.is_decimal:
-            return self._of_bigint
+            return inner if self.is_flink else self._of_bigint
         return Number(MOST_DIGITS if self.is_flink else min(MOST_DIGITS, inner.precision + 10), inner.scale, True)
 
     def average(self, of: Number) -> Number | None:

@@ -1,33 +1,23 @@
-"""Decimal arithmetic has the types and values of the dialect's engine, where DuckDB has its own.
+"""Decimal arithmetic of Flink's dialect in queries that Spark runs.
 
-An expression is cast to its type where everything in it is surely a decimal or an integer; quotients and averages of
-decimals are exact.
+An expression is cast to its type where everything in it is surely a decimal or an integer.
 """
 
 from sqlglot import exp
 
 from maintenance.sql.query.decimal_types import MOST_DIGITS, Number, Rules
 from maintenance.sql.query.functions import function_place, in_place_of
-from maintenance.sql.query.quotients import quotient_function
 
-# The narrowest decimal that DuckDB holds in 128 bits.
-_WIDE = 19
-OPERANDS = "paimon_digits"
-"""Under this key arithmetic with decimals has the types of its operands, in `meta`."""
 _COUNT = Number(19, 0, is_decimal=False)
 _QUOTIENTS = (exp.Div, exp.SafeDivide)
 _CAST = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Sum, exp.Round, exp.Ceil, exp.Floor)
 
 
-def cast_decimals(tree: exp.Expr, rules: Rules, *, embedded: bool) -> None:
-    """Give arithmetic and totals of decimals their types and values. `embedded`: DuckDB reckons them, else Spark."""
-    divided = _exact if embedded else _of_spark
+def cast_decimals(tree: exp.Expr, rules: Rules) -> None:
+    """Give arithmetic and totals of decimals their types and values."""
     wanted = [(node, rules.of(node)) for node in tree.find_all(*_CAST, *_QUOTIENTS, exp.Avg)]
     decimals = [(node, number) for node, number in wanted if number is not None and number.is_decimal]
     operands = {id(node): _operands(node, rules) for node, _ in decimals}
-    for node, _ in decimals:
-        if isinstance(node, exp.Add | exp.Sub | exp.Mul):
-            node.meta[OPERANDS] = operands[id(node)]
     # Inside other arithmetic an exact result may have any type.
     exact = {id(node) for node, number in decimals if number.scale == rules.full_scale(node)}
     outer = {id(node) for node, _ in decimals}
@@ -35,23 +25,13 @@ def cast_decimals(tree: exp.Expr, rules: Rules, *, embedded: bool) -> None:
     for node, number in reversed(decimals):
         if isinstance(node, _QUOTIENTS):
             left, right = operands[id(node)]
-            node.replace(divided(node.this.unnest().copy(), _divisor(node), left, right, number))
+            node.replace(_of_spark(node.this.unnest().copy(), _divisor(node), left, right, number))
         elif isinstance(node, exp.Avg):
             total, count = Number(MOST_DIGITS, operands[id(node)][0].scale, is_decimal=True), _COUNT
-            function_place(node).replace(divided(*total_and_count(node), total, count, number))
+            function_place(node).replace(_of_spark(*total_and_count(node), total, count, number))
         elif id(node) not in exact or id(_around(node)) not in outer:
             place = function_place(node)
             place.replace(exp.cast(place.copy(), number.cast))
-
-
-def widened(tree: exp.Expr) -> exp.Expr:
-    """The query with the operands of decimals so wide that DuckDB reckons with 128 bits, where it has taken 64."""
-    tree = tree.copy()
-    for node in reversed([node for node in tree.find_all(exp.Add, exp.Sub, exp.Mul) if OPERANDS in node.meta]):
-        for side, number in zip(("this", "expression"), node.meta[OPERANDS], strict=True):
-            wide = number._replace(precision=min(MOST_DIGITS, max(_WIDE, number.precision)))
-            node.set(side, exp.cast(node.args[side].copy(), wide.cast))
-    return tree
 
 
 def _operands(node: exp.Expr, rules: Rules) -> list[Number]:
@@ -72,15 +52,6 @@ def total_and_count(node: exp.Avg) -> tuple[exp.Expr, exp.Expr]:
     """What an average is the quotient of; both are NULL where there is no value."""
     total, count = (in_place_of(node, kind(this=node.this.copy())) for kind in (exp.Sum, exp.Count))
     return total, exp.Nullif(this=count, expression=_zero())
-
-
-def _exact(dividend: exp.Expr, divisor: exp.Expr, left: Number, right: Number, number: Number) -> exp.Expr:
-    """A quotient by a function of ours: DuckDB's is a double."""
-    name = quotient_function(left.scale, right.scale, number.precision, number.scale)
-    # The function takes decimals; a total of integers may be wider than what DuckDB turns into one by itself.
-    parts = (dividend, left), (divisor, right)
-    widest = [exp.cast(part, f"DECIMAL({MOST_DIGITS}, {of.scale})") for part, of in parts]
-    return exp.Anonymous(this=name, expressions=widest)
 
 
 def _of_spark(dividend: exp.Expr, divisor: exp.Expr, left: Number, right: Number, number: Number) -> exp.Expr:

@@ -12,10 +12,12 @@ from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import PaimonSpark
+from maintenance.sql.expressions.decimals import widened
+from maintenance.sql.expressions.macros import register_macros
+from maintenance.sql.expressions.templates import Duck
 from maintenance.sql.query.carried import CARRIED, MICROS, REST, carried, uncarried
 from maintenance.sql.query.case_names import marked_rows, plain_rows
 from maintenance.sql.query.dataset import RelationDataset
-from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.digests import register_digests
 from maintenance.sql.query.duck_types import like_given, named_like, shown_type
 from maintenance.sql.query.faults import explained
@@ -23,7 +25,6 @@ from maintenance.sql.query.plain_files import plain_query
 from maintenance.sql.query.quotients import register_quotients
 from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
 from maintenance.sql.query.resolve import Resolved
-from maintenance.sql.query.times import register_times
 from maintenance.sql.query.variant_functions import register_variant_functions
 from maintenance.sql.query.variants import with_variants
 from maintenance.sql.zones import duck_zone
@@ -94,7 +95,7 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     register_variant_functions(connection)
     register_digests(connection)
-    register_times(connection)
+    register_macros(connection)
     return connection
 
 
@@ -157,7 +158,7 @@ def translated(resolved: Resolved) -> str:
     if resolved.text is not None:
         return resolved.text
     try:
-        return resolved.tree.sql("duckdb", comments=False)
+        return resolved.tree.sql(Duck, comments=False)
     except SqlglotError as error:
         raise SqlError("something in the query is not known without Spark", "query", "Give the session one.") from error
 

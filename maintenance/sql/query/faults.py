@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from maintenance.errors import SqlError
+from maintenance.sql.expressions.templates import Duck
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.case_names import plain
 from maintenance.sql.query.duck_types import shown_type
@@ -80,7 +81,7 @@ def _place(resolved: Resolved, query: str, told: Mapping[str, Any]) -> tuple[int
     marked = resolved.tree.copy()
     for node in marked.walk():
         node.comments = [f"{node.meta['start']}:{node.meta['end']}"] if "start" in node.meta else None
-    given, beside = (_tokens(text) for text in (query, marked.sql("duckdb", comments=True)))
+    given, beside = (_tokens(text) for text in (query, marked.sql(Duck, comments=True)))
     if [token.text for token in given] != [token.text for token in beside]:
         return None
     first = next((number for number, token in enumerate(given) if token.start <= start <= token.end), None)

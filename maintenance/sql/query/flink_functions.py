@@ -1,4 +1,4 @@
-"""Flink's functions in the words of the engine that runs the query, DuckDB or Spark.
+"""Flink's functions in the words of Spark, where that runs the query.
 
 Source: Flink's built-in functions. Weeks begin on Sunday in FLOOR and CEIL, as in Calcite's `DateTimeUtils`.
 """
@@ -10,38 +10,31 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.query.decimal_types import MOST_DIGITS, Rules
-from maintenance.sql.query.digests import sha2
-from maintenance.sql.query.functions import function_place
 from maintenance.sql.query.templates import made
 from maintenance.sql.query.text_functions import elt, flink_text_function, parse_url, str_to_map
-from maintenance.sql.query.times import TYPE
 from maintenance.sql.windows import WINDOW_START
 from maintenance.types.data_type import DataType
 
-_OF_GROUPS: Mapping[type[exp.Expr], str] = {exp.FirstValue: "first", exp.LastValue: "last"}
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
-_START = {
-    True: "MAKE_TIMESTAMP(EPOCH_US(:time) - ((EPOCH_US(:time) - :offset) % :length + :length) % :length)",
-    False: "CAST(TIMESTAMP_MICROS(UNIX_MICROS(:time) - PMOD(UNIX_MICROS(:time) - :offset, :length)) AS TIMESTAMP)",
-}
+_START = "CAST(TIMESTAMP_MICROS(UNIX_MICROS(:time) - PMOD(UNIX_MICROS(:time) - :offset, :length)) AS TIMESTAMP)"
 # An object or array is no value, and a value no object or array.
 _IS_NESTED = "LEFT(:text, 1) IN ('{', '[')"
 
-_IS_JSON = {True: "JSON_VALID(:json)", False: "TRY_PARSE_JSON(:json) IS NOT NULL"}
+_IS_JSON = "TRY_PARSE_JSON(:json) IS NOT NULL"
 
 
-def shape_flink(tree: exp.Expr, types: Mapping[str, DataType], rules: Rules, *, embedded: bool) -> None:
-    """Give a query of Flink's dialect the values that Flink gives. `embedded`: DuckDB runs it, else Spark.
+def shape_flink(tree: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> None:
+    """Give a query of Flink's dialect the values that Flink gives.
 
     Raises: SqlError: arguments that cannot be had.
     """
     for node in reversed(list(tree.find_all(exp.Func, exp.JSONValue))):
-        shaped = _shaped(node, types, rules, embedded=embedded)
+        shaped = _shaped(node, types, rules)
         if shaped is not None:
             node.replace(shaped)
 
 
-def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules, *, embedded: bool) -> exp.Expr | None:
+def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> exp.Expr | None:
     """What stands in the place of a function; None = it stays."""
     match node:
         case exp.Floor() | exp.Ceil() if node.args.get("to") is not None:
@@ -49,68 +42,56 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules, *, embe
         case exp.Floor() | exp.Ceil():
             return _whole(node, rules)
         case exp.Trunc():
-            return None if embedded else _cut_off(node, rules)
+            return _cut_off(node, rules)
         case exp.JSONValue():
-            return _json_value(node, embedded=embedded)
+            return _json_value(node)
         case exp.Cast() if node.to.this == exp.DType.TIMESTAMP:
             return exp.cast(node.this.copy(), exp.DType.TIMESTAMPNTZ)
-        case exp.UnixToTime() if embedded:
-            return made("TIMEZONE('UTC', CAST(:time AS TIMESTAMP))", time=node) if node.args.get("scale") else None
-        case exp.StrToTime() | exp.Localtimestamp() if not embedded and not isinstance(node.parent, exp.Cast):
+        case exp.StrToTime() | exp.Localtimestamp() if not isinstance(node.parent, exp.Cast):
             return exp.cast(node.copy(), exp.DType.TIMESTAMPNTZ)
-        case exp.FirstValue() | exp.LastValue() if embedded and function_place(node) is node:
-            return exp.Anonymous(this=_OF_GROUPS[type(node)], expressions=[node.this.copy()])
-        case exp.SHA2():
-            return sha2(node, types) if embedded else None
         case exp.Anonymous():
-            return _named(node, embedded=embedded) or flink_text_function(node, embedded=embedded)
-    return _of_texts(node, embedded=embedded)
+            return _named(node) or flink_text_function(node)
+    return _of_texts(node)
 
 
-def _of_texts(node: exp.Expr, *, embedded: bool) -> exp.Expr | None:
+def _of_texts(node: exp.Expr) -> exp.Expr | None:
     match node:
         case exp.ParseUrl():
-            return parse_url(node, is_flink=True, embedded=embedded)
+            return parse_url(node)
         case exp.StrToMap():
-            return str_to_map(node, is_flink=True, embedded=embedded)
+            return str_to_map(node)
         case exp.Elt():
-            return elt(node, is_flink=True)
+            return elt(node)
     return None
 
 
-def _named(node: exp.Anonymous, *, embedded: bool) -> exp.Expr | None:
+def _named(node: exp.Anonymous) -> exp.Expr | None:
     name, arguments = str(node.this).upper(), node.expressions
     if name == WINDOW_START.upper():
         time, length, offset = arguments
-        instant = exp.cast(time.copy(), exp.DType.TIMESTAMPNTZ if embedded else exp.DType.TIMESTAMPLTZ)
-        shaped = made(_START[embedded], time=instant, length=length, offset=offset)
-        return shaped if embedded else exp.cast(shaped.this, exp.DType.TIMESTAMPNTZ)
+        instant = exp.cast(time.copy(), exp.DType.TIMESTAMPLTZ)
+        shaped = made(_START, time=instant, length=length, offset=offset)
+        return exp.cast(shaped.this, exp.DType.TIMESTAMPNTZ)
     if name == "JSON_QUERY" and len(arguments) == 2:
-        return made(f"CASE WHEN {_IS_NESTED} THEN :text END", text=_json_text(*arguments, embedded=embedded))
+        return made(f"CASE WHEN {_IS_NESTED} THEN :text END", text=_json_text(*arguments))
     if name == "JSON_EXISTS" and len(arguments) == 2:
-        return made(":text IS NOT NULL", text=_json_text(*arguments, embedded=embedded))
+        return made(":text IS NOT NULL", text=_json_text(*arguments))
     if name == "ELEMENT" and len(arguments) == 1:
         return exp.Bracket(this=arguments[0].copy(), expressions=[exp.Literal.number(0)], offset=0)
     return made("EXP(1)") if name == "E" and not arguments else None
 
 
-def _json_text(json: exp.Expr, path: exp.Expr, *, embedded: bool) -> exp.Expr:
+def _json_text(json: exp.Expr, path: exp.Expr) -> exp.Expr:
     """The text at a path, that of objects and arrays among them; NULL if the text around is no JSON."""
     if not isinstance(path, exp.Literal):
         raise SqlError("a path in JSON is a text in quotes", "query", "Write '$.a.b'.")
     steps = PaimonSpark().to_json_path(exp.Literal.string(path.name.removeprefix("lax ").removeprefix("strict ")))
-    found: exp.Expr = guarded(json) if embedded else json.copy()
-    return exp.JSONExtractScalar(this=found, expression=steps)
+    return exp.JSONExtractScalar(this=json.copy(), expression=steps)
 
 
-def guarded(json: exp.Expr) -> exp.Expr:
-    """A text as JSON for DuckDB, to which what is none is an error; here it is NULL."""
-    return made("CASE WHEN JSON_VALID(:text) THEN :text END", text=json)
-
-
-def _json_value(node: exp.JSONValue, *, embedded: bool) -> exp.Expr:
+def _json_value(node: exp.JSONValue) -> exp.Expr:
     """``JSON_VALUE(text, path RETURNING type DEFAULT value ON EMPTY)``: a plain value at a path."""
-    text = _json_text(node.this, node.args["path"], embedded=embedded)
+    text = _json_text(node.this, node.args["path"])
     value = made(f"CASE WHEN NOT ({_IS_NESTED}) THEN :text END", text=text)
     kind, condition = node.args.get("returning"), node.args.get("on_condition")
     if isinstance(kind, exp.Expr):
@@ -119,7 +100,7 @@ def _json_value(node: exp.JSONValue, *, embedded: bool) -> exp.Expr:
     if empty is None and error is None:
         return value
     return made(
-        f"CASE WHEN :json IS NULL THEN NULL WHEN {_IS_JSON[embedded]} THEN COALESCE(:value, :empty) ELSE :error END",
+        f"CASE WHEN :json IS NULL THEN NULL WHEN {_IS_JSON} THEN COALESCE(:value, :empty) ELSE :error END",
         json=node.this,
         value=value,
         empty=empty or exp.null(),
@@ -157,10 +138,9 @@ def _to_unit(node: exp.Floor | exp.Ceil, types: Mapping[str, DataType]) -> exp.E
 
 def _kind_of(time: exp.Expr, types: Mapping[str, DataType]) -> exp.DType:
     plain = time.unnest()
-    known = plain.meta.get(TYPE)
-    if known is None and isinstance(plain, exp.Cast):
+    if isinstance(plain, exp.Cast):
         return exp.DType(plain.to.this)
-    column = known if known is not None else types.get(plain.name) if isinstance(plain, exp.Column) else None
+    column = types.get(plain.name) if isinstance(plain, exp.Column) else None
     kinds = {"DATE": exp.DType.DATE, "TIMESTAMP_LTZ": exp.DType.TIMESTAMPLTZ}
     return kinds.get(column.root, exp.DType.TIMESTAMPNTZ) if column is not None else exp.DType.TIMESTAMPNTZ
 

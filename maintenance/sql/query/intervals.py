@@ -36,7 +36,8 @@ def shape_intervals(tree: exp.Expr, source: Source, *, embedded: bool) -> None:
 
 def _name(unit: exp.Expr) -> str:
     """The name of a unit. With a precision, ``DAY(3)``, it is read as a function."""
-    return unit.key.upper() if isinstance(unit, exp.Func) else unit.name.upper()
+    is_named = isinstance(unit, exp.Func) and not isinstance(unit, exp.Anonymous)
+    return unit.key.upper() if is_named else unit.name.upper()
 
 
 def _plain(node: exp.Interval, first: str, last: str, source: Source) -> exp.Expr:

@@ -5,15 +5,15 @@ conditions in WHERE, joined by AND, of one table and literals. The side of an ou
 gets none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
 from maintenance.sql.dialects import Flink
+from maintenance.sql.expressions.table import is_many
 from maintenance.sql.query.computed import RELATION
 from maintenance.sql.query.relations import Relation
 from maintenance.sql.query.resolve import Resolved
-from maintenance.sql.query.times import PLAIN
 from maintenance.sql.query.zoned import with_instants
 
 
@@ -38,7 +38,8 @@ def _gives_columns(star: exp.Star) -> bool:
     place = star.parent
     if isinstance(place, exp.Select) and place.parent is not None:
         place = place.parent.unnest().parent if isinstance(place.parent, exp.Subquery) else place.parent
-    return not isinstance(place, exp.Count | exp.Exists)
+    is_count = isinstance(place, exp.Anonymous) and place.name.lower() == "count"
+    return not is_count and not isinstance(place, exp.Count | exp.Exists)
 
 
 def _select(select: exp.Select, resolved: Resolved) -> None:
@@ -92,9 +93,11 @@ def _condition(condition: exp.Expr, tables: Mapping[str, Relation], resolved: Re
     relation = tables.get(owner) if owner else next(iter(tables.values()), None) if alone else None
     if relation is None:
         return
-    plain = condition.transform(lambda node: node.meta.get(PLAIN, node))
+    plain = condition.copy()
     for column in plain.find_all(exp.Column):
         column.set("table", None)
+    if _casts_texts(plain, relation):
+        return
     zoned = with_instants(plain, relation.fields(), resolved.zone, is_flink=resolved.source.dialect is Flink)
     if zoned is None:
         return
@@ -103,13 +106,33 @@ def _condition(condition: exp.Expr, tables: Mapping[str, Relation], resolved: Re
         relation.where.append(text)
 
 
+def _casts_texts(condition: exp.Expr, relation: Relation) -> bool:
+    """Whether a column of texts is compared with something else, which makes it a number or a time first."""
+    texts = {column.name.lower() for column in relation.fields() if column.type.is_string}
+    if not any(column.name.lower() in texts for column in condition.find_all(exp.Column)):
+        return False
+    for node in condition.find_all(exp.Binary, exp.Between, exp.In):
+        operands = [part for part in node.iter_expressions() if not isinstance(part, exp.Binary | exp.Between | exp.In)]
+        is_text = [_is_text(part.unnest(), texts) for part in operands]
+        if any(is_text) and not all(is_text):
+            return True
+    return False
+
+
+def _is_text(node: exp.Expr, texts: Collection[str]) -> bool:
+    if isinstance(node, exp.Column):
+        return node.name.lower() in texts
+    return isinstance(node, exp.Null) or (isinstance(node, exp.Literal) and node.is_string)
+
+
 def _limit(select: exp.Select) -> int | None:
     """How many rows of its only table a query without conditions needs."""
     limit = select.args.get("limit")
     others = ("group", "having", "order", "distinct", "windows", "qualify", "offset", "laterals", "sample", "sort")
     if limit is None or any(select.args.get(name) for name in others):
         return None
-    if any(True for e in select.expressions for _ in e.find_all(exp.AggFunc, exp.Window, exp.Unnest, exp.Query)):
+    found = [each for e in select.expressions for each in e.find_all(exp.Func, exp.Window, exp.Unnest, exp.Query)]
+    if any(not isinstance(each, exp.Func) or is_many(each) for each in found):
         return None
     value = limit.expression
     return int(value.name) if isinstance(value, exp.Literal) and value.name.isdigit() else None

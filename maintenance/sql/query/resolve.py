@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 _DEEPEST = 20
 MAX_PT = "max_pt"
+_CURRENT = ("current_catalog", "current_database", "current_schema")
 _CASTABLE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "BOOLEAN")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Resolved:
     """A query over relations.
 
@@ -137,8 +138,12 @@ def _tables(
 
 def _name_current(session: "SessionState", tree: exp.Expr) -> None:
     """Put the session's catalog and database for the functions that ask for them."""
-    for node in list(tree.find_all(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)):
-        is_catalog = isinstance(node, exp.CurrentCatalog)
+    kinds = (exp.Anonymous, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)
+    for node in list(tree.find_all(*kinds)):
+        called = (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+        if called not in _CURRENT or node.expressions:
+            continue
+        is_catalog = called == "current_catalog"
         name: exp.Expr = exp.Literal.string(session.current_catalog if is_catalog else session.current_database)
         if session.dialect == "spark" and isinstance(node.parent, exp.Select):
             name = exp.alias_(name, "current_catalog()" if is_catalog else "current_database()", quoted=True)

@@ -49,8 +49,8 @@ def prepared(
     resolved = resolve(session, tree.copy(), source, bound or {})
     if session.engine.is_embedded:
         resolved = _told_apart(resolved, is_case_sensitive=session.dialect == "flink")
-    shaped(resolved, embedded=session.engine.is_embedded)
     push_down(resolved)
+    shaped(resolved, embedded=session.engine.is_embedded)
     return resolved
 
 

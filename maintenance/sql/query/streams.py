@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from maintenance.errors import SqlError
 from maintenance.options.streams import READ_CHANGELOG
+from maintenance.sql.dialects import known
 from maintenance.sql.query.relations import Relation
 from maintenance.sql.query.resolve import Resolved
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
@@ -98,7 +99,7 @@ def run_stream(
 
 def _only_relation(resolved: Resolved) -> Relation:
     """The table that is followed. Raises: SqlError: there is not one, or more is asked than a stream gives."""
-    tree = resolved.tree
+    tree = known(resolved.tree.copy(), is_flink=False)
     refused = tree if not isinstance(tree, exp.Select) else next(tree.find_all(*_TOO_MUCH), None)
     relations = list(resolved.relations.values())
     if refused is not None or len(relations) != 1:

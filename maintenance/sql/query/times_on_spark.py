@@ -7,10 +7,16 @@ from sqlglot import exp
 
 from maintenance.sql.query.expression_types import ExpressionTypes
 from maintenance.sql.query.templates import made
-from maintenance.sql.query.times import TEXTUAL, parts_of
 from maintenance.types.data_type import DataType
 
 _DIGITS = 6
+# What takes texts, and makes them of other values.
+_TEXTUAL = (
+    exp.Concat, exp.ConcatWs, exp.DPipe, exp.Upper, exp.Lower, exp.Substring, exp.Trim, exp.Replace, exp.Like,
+    exp.Length, exp.RegexpLike, exp.RegexpReplace, exp.RegexpExtract, exp.StrPosition, exp.Pad, exp.Left, exp.Right,
+    exp.Initcap, exp.Reverse, exp.Split, exp.SplitPart, exp.StartsWith, exp.EndsWith, exp.MD5, exp.SHA, exp.SHA2,
+    exp.Repeat,
+)  # fmt: skip
 # Seconds of the minute are never negative, so that this goes towards the past.
 _CUT = "(:time - MAKE_DT_INTERVAL(0, 0, 0, EXTRACT(SECOND FROM :time) % CAST(:step AS DECIMAL(8, 6))))"
 
@@ -19,7 +25,7 @@ def shape_times_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
     """Change the casts and texts of times in a query, whose tree is as `types` knows it."""
     nodes = list(tree.walk())
     casts = [(node, types.of(node.this), types.of(node)) for node in nodes if isinstance(node, exp.Cast)]
-    parts = [part for node in nodes if isinstance(node, TEXTUAL) for part in parts_of(node)]
+    parts = [part for node in nodes if isinstance(node, _TEXTUAL) for part in _parts_of(node)]
     texts = {id(part): kind for part in parts if (kind := types.of(part)) is not None and kind.is_timestamp}
     by_cast = {id(cast): (of, to) for cast, of, to in casts}
     # From the inside out, as what is replaced is copied with all that it contains.
@@ -47,3 +53,13 @@ def _text(time: exp.Expr, kind: DataType) -> exp.Expr:
     digits = "S" * min(kind.precision or 0, _DIGITS)
     pattern = f"yyyy-MM-dd HH:mm:ss.{digits}" if digits else "yyyy-MM-dd HH:mm:ss"
     return exp.Anonymous(this="date_format", expressions=[time.copy(), exp.Literal.string(pattern)])
+
+
+def _parts_of(node: exp.Expr) -> list[exp.Expr]:
+    """The expressions right in one."""
+    parts: list[exp.Expr] = []
+    for name, value in node.args.items():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, exp.Condition | exp.Subquery) and name != "query":
+                parts.append(part)
+    return parts

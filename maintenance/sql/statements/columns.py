@@ -82,6 +82,9 @@ def not_enforced(cursor: Cursor, key: Token) -> None:
     )
 
 
+_MADE = ("array", "map", "struct", "named_struct", "row")
+
+
 def default_text(cursor: Cursor) -> str | None:
     """The text that writers put in place of null: of a literal its value, of an array, map or row as it is written."""
     span = cursor.span(",", ")", "COMMENT", "NOT", "FIRST", "AFTER", "PRIMARY")
@@ -93,7 +96,8 @@ def default_text(cursor: Cursor) -> str | None:
         return f"-{literal.this.name}"
     if isinstance(literal, exp.Boolean):
         return str(literal.this).lower()
-    if isinstance(literal, exp.Array | exp.VarMap | exp.Map | exp.Struct):
+    is_made = isinstance(literal, exp.Anonymous) and literal.name.lower() in _MADE
+    if is_made or isinstance(literal, exp.Array | exp.VarMap | exp.Map | exp.Struct):
         return cursor.text(span)
     if not isinstance(literal, exp.Literal):
         raise cursor.error(f"the default '{node.sql(cursor.source.dialect)}' is not a literal", "Write a literal.")

@@ -1,0 +1,209 @@
+"""Operators of numbers, and of times with intervals.
+
+Source: Spark's `arithmetic.scala` with ANSI mode; Flink's `LogicalTypeMerging`.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.decimals import combined, divided, divided_whole, exact, operand
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.kinds import BIGINT, DOUBLE
+from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
+from maintenance.sql.expressions.templates import apart, filled
+from maintenance.types.data_type import DataType
+
+_NODES: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "%": exp.Mod}
+
+
+def _sides(call: Call) -> list[DataType]:
+    """The types of both sides as numbers: a text is what the other side is."""
+    one, other = call.kinds
+    return [_number(one, other), _number(other, one)]
+
+
+def _number(kind: DataType, beside: DataType) -> DataType:
+    if kinds.is_number(kind):
+        return kind
+    if kind == kinds.NULL:
+        return beside if kinds.is_number(beside) else DOUBLE
+    return BIGINT if kinds.is_integer(beside) else DOUBLE
+
+
+def _are_exact(sides: Sequence[DataType]) -> bool:
+    roots = {side.root for side in sides}
+    return "DECIMAL" in roots and not roots & {"FLOAT", "DOUBLE"}
+
+
+def _operands(call: Call) -> list[DataType]:
+    found = zip(call.arguments, _sides(call), strict=True)
+    return [operand(Typed(each.node, side, each.written), is_flink=call.is_flink) for each, side in found]
+
+
+def _kind(call: Call) -> DataType:
+    sides = _sides(call)
+    if _are_exact(sides):
+        return combined(call.name, *_operands(call), is_flink=call.is_flink)
+    return kinds.widest_number(sides[0], sides[1], is_flink=call.is_flink)
+
+
+def _reckoned(call: Call) -> exp.Expr | Typed:
+    sides = _sides(call)
+    call.arguments = [_in(each, side, call) for each, side in zip(call.arguments, sides, strict=True)]
+    if _are_exact(sides):
+        if call.name == "%":
+            call.arguments[1] = _nonzero(call)
+        return exact(call, *_operands(call))
+    call.arguments = [_in(each, call.kind, call) for each in call.arguments]
+    if call.name == "%" and not (call.is_flink and call.kind.root in ("FLOAT", "DOUBLE")):
+        call.arguments[1] = _nonzero(call)
+    one, other = call.nodes
+    return _NODES[call.name](this=apart(one), expression=apart(other))
+
+
+def _in(value: Typed, kind: DataType, call: Call) -> Typed:
+    """A side in the type in which is reckoned. DuckDB takes a number as written for one of the type beside it."""
+    if value.kind == kind or (
+        isinstance(value.node, exp.Literal) and not value.node.is_string and kinds.is_integer(kind)
+    ):
+        return value if value.kind == kind else Typed(value.node, kind, value.written)
+    node = converted(value, Wanted(kind, call.is_flink))
+    assert node is not None
+    return Typed(node, kind, value.written)
+
+
+def _nonzero(call: Call) -> Typed:
+    """The divisor, which is an error where it is zero and there is something to divide."""
+    dividend, divisor = call.arguments
+    plain = divisor.node.unnest()
+    if isinstance(plain, exp.Literal) and not plain.is_string and float(plain.name):
+        return divisor
+    node = filled("paimon_nonzero(a, b)", {"a": dividend.node.copy(), "b": divisor.node})
+    return Typed(node, divisor.kind, divisor.written)
+
+
+def _quotient_kind(call: Call) -> DataType:
+    sides = _sides(call)
+    if _are_exact(sides):
+        return combined("/", *_operands(call), is_flink=call.is_flink)
+    return kinds.widest_number(sides[0], sides[1], is_flink=True) if call.is_flink else DOUBLE
+
+
+def _divide(call: Call) -> exp.Expr:
+    sides = _sides(call)
+    call.arguments = [_in(each, side, call) for each, side in zip(call.arguments, sides, strict=True)]
+    if _are_exact(sides):
+        return divided(call, *_operands(call))
+    if call.is_flink and kinds.is_integer(call.kind):
+        return _whole_quotient(call)
+    call.arguments = [_in(each, call.kind, call) for each in call.arguments]
+    if not call.is_flink:
+        call.arguments[1] = _nonzero(call)
+    one, other = call.nodes
+    if all(isinstance(node, exp.Literal) for node in (one, other)):
+        one = cast_node(one, call.kind)
+    return exp.Div(this=apart(one), expression=apart(other), typed=False, safe=False)
+
+
+def _whole_quotient(call: Call) -> exp.Expr:
+    kind = BIGINT if not call.is_flink else call.kind
+    call.arguments = [_in(each, kind, call) for each in call.arguments]
+    call.arguments[1] = _nonzero(call)
+    one, other = call.nodes
+    return cast_node(filled("CAST(a AS BIGINT) // b", {"a": one, "b": other}), kind)
+
+
+def _divide_whole(call: Call) -> exp.Expr:
+    sides = _sides(call)
+    call.arguments = [_in(each, side, call) for each, side in zip(call.arguments, sides, strict=True)]
+    if "DECIMAL" in {side.root for side in sides}:
+        left, right = _operands(call)
+        return divided_whole(call, left, right)
+    return _whole_quotient(call)
+
+
+def _negated(call: Call) -> exp.Expr | Typed:
+    value = call.arguments[0]
+    node = exp.Neg(this=apart(value.node))
+    if isinstance(value.node, exp.Literal) or value.kind.root == "DECIMAL":
+        return Typed(node, call.kind, call.written, value.is_loose)
+    return node
+
+
+def _moved(call: Call) -> exp.Expr:
+    """A time and an interval."""
+    time = next(value for value in call.arguments if kinds.is_time(value.kind))
+    interval = next(value for value in call.arguments if value is not time)
+    node = micros_of(time.node.copy()) if is_wide(time.kind) else time.node
+    template = "a - b" if call.name == "-" else "a + b"
+    moved = filled(template, {"a": node, "b": interval.node})
+    if is_wide(time.kind):
+        return filled("paimon_wide(a, b)", {"a": moved, "b": rest_of(time.node)})
+    return cast_node(moved, call.kind)
+
+
+def _moved_kind(call: Call) -> DataType:
+    time, interval = sorted(call.kinds, key=kinds.is_interval)
+    if time.root == "DATE" and interval == kinds.MICROS:
+        part = next(each for each in call.arguments if kinds.is_interval(each.kind))
+        is_days = isinstance(part.written, exp.Interval) and str(part.written.args.get("unit") or "").upper() in (
+            "DAY", "DAYS", "WEEK", "WEEKS")  # fmt: skip
+        return kinds.DATE if is_days or call.is_flink else kinds.LTZ
+    return time
+
+
+_TRIED = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "mod": "%"}
+
+
+def _tried_kind(call: Call) -> DataType:
+    name, call.name = call.name, _TRIED[call.name.removeprefix("try_")]
+    kind = _quotient_kind(call) if call.name == "/" else _kind(call)
+    call.name = name
+    return kind
+
+
+def _tried(call: Call) -> exp.Expr:
+    """An operator that gives NULL where it would be an error."""
+    name = _TRIED[call.name.removeprefix("try_")]
+    one, other = call.arguments
+    if name in "/%":
+        divisor = filled("NULLIF(a, 0)", {"a": other.node})
+        made: Typed = call.typing.called(name, [one, Typed(divisor, other.kind, exp.Null())], call.written, None)
+        return cast_node(made.node, call.kind)
+    made = call.typing.called(name, [one, other], call.written, None)
+    return filled("TRY(a)", {"a": cast_node(made.node, call.kind)})
+
+
+_BETWEEN = "to_microseconds(epoch_us(a) - epoch_us(b))"
+
+
+ENTRIES: Sequence[Entry] = (
+    *(entry(name, "NUMBER|STRING, NUMBER|STRING", _kind, _reckoned, SPARK) for name in ("+", "-", "*", "%")),
+    *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*", "%")),
+    entry("/", "NUMBER|STRING, NUMBER|STRING", _quotient_kind, _divide, SPARK),
+    entry("/", "NUMBER, NUMBER", _quotient_kind, _divide, FLINK),
+    entry("div", "NUMBER|STRING, NUMBER|STRING", "BIGINT", _divide_whole, SPARK),
+    *(entry(f"try_{name}", "NUMBER|STRING, NUMBER|STRING", _tried_kind, _tried, SPARK) for name in _TRIED),
+    entry("negative", "NUMBER", "1", _negated),
+    entry("negative", "INTERVAL", "1", "-a"),
+    entry("positive", "NUMBER", "1", "a"),
+    entry("+ -", "DATE, INT", "DATE", _moved, SPARK),
+    entry("+", "INT, DATE", "DATE", _moved, SPARK),
+    entry("+ -", "TIME, INTERVAL", _moved_kind, _moved),
+    entry("+", "INTERVAL, TIME", _moved_kind, _moved),
+    entry("+", "MONTHS, MONTHS", "MONTHS", "a + b"),
+    entry("+", "MICROS, MICROS", "MICROS", "a + b"),
+    entry("-", "MONTHS, MONTHS", "MONTHS", "a - b"),
+    entry("-", "MICROS, MICROS", "MICROS", "a - b"),
+    entry("*", "INTERVAL, INTEGER", "1", "a * b"),
+    entry("*", "INTEGER, INTERVAL", "2", "b * a"),
+    entry("-", "DATE, DATE", "MICROS", "to_days(CAST(a - b AS INTEGER))", SPARK),
+    entry("-", "TIMESTAMP, TIMESTAMP", "MICROS", _BETWEEN, SPARK),
+    entry("& bit_and", "INTEGER, INTEGER", _kind, "a & b"),
+    entry("|", "INTEGER, INTEGER", _kind, "a | b"),
+    entry("^", "INTEGER, INTEGER", _kind, "xor(a, b)"),
+    entry("~", "INTEGER", "1", "~a"),
+)  # fmt: skip

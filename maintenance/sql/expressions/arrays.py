@@ -1,0 +1,258 @@
+"""Functions of arrays, maps and rows. Source: Spark's `collectionOperations.scala`, `higherOrderFunctions.scala`."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
+from maintenance.sql.expressions.kinds import array, map_of
+from maintenance.sql.expressions.templates import filled
+from maintenance.types.data_type import DataType
+
+_DISTINCT = "list_filter({0}, lambda _e, _n: list_position({0}, _e) = _n)"
+_ANY = (
+    "CASE WHEN a IS NULL THEN NULL WHEN len(list_filter(a, b)) > 0 THEN TRUE"
+    " WHEN list_contains(list_transform(list_transform(a, b), lambda _x: _x IS NULL), TRUE) THEN NULL ELSE FALSE END"
+)
+_ALL = (
+    "CASE WHEN a IS NULL THEN NULL WHEN list_contains(list_transform(a, b), FALSE) THEN FALSE"
+    " WHEN list_contains(list_transform(list_transform(a, b), lambda _x: _x IS NULL), TRUE) THEN NULL ELSE TRUE END"
+)
+_CONTAINS = (
+    "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN list_contains(a, b) THEN TRUE"
+    " WHEN len(list_filter(a, lambda _e: _e IS NULL)) > 0 THEN NULL ELSE FALSE END"
+)
+_AT = "CASE WHEN b = 0 THEN error('the index 0 is invalid') WHEN abs(b) > len(a) THEN {0} ELSE list_extract(a, b) END"
+_OUT = "error('the index is out of the array; try_element_at gives NULL there')"
+_SEQUENCE = "CASE WHEN a <= b THEN range(a, b + 1, {0}) ELSE range(a, b - 1, {1}) END"
+
+
+def _map_kind(call: Call) -> DataType | None:
+    found = call.kinds
+    if len(found) % 2:
+        return None
+    key, value = (kinds.widest(found[n::2], is_flink=call.is_flink) for n in (0, 1))
+    return None if key is None or value is None else map_of(key, value)
+
+
+def _mapped(call: Call) -> exp.Expr:
+    assert call.kind.key is not None
+    assert call.kind.value is not None
+    keys = [call.typing.in_type(each, call.kind.key) for each in call.arguments[::2]]
+    values = [call.typing.in_type(each, call.kind.value) for each in call.arguments[1::2]]
+    lists = [exp.Anonymous(this="list_value", expressions=each) for each in (keys, values)]
+    return exp.Anonymous(this="map", expressions=lists)
+
+
+def _item_kind(call: Call) -> DataType | None:
+    of = call.kinds[0]
+    return of.element if of.root == "ARRAY" else of.value
+
+
+def _item(call: Call) -> exp.Expr:
+    """``a[i]``: an array counts from 0 in Spark, and from 1 in Flink; what is not there is an error in Spark."""
+    value, place = call.arguments
+    if value.kind.root == "MAP":
+        assert value.kind.key is not None
+        key = call.typing.in_type(place, value.kind.key)
+        return filled("map_extract_value(a, b)", {"a": value.node, "b": key})
+    whole = call.typing.in_type(place, kinds.INT)
+    if call.is_flink:
+        return filled("CASE WHEN b > 0 THEN list_extract(a, b) END", {"a": value.node, "b": whole})
+    template = f"CASE WHEN b < 0 OR b >= len(a) THEN {_OUT} ELSE list_extract(a, b + 1) END"
+    return filled(template, {"a": value.node, "b": whole})
+
+
+def _zipped_kind(call: Call) -> DataType:
+    parts = []
+    for number, argument in enumerate(call.arguments):
+        plain = argument.written.unnest()
+        name = plain.name if isinstance(plain, exp.Column) else str(number)
+        assert argument.kind.element is not None
+        parts.append((name, argument.kind.element))
+    return array(kinds.row(parts))
+
+
+def _reduced(call: Call) -> exp.Expr:
+    """`aggregate`: what is gathered may have another type than the elements, so both go through one row."""
+    values, start, merge = call.arguments[:3]
+    accumulated, element = (name.name for name in merge.node.expressions)
+    body = merge.node.this
+    for column in list(body.find_all(exp.Column)):
+        for name, part in ((accumulated, "paimon_sum"), (element, "paimon_part")):
+            if column.name == name and not column.table:
+                of = "_s" if part == "paimon_sum" else "_t"
+                column.replace(filled(f"struct_extract({of}, '{part}')", {}))
+    kind = call.bound["U"]
+    from maintenance.sql.expressions.conversions import cast_node
+
+    assert values.kind.element is not None
+    start_row = exp.Struct(expressions=[
+        exp.PropertyEQ(this=exp.to_identifier("paimon_sum"), expression=cast_node(start.node, kind)),
+        exp.PropertyEQ(this=exp.to_identifier("paimon_part"), expression=cast_node(exp.Null(), values.kind.element)),
+    ])  # fmt: skip
+    merged = exp.Struct(expressions=[
+        exp.PropertyEQ(this=exp.to_identifier("paimon_sum"), expression=cast_node(body, kind)),
+        exp.PropertyEQ(this=exp.to_identifier("paimon_part"), expression=cast_node(exp.Null(), values.kind.element)),
+    ])  # fmt: skip
+    rows = exp.Struct(expressions=[
+        exp.PropertyEQ(this=exp.to_identifier("paimon_sum"), expression=cast_node(exp.Null(), kind)),
+        exp.PropertyEQ(this=exp.to_identifier("paimon_part"), expression=filled("_e", {})),
+    ])  # fmt: skip
+    listed = filled("list_transform(a, lambda _e: r)", {"a": values.node, "r": rows})
+    made = filled(
+        "struct_extract(list_reduce(l, lambda _s, _t: m, s), 'paimon_sum')", {"l": listed, "m": merged, "s": start_row}
+    )
+    if len(call.arguments) < 4:
+        return made
+    finish = call.arguments[3].node
+    (name,) = finish.expressions
+    return filled(
+        "list_extract(list_transform(list_value(m), f), 1)",
+        {"m": made, "f": exp.Lambda(this=finish.this, expressions=[name], colon=True)},
+    )
+
+
+def _finished_kind(call: Call) -> DataType:
+    return call.arguments[3].kind if len(call.arguments) > 3 else call.bound["U"]
+
+
+# Named as DuckDB names them; the engines have none.
+_DISTANCES = ("array_distance", "array_cosine_distance", "array_cosine_similarity", "array_inner_product")
+
+
+def _counted(call: Call) -> exp.Expr:
+    from maintenance.sql.expressions.conversions import cast_node
+
+    made = filled(
+        _SEQUENCE.format("1", "-1"),
+        {"a": cast_node(call.nodes[0], kinds.BIGINT), "b": cast_node(call.nodes[1], kinds.BIGINT)},
+    )
+    return cast_node(made, call.kind)
+
+
+def _zipped(call: Call) -> exp.Expr:
+    from maintenance.sql.expressions.conversions import cast_node
+
+    return cast_node(exp.Anonymous(this="list_zip", expressions=call.nodes), call.kind)
+
+
+def _entries_kind(call: Call) -> DataType | None:
+    element = call.kinds[0].element
+    fields = () if element is None else element.fields
+    return map_of(fields[0].type, fields[1].type) if len(fields) == 2 else None
+
+
+def _from_entries(call: Call) -> exp.Expr:
+    sides = [
+        filled(f"list_transform(a, lambda _e: struct_extract_at(_e, {n}))", {"a": call.nodes[0].copy()}) for n in (1, 2)
+    ]
+    return exp.Anonymous(this="map", expressions=sides)
+
+
+def _of_entries(call: Call, what: str) -> exp.Expr:
+    """A lambda of a key and its value, over the entries of a map."""
+    node, made = call.nodes[0], call.nodes[1]
+    names = [name.name for name in made.expressions]
+    body = made.this
+    for column in list(body.find_all(exp.Column)):
+        if column.name in names and not column.table:
+            instead = filled(f"struct_extract(_e, '{'key' if column.name == names[0] else 'value'}')", {})
+            if column is body:
+                body = instead
+            else:
+                column.replace(instead)
+    if what == "filter":
+        return filled("map_from_entries(list_filter(map_entries(a), lambda _e: b))", {"a": node, "b": body})
+    changed = filled("list_transform(map_entries(a), lambda _e: b)", {"a": node, "b": body})
+    kept = filled(f"map_{'keys' if what == 'values' else 'values'}(a)", {"a": node.copy()})
+    return exp.Anonymous(this="map", expressions=[kept, changed] if what == "values" else [changed, kept])
+
+
+ENTRIES: Sequence[Entry] = (
+    entry("array", "T...?", "ARRAY<T>", "list_value(rest)"),
+    entry("map", "ANY...?", _map_kind, _mapped),
+    entry("[]", "ARRAY|MAP, ANY", _item_kind, _item),
+    entry("get", "ARRAY<T>, INT", "T", "CASE WHEN b >= 0 THEN list_extract(a, b + 1) END", SPARK),
+    entry("element_at", "ARRAY<T>, INT", "T", _AT.format(_OUT), SPARK),
+    entry("element_at", "MAP<K, V>, K", "V", "map_extract_value(a, b)", SPARK),
+    entry("try_element_at", "ARRAY<T>, INT", "T", _AT.format("NULL"), SPARK),
+    entry("try_element_at", "MAP<K, V>, K", "V", "map_extract_value(a, b)", SPARK),
+    entry("element", "ARRAY<T>", "T", "list_extract(a, 1)", FLINK),
+    entry("size cardinality", "ARRAY", "INT", "CAST(len(a) AS INTEGER)"),
+    entry("size cardinality", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)"),
+    entry("array_size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
+    entry("array_contains", "ARRAY<T>, T", "BOOLEAN", _CONTAINS, SPARK),
+    entry("array_contains", "ARRAY<T>, T", "BOOLEAN",
+          "CASE WHEN b IS NULL THEN len(list_filter(a, lambda _e: _e IS NULL)) > 0"
+          " ELSE list_contains(a, b) END", FLINK),
+    entry("array_distinct", "ARRAY<T>", "ARRAY<T>", _DISTINCT.format("a")),
+    entry("array_position", "ARRAY<T>, T", "BIGINT", "CASE WHEN a IS NULL OR b IS NULL THEN NULL ELSE"
+          " CAST(COALESCE(list_position(a, b), 0) AS BIGINT) END", SPARK),
+    entry("array_position", "ARRAY<T>, T", "INT",
+          "CASE WHEN a IS NOT NULL THEN CAST(COALESCE(list_position(a, b), 0) AS INTEGER) END", FLINK),
+    entry("array_remove", "ARRAY<T>, T", "ARRAY<T>",
+          "CASE WHEN b IS NOT NULL THEN list_filter(a, lambda _e: _e IS DISTINCT FROM b) END", SPARK),
+    entry("array_remove", "ARRAY<T>, T", "ARRAY<T>", "list_filter(a, lambda _e: _e IS DISTINCT FROM b)", FLINK),
+    entry("array_reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", FLINK),
+    entry("reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", SPARK),
+    entry("array_concat", "ARRAY<T>, ARRAY<T>...?", "ARRAY<T>", "flatten(list_value(a, rest))", FLINK),
+    entry("array_union", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN "
+          + _DISTINCT.format("list_concat(a, b)") + " END"),
+    entry("array_intersect", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
+          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter("
+          + _DISTINCT.format("a") + ", lambda _x: list_position(b, _x) IS NOT NULL) END", SPARK),
+    entry("array_except", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
+          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter("
+          + _DISTINCT.format("a") + ", lambda _x: list_position(b, _x) IS NULL) END", SPARK),
+    entry("array_append", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
+    entry("array_prepend", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
+    entry("array_compact", "ARRAY<T>", "ARRAY<T>", "list_filter(a, lambda _e: _e IS NOT NULL)", SPARK),
+    entry("array_max", "ARRAY<T>", "T", "list_max(a)"),
+    entry("array_min", "ARRAY<T>", "T", "list_min(a)"),
+    entry("array_join", "ARRAY<STRING>, STRING", "STRING",
+          "array_to_string(list_filter(a, lambda _e: _e IS NOT NULL), b)"),
+    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING",
+          "array_to_string(list_transform(a, lambda _e: COALESCE(_e, c)), b)"),
+    entry("array_repeat", "ANY, INT", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
+          " list_transform(range(CAST(greatest(b, 0) AS BIGINT)), lambda _i: a) END", SPARK),
+    entry("sort_array", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", SPARK),
+    entry("sort_array", "ARRAY<T>, BOOLEAN", "ARRAY<T>",
+          "CASE WHEN b THEN list_sort(a, 'ASC', 'NULLS FIRST') WHEN NOT b THEN"
+          " list_sort(a, 'DESC', 'NULLS LAST') END", SPARK),
+    entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS LAST')", SPARK),
+    entry("slice", "ARRAY<T>, INT, INT", "ARRAY<T>",
+          "CASE WHEN b = 0 THEN error('the start 0 is invalid') WHEN c < 0 THEN"
+          " error('the length is negative') WHEN b > 0 THEN list_slice(a, b, b + c - 1) WHEN b < -len(a) THEN"
+          " list_slice(a, 1, 0) ELSE list_slice(a, len(a) + b + 1, len(a) + b + c) END", SPARK),
+    entry("flatten", "ARRAY<ARRAY<T>>", "ARRAY<T>",
+          "CASE WHEN len(list_filter(a, lambda _e: _e IS NULL)) = 0 THEN flatten(a) END", SPARK),
+    entry("arrays_overlap", "ARRAY<T>, ARRAY<T>", "BOOLEAN",
+          "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN list_has_any(a, b) THEN TRUE"
+          " WHEN len(a) > 0 AND len(b) > 0 AND (len(list_filter(a, lambda _e: _e IS NULL)) > 0 OR"
+          " len(list_filter(b, lambda _f: _f IS NULL)) > 0) THEN NULL ELSE FALSE END", SPARK),
+    entry("arrays_zip", "ARRAY, ARRAY...?", _zipped_kind, _zipped, SPARK),
+    entry("sequence", "BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest_number(call.kinds[0], call.kinds[1],
+          is_flink=False)),
+          _counted, SPARK),
+    entry("transform", "ARRAY<T>, (T, INT) -> U", "ARRAY<U>", "list_transform(a, b)", SPARK),
+    entry("filter", "ARRAY<T>, (T, INT) -> BOOLEAN", "ARRAY<T>", "list_filter(a, b)", SPARK),
+    entry("exists any_match", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ANY, SPARK),
+    entry("forall all_match", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ALL, SPARK),
+    entry("aggregate reduce", "ARRAY<T>, U, (U, T) -> U", "U", _reduced, SPARK),
+    entry("aggregate reduce", "ARRAY<T>, U, (U, T) -> U, (U) -> ANY", _finished_kind, _reduced, SPARK),
+    *(entry(name, "VECTOR, VECTOR", lambda call: call.kinds[0].element, f"{name}(a, b)") for name in _DISTANCES),
+    entry("map_keys", "MAP<K, V>", "ARRAY<K>", "map_keys(a)"),
+    entry("map_values", "MAP<K, V>", "ARRAY<V>", "map_values(a)"),
+    entry("map_entries", "MAP<K, V>", "ARRAY<ROW<key K, value V>>", "map_entries(a)"),
+    entry("map_from_arrays", "ARRAY<K>, ARRAY<V>", "MAP<K, V>", "map(a, b)"),
+    entry("map_from_entries", "ARRAY", _entries_kind, _from_entries, SPARK),
+    entry("map_contains_key", "MAP<K, V>, K", "BOOLEAN",
+          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_contains(map_keys(a), b) END", SPARK),
+    entry("map_concat", "MAP<K, V>, MAP<K, V>...?", "MAP<K, V>", "map_concat(a, rest)", SPARK),
+    entry("map_union", "MAP<K, V>, MAP<K, V>...?", "MAP<K, V>", "map_concat(a, rest)", FLINK),
+    entry("map_filter", "MAP<K, V>, (K, V) -> BOOLEAN", "MAP<K, V>", lambda call: _of_entries(call, "filter"), SPARK),
+    entry("transform_values", "MAP<K, V>, (K, V) -> U", "MAP<K, U>", lambda call: _of_entries(call, "values"), SPARK),
+    entry("transform_keys", "MAP<K, V>, (K, V) -> U", "MAP<U, V>", lambda call: _of_entries(call, "keys"), SPARK),
+)  # fmt: skip

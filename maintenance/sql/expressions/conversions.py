@@ -1,0 +1,229 @@
+"""Casts: which values of a type become which of another one, and how each is said to DuckDB.
+
+A line of the table is ``(from, to): template``, of types and the classes of `entries`. In a template ``a`` is the
+value and TARGET the type in DuckDB; what TRY_CAST makes NULL is an error of it, by CAST or `error`. Source: Spark's
+`Cast` with ANSI, Flink's `CastRule`s.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.entries import CLASSES, Typed
+from maintenance.sql.expressions.kinds import NULL, STRING
+from maintenance.sql.expressions.stamps import from_moment, is_wide, micros_of, moment_text, to_moment
+from maintenance.sql.expressions.templates import filled, renamed
+from maintenance.sql.query.duck_types import duck_type
+from maintenance.types.data_type import DataType
+
+_CAST = "CAST(a AS TARGET)"
+_WRONG = "error(concat('Could not convert string ''', a, ''' to NAME'))"
+_OF_FLOATING = "CASE WHEN isfinite(a) THEN CAST(%s AS TARGET) END"
+_LARGEST = "3.4028235677973366e38"
+_SHARED: Mapping[tuple[str, str], str] = {
+    ("INTEGER", "INTEGER"): _CAST,
+    ("INTEGER", "FLOATING"): _CAST,
+    ("INTEGER", "DECIMAL"): _CAST,
+    ("FLOATING", "INTEGER"): "CAST(trunc(a) AS TARGET)",
+    ("FLOAT", "DOUBLE"): _CAST,
+    ("DOUBLE", "FLOAT"): f"CASE WHEN isfinite(a) AND abs(a) >= {_LARGEST} THEN CAST(sign(a) * CAST('inf' AS DOUBLE)"
+    " AS FLOAT) ELSE CAST(a AS FLOAT) END",
+    ("FLOAT", "DECIMAL"): _OF_FLOATING % "paimon_float_text(a)",
+    ("DOUBLE", "DECIMAL"): _OF_FLOATING % "paimon_double_text(a)",
+    ("DECIMAL", "INTEGER"): "CAST(trunc(a) AS TARGET)",
+    ("DECIMAL", "FLOATING"): _CAST,
+    ("DECIMAL", "DECIMAL"): _CAST,
+    ("NUMBER", "BOOLEAN"): "a <> 0",
+    ("BOOLEAN", "INTEGER"): _CAST,
+    ("BOOLEAN", "FLOATING"): _CAST,
+    ("BOOLEAN", "DECIMAL"): "CAST(CAST(a AS INTEGER) AS TARGET)",
+    ("INTEGER", "STRING"): _CAST,
+    ("FLOAT", "STRING"): "paimon_float_text(a)",
+    ("DOUBLE", "STRING"): "paimon_double_text(a)",
+    ("DECIMAL", "STRING"): _CAST,
+    ("BOOLEAN", "STRING"): _CAST,
+    ("DATE", "STRING"): _CAST,
+    ("TIME", "STRING"): _CAST,
+    ("BINARY", "STRING"): "decode(a)",
+    ("STRING", "BINARY"): "encode(a)",
+    ("STRING", "INTEGER"): f"CASE WHEN paimon_is_whole(a) THEN CAST(paimon_trimmed(a) AS TARGET) WHEN a IS NOT NULL"
+    f" THEN {_WRONG} END",
+    ("STRING", "DECIMAL"): f"CASE WHEN paimon_is_decimal(a) THEN CAST(paimon_trimmed(a) AS TARGET) WHEN a IS NOT NULL"
+    f" THEN {_WRONG} END",
+    ("STRING", "FLOATING"): f"CASE WHEN paimon_is_floating(a) THEN CAST(paimon_floating(a) AS TARGET)"
+    f" WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("STRING", "BOOLEAN"): f"CASE WHEN paimon_is_true(a) THEN TRUE WHEN paimon_is_false(a) THEN FALSE"
+    f" WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("STRING", "DATE"): f"CASE WHEN paimon_is_day(paimon_trimmed(a)) THEN paimon_day(paimon_trimmed(a))"
+    f" WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("MONTHS", "MONTHS"): "a",
+    ("MICROS", "MICROS"): "a",
+}
+_SPARK: Mapping[tuple[str, str], str] = {
+    **_SHARED,
+    ("TIMESTAMP_LTZ", "INTEGER"): "CAST(paimon_whole_seconds(a) AS TARGET)",
+    ("TIMESTAMP_LTZ", "FLOATING"): "CAST(paimon_seconds(a) AS TARGET)",
+    ("TIMESTAMP_LTZ", "DECIMAL"): "CAST(CAST(epoch_us(a) AS DECIMAL(38, 6)) / 1000000 AS TARGET)",
+}
+_FLINK: Mapping[tuple[str, str], str] = {
+    **_SHARED,
+    ("BOOLEAN", "STRING"): "CASE WHEN a THEN 'TRUE' WHEN NOT a THEN 'FALSE' END",
+}
+
+
+class Wanted(NamedTuple):
+    """A cast that somebody writes, or that the dialect makes."""
+
+    target: DataType
+    is_flink: bool
+    is_try: bool = False
+
+
+def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
+    """The value in another type, as DuckDB is told it; None if there is no such cast."""
+    of, to = value.kind, wanted.target
+    if of == to:
+        return value.node if not value.is_loose else cast_node(value.node, to)
+    if of == NULL:
+        return cast_node(exp.Null(), to)
+    if of.root == "VARIANT":
+        made = at_path(value.node, "$", to)
+    elif to.is_timestamp:
+        made = to_moment(value, to, is_flink=wanted.is_flink)
+    elif of.is_timestamp and to.is_string:
+        made = moment_text(value.node, of, is_flink=wanted.is_flink)
+    elif of.is_timestamp and to.root in ("DATE", "TIME"):
+        made = from_moment(value, to)
+    elif not kinds.is_atomic(of) or not kinds.is_atomic(to):
+        made = _nested(value, wanted)
+    else:
+        if is_wide(of):
+            value = Typed(micros_of(value.node), of, value.written)
+        template = _template(of, to, wanted.is_flink)
+        made = (
+            None
+            if template is None
+            else filled(template.replace("TARGET", duck(to)).replace("NAME", to.root), {"a": value.node})
+        )
+    return made if made is None or not wanted.is_try else tried(made)
+
+
+@cache
+def _template(of: DataType, to: DataType, is_flink: bool) -> str | None:
+    for (source, target), template in (_FLINK if is_flink else _SPARK).items():
+        if _is(source, of) and _is(target, to):
+            return template
+    return None
+
+
+def _is(text: str, kind: DataType) -> bool:
+    if kind.root == text:
+        return True
+    return CLASSES[text](kind) if text in CLASSES else text in _OTHER and kind == _OTHER[text]
+
+
+_OTHER = {"STRING": STRING, "BINARY": kinds.BINARY, "MONTHS": kinds.MONTHS, "MICROS": kinds.MICROS}
+
+
+def at_path(variant: exp.Expr, path: str, to: DataType) -> exp.Expr | None:
+    """What is at a path of a VARIANT, in a type; None if it cannot be had. Numbers that become integers are cut off."""
+    parts = {"a": variant, "p": exp.Literal.string(path)}
+    if to.root == "VARIANT":
+        return filled("paimon_variant_at(a, p)", parts)
+    if not kinds.is_atomic(to):
+        return None
+    text = filled("paimon_variant_text(a, p)", parts)
+    if to.is_string:
+        return text
+    # Holds every integer, and fractions to cut off.
+    template = "CAST(trunc(CAST(t AS DECIMAL(38, 10))) AS TARGET)" if kinds.is_integer(to) else "CAST(t AS TARGET)"
+    return filled(template.replace("TARGET", duck(to)), {"t": text})
+
+
+def _nested(value: Typed, wanted: Wanted) -> exp.Expr | None:
+    """Values inside of values."""
+    of, to = value.kind, wanted.target
+    if of.root == to.root == "ARRAY" and of.element is not None and to.element is not None:
+        inner = converted(Typed(exp.column("_e"), of.element, value.written), wanted._replace(target=to.element))
+        if inner is None:
+            return None
+        return filled("list_transform(a, lambda _e: b)", {"a": value.node, "b": _unnamed(inner)})
+    if of.root == to.root == "MAP":
+        assert of.key
+        assert of.value
+        assert to.key
+        assert to.value
+        sides = [
+            converted(Typed(exp.column("_e"), own, value.written), wanted._replace(target=new))
+            for own, new in ((of.key, to.key), (of.value, to.value))
+        ]
+        if sides[0] is None or sides[1] is None:
+            return None
+        template = "map(list_transform(map_keys(a), lambda _e: b), list_transform(map_values(a), lambda _e: c))"
+        return filled(template, {"a": value.node, "b": _unnamed(sides[0]), "c": _unnamed(sides[1])})
+    if of.root == to.root == "ROW" and len(of.fields) == len(to.fields):
+        return _row(value, wanted)
+    return None
+
+
+def _unnamed(body: exp.Expr) -> exp.Expr:
+    """The body of a lambda of a template, whose names begin otherwise by then."""
+    for name in body.find_all(exp.Identifier):
+        if name.name == "_e":
+            name.set("this", "paimon_e")
+    return body
+
+
+def _row(value: Typed, wanted: Wanted) -> exp.Expr | None:
+    parts: list[exp.Expr] = []
+    for number, (old, new) in enumerate(zip(value.kind.fields, wanted.target.fields, strict=True), start=1):
+        taken = filled("struct_extract_at(a, b)", {"a": value.node.copy(), "b": exp.Literal.number(number)})
+        made = converted(Typed(taken, old.type, value.written), wanted._replace(target=new.type))
+        if made is None:
+            return None
+        parts.append(exp.PropertyEQ(this=exp.to_identifier(new.name, quoted=True), expression=made))
+    made = exp.Struct(expressions=parts)
+    return filled("CASE WHEN a IS NOT NULL THEN b END", {"a": value.node, "b": made})
+
+
+_ERROR = re.compile("error", re.IGNORECASE)
+
+
+def tried(tree: exp.Expr) -> exp.Expr:
+    """What is NULL where a cast is an error."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        if type(node) is exp.Cast:
+            return exp.TryCast(this=node.this, to=node.to)
+        if isinstance(node, exp.Anonymous) and _ERROR.fullmatch(str(node.this)):
+            return exp.Null()
+        if isinstance(node, exp.Anonymous) and str(node.this) in ("paimon_day", "decode"):
+            return (
+                exp.Anonymous(this="paimon_try_day", expressions=node.expressions)
+                if node.this == "paimon_day"
+                else None
+            )
+        return None
+
+    return renamed(tree, change)
+
+
+def duck(kind: DataType) -> str:
+    """The type in DuckDB."""
+    if kinds.is_interval(kind):
+        return "INTERVAL"
+    return "INTEGER" if kind == NULL else duck_type(kind)
+
+
+@cache
+def _built(text: str) -> exp.DataType:
+    return exp.DataType.build(text, dialect="duckdb")
+
+
+def cast_node(node: exp.Expr, to: DataType) -> exp.Expr:
+    """A cast of DuckDB, which it makes by its own rules."""
+    return exp.Cast(this=node, to=_built(duck(to)).copy())

@@ -1,0 +1,93 @@
+"""Exact arithmetic: which decimals sums, products and quotients are, and how DuckDB reckons them.
+
+Inside other arithmetic an exact result may have any digits; what takes it as a value casts it. Source: Spark's
+`DecimalPrecision` and `Average`, Flink's `LogicalTypeMerging`.
+"""
+
+from sqlglot import exp
+
+from maintenance.sql.expressions.conversions import cast_node
+from maintenance.sql.expressions.entries import Call, Typed
+from maintenance.sql.expressions.kinds import LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
+from maintenance.sql.expressions.templates import apart, filled
+from maintenance.sql.query.quotients import quotient_function
+from maintenance.types.data_type import DataType
+
+# The narrowest decimal that DuckDB holds in 128 bits.
+_WIDE = 19
+OPERANDS = "paimon_digits"
+"""Under this key arithmetic with decimals has the types of its operands, in `meta`."""
+_NODES: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "%": exp.Mod}
+
+
+def operand(value: Typed, *, is_flink: bool) -> DataType:
+    """The decimal that a side of arithmetic counts as. Spark counts the digits of a whole number as written."""
+    if not is_integer(value.kind):
+        return value.kind
+    if is_flink:
+        return decimal(19 if value.kind.root == "BIGINT" else digits(value.kind)[0], 0)
+    written = value.whole
+    return decimal(digits(value.kind)[0] if written is None else max(1, len(str(abs(written)))), 0)
+
+
+def combined(name: str, left: DataType, right: DataType, *, is_flink: bool) -> DataType:
+    """The type of a result. `name`: of the operator."""
+    (p1, s1), (p2, s2) = digits(left), digits(right)
+    if name == "*":
+        return fitting(p1 + p2 + (not is_flink), s1 + s2)
+    if name == "/":
+        scale = max(LEAST_SCALE, s1 + p2 + 1)
+        return fitting(p1 - s1 + s2 + scale, scale)
+    scale = max(s1, s2)
+    if name == "%":
+        return fitting(min(p1 - s1, p2 - s2) + scale, scale)
+    return fitting(max(p1 - s1, p2 - s2) + scale + 1, scale)
+
+
+def exact(call: Call, left: DataType, right: DataType) -> Typed:
+    """A sum, difference, product or rest of decimals."""
+    one, other = call.arguments
+    node = _NODES[call.name](this=apart(one.node), expression=apart(other.node))
+    (_, s1), (_, s2) = digits(left), digits(right)
+    full = s1 + s2 if call.name == "*" else max(s1, s2)
+    if call.name != "%":
+        node.meta[OPERANDS] = (left, right)
+    if full == (call.kind.scale or 0) and call.name != "%":
+        return Typed(node, call.kind, call.written, is_loose=True)
+    return Typed(cast_node(node, call.kind), call.kind, call.written)
+
+
+def quotient(dividend: exp.Expr, divisor: exp.Expr, scales: tuple[int, int], kind: DataType) -> exp.Expr:
+    """A quotient by a function of ours: DuckDB's is a double. `scales`: of the two sides."""
+    name = quotient_function(*scales, kind.precision or 0, kind.scale or 0)
+    # The function takes decimals; a total of integers may be wider than what DuckDB turns into one by itself.
+    widest = [
+        cast_node(part, decimal(MOST_DIGITS, scale)) for part, scale in zip((dividend, divisor), scales, strict=True)
+    ]
+    return exp.Anonymous(this=name, expressions=widest)
+
+
+def divided(call: Call, left: DataType, right: DataType) -> exp.Expr:
+    one, other = call.nodes
+    return quotient(one, other, (left.scale or 0, right.scale or 0), call.kind)
+
+
+def divided_whole(call: Call, left: DataType, right: DataType) -> exp.Expr:
+    """A quotient of decimals without its fraction."""
+    one, other = call.nodes
+    scale = max(left.scale or 0, right.scale or 0)
+    whole = filled("a - a % b", {"a": one, "b": other.copy()})
+    return filled(
+        "CAST(q AS BIGINT)", {"q": quotient(whole, other, (scale, right.scale or 0), decimal(MOST_DIGITS, 0))}
+    )
+
+
+def widened(tree: exp.Expr) -> exp.Expr:
+    """The query with the operands of decimals so wide that DuckDB reckons with 128 bits, where it has taken 64."""
+    tree = tree.copy()
+    for node in reversed([node for node in tree.find_all(exp.Add, exp.Sub, exp.Mul) if OPERANDS in node.meta]):
+        for side, kind in zip(("this", "expression"), node.meta[OPERANDS], strict=True):
+            precision, scale = digits(kind)
+            wide = decimal(min(MOST_DIGITS, max(_WIDE, precision)), scale)
+            node.set(side, cast_node(node.args[side].copy(), wide))
+    return tree

@@ -1,0 +1,326 @@
+"""One entry of the table: an operator, function, aggregate or window function, its types, and how it is said to DuckDB.
+
+An entry is written in one line, ``entry("upper ucase", "STRING", "STRING", "upper(a)")``: its names, what it takes,
+what it gives and what DuckDB is told. What it takes is a list of parameters. A parameter is a type, one of the
+classes in `CLASSES`, a variable (``T``, ``U``, ``K``, ``V``: all arguments of one become their common type),
+``ARRAY<T>`` or ``MAP<K, V>`` of variables, ``'STRING'`` for a text in quotes, or a lambda ``(T, INT) -> U``; ``|``
+stands between alternatives, ``?`` behind what may be left out, ``...`` behind what may come again.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LTZ, NULL, STRING
+from maintenance.types.data_type import DataType
+
+Role = Literal["value", "aggregate", "window", "rows"]
+Dialect = Literal["spark", "flink"]
+BOTH: tuple[Dialect, ...] = ("spark", "flink")
+SPARK: tuple[Dialect, ...] = ("spark",)
+FLINK: tuple[Dialect, ...] = ("flink",)
+
+_VARIABLES = ("T", "U", "K", "V")
+CLASSES: Mapping[str, Callable[[DataType], bool]] = {
+    "ANY": lambda kind: True,
+    "NUMBER": kinds.is_number,
+    "INTEGER": kinds.is_integer,
+    "FRACTION": kinds.is_fraction,
+    "DECIMAL": lambda kind: kind.root == "DECIMAL",
+    "FLOATING": lambda kind: kind.root in ("FLOAT", "DOUBLE"),
+    "TIMESTAMP": lambda kind: kind.is_timestamp,
+    "TIME": kinds.is_time,
+    "INTERVAL": kinds.is_interval,
+    "ARRAY": lambda kind: kind.root == "ARRAY",
+    "VECTOR": lambda kind: kind.root == "VECTOR",
+    "MAP": lambda kind: kind.root == "MAP",
+    "ROW": lambda kind: kind.root == "ROW",
+    "ATOMIC": kinds.is_atomic,
+}
+# What other values become for a class, in Spark.
+_OF_TEXT = {"NUMBER": DOUBLE, "INTEGER": BIGINT, "FRACTION": DOUBLE, "FLOATING": DOUBLE, "TIMESTAMP": LTZ}
+_OF_NUMBER = {"FRACTION": DOUBLE, "FLOATING": DOUBLE}
+
+
+@dataclass(slots=True)
+class Typed:
+    """An expression as DuckDB is told it, with its type in the dialect.
+
+    Attributes:
+        written: where it stands in the statement.
+        is_loose: a decimal whose digits DuckDB has otherwise; its scale and values are right.
+        lambda_of: the names of a lambda, whose body this is not yet.
+    """
+
+    node: exp.Expr
+    kind: DataType
+    written: exp.Expr
+    is_loose: bool = False
+
+    @property
+    def text(self) -> str | None:
+        """The text in quotes that it is; None if it is something else."""
+        plain = self.written.unnest()
+        return plain.name if isinstance(plain, exp.Literal) and plain.is_string else None
+
+    @property
+    def whole(self) -> int | None:
+        """The whole number that it is, as written."""
+        plain, sign = self.written.unnest(), 1
+        if isinstance(plain, exp.Neg):
+            plain, sign = plain.this.unnest(), -1
+        is_whole = isinstance(plain, exp.Literal) and not plain.is_string and plain.name.isdecimal()
+        return sign * int(plain.name) if is_whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What one argument may be."""
+
+    alternatives: tuple[str, ...]
+    is_optional: bool = False
+    is_repeated: bool = False
+
+    @property
+    def is_lambda(self) -> bool:
+        return "->" in self.alternatives[0]
+
+    @property
+    def takes_text(self) -> bool:
+        return self.alternatives[0].startswith("'")
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of an entry. Attributes: `bound`: the types of variables; `given`: how it is written around it."""
+
+    name: str
+    arguments: list[Typed]
+    is_flink: bool
+    bound: dict[str, DataType] = field(default_factory=dict)
+    kind: DataType = NULL
+    written: exp.Expr = field(default_factory=exp.Null)
+    typing: Any = None
+    is_distinct: bool = False
+    is_over: bool = False
+
+    @property
+    def kinds(self) -> list[DataType]:
+        return [argument.kind for argument in self.arguments]
+
+    @property
+    def nodes(self) -> list[exp.Expr]:
+        return [argument.node for argument in self.arguments]
+
+
+Gives = str | Callable[[Call], "DataType | None"]
+Says = str | Callable[[Call], "exp.Expr | Typed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """See the head of the module. `role`: how it is used; `samples`: arguments in tests, if types are not enough."""
+
+    names: tuple[str, ...]
+    takes: tuple[Parameter, ...]
+    gives: Gives
+    says: Says
+    dialects: tuple[Dialect, ...]
+    role: Role = "value"
+    samples: tuple[str, ...] = ()
+
+    @property
+    def least(self) -> int:
+        return sum(not parameter.is_optional for parameter in self.takes)
+
+    @property
+    def most(self) -> int | None:
+        return None if any(parameter.is_repeated for parameter in self.takes) else len(self.takes)
+
+    def parameter(self, number: int, count: int) -> Parameter:
+        """The parameter of an argument. What is repeated stands last."""
+        return self.takes[min(number, len(self.takes) - 1)]
+
+
+def entry(
+    names: str,
+    takes: str,
+    gives: Gives,
+    says: Says,
+    of: tuple[Dialect, ...] = BOTH,
+    role: Role = "value",
+    samples: Sequence[str] = (),
+) -> Entry:
+    """An entry from its line."""
+    listed = tuple(_parameter(text) for text in _listed(takes))
+    return Entry(tuple(names.lower().split()), listed, gives, says, of, role, tuple(samples))
+
+
+def _listed(takes: str) -> list[str]:
+    parts, depth = [""], 0
+    for sign in takes.replace("->", "→"):
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip().replace("→", "->") for part in parts if part.strip()]
+
+
+def _parameter(text: str) -> Parameter:
+    is_optional = text.endswith("?")
+    text = text.removesuffix("?")
+    is_repeated = text.endswith("...")
+    text = text.removesuffix("...")
+    return Parameter(tuple(part.strip() for part in text.split("|")), is_optional, is_repeated)
+
+
+# Matching
+
+
+def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
+    """What the arguments become, and how many of them are cast; None if the entry does not take them."""
+    arguments = call.arguments
+    if len(arguments) < found.least or (found.most is not None and len(arguments) > found.most):
+        return None
+    collected: dict[str, list[DataType]] = {}
+    cost, wanted = 0, list[str | DataType]()
+    for number, argument in enumerate(arguments):
+        parameter = found.parameter(number, len(arguments))
+        if isinstance(argument.written, exp.Lambda) != parameter.is_lambda:
+            return None
+        if parameter.is_lambda:
+            wanted.append(NULL)
+            continue
+        step = _step(parameter, argument, collected, is_flink=call.is_flink)
+        if step is None:
+            return None
+        cost += step[0]
+        wanted.append(step[1])
+    bound: dict[str, DataType] = {}
+    for name, found_kinds in collected.items():
+        common = kinds.widest(found_kinds, is_flink=call.is_flink)
+        if common is None:
+            return None
+        bound[name] = common
+    call.bound = bound
+    targets = [solved(each, bound) if isinstance(each, str) else each for each in wanted]
+    cost += sum(target != argument.kind for target, argument in zip(targets, arguments, strict=True))
+    return cost, targets
+
+
+def _step(
+    parameter: Parameter, argument: Typed, collected: dict[str, list[DataType]], *, is_flink: bool
+) -> tuple[int, str | DataType] | None:
+    """What one argument becomes."""
+    kind = argument.kind
+    if parameter.takes_text and argument.text is None and kind != NULL:
+        return None
+    for text in parameter.alternatives:
+        variables = _variables(text, kind)
+        if variables is not None:
+            for name, part in variables.items():
+                collected.setdefault(name, []).append(part)
+            return 0, text
+    for text in parameter.alternatives:
+        exact = _exact(text.strip("'"), kind)
+        if exact:
+            return 0, kind
+    for text in parameter.alternatives:
+        target = implicit(kind, text.strip("'"), is_flink=is_flink)
+        if target is not None:
+            return 10, target
+    return None
+
+
+def _variables(text: str, kind: DataType) -> dict[str, DataType] | None:
+    """The types that a parameter of variables gives them; None if it is none, or takes other types."""
+    if text in _VARIABLES:
+        return {text: kind}
+    shape = re.fullmatch(r"(ARRAY|MAP)<(.+)>", text)
+    if shape is None or not set(re.findall(r"\b[TUKV]\b", shape[2])):
+        return None
+    if kind == NULL:
+        return dict.fromkeys(re.findall(r"\b[TUKV]\b", shape[2]), NULL)
+    if kind.root != shape[1]:
+        return None
+    inner = [kind.element] if kind.root == "ARRAY" else [kind.key, kind.value]
+    result: dict[str, DataType] = {}
+    for part, own in zip(_listed(shape[2]), inner, strict=True):
+        assert own is not None
+        found = _variables(part, own)
+        if found is None:
+            return None
+        result |= found
+    return result
+
+
+def _exact(text: str, kind: DataType) -> bool:
+    if text in CLASSES:
+        return text == "ANY" or (kind != NULL and CLASSES[text](kind))
+    if text.startswith("ARRAY<") and text[6:-1] in CLASSES and kind.root == "ARRAY":
+        assert kind.element is not None
+        return CLASSES[text[6:-1]](kind.element)
+    if is_open(text):
+        return False
+    target = solved(text, {})
+    return kind == target or (target.is_timestamp and kind.root == target.root)
+
+
+@cache
+def is_open(text: str) -> bool:
+    """Whether a parameter has variables."""
+    return re.search(r"\b[TUKV]\b", text) is not None
+
+
+def solved(text: str, bound: Mapping[str, DataType]) -> DataType:
+    """The type of a text with variables."""
+    if text in bound:
+        return bound[text]
+    if text in _VARIABLES:
+        return NULL
+    if text.startswith("ARRAY<"):
+        return kinds.array(solved(text[6:-1], bound))
+    if text.startswith("MAP<"):
+        key, value = _listed(text[4:-1])
+        return kinds.map_of(solved(key, bound), solved(value, bound))
+    if text.startswith("ROW<"):
+        pairs = [part.split(" ", 1) for part in _listed(text[4:-1])]
+        return kinds.row((name, solved(kind, bound)) for name, kind in pairs)
+    return kinds.named(text)
+
+
+def implicit(kind: DataType, text: str, *, is_flink: bool) -> DataType | None:
+    """The type that a value becomes by itself for a parameter; None if it does not. Source: `AnsiTypeCoercion`."""
+    if kind == NULL:
+        return NULL if text in CLASSES else solved(text, {})
+    if text in CLASSES:
+        if kind.is_string and not is_flink:
+            return _OF_TEXT.get(text)
+        if kinds.is_number(kind):
+            return _OF_NUMBER.get(text)
+        return LTZ if text == "TIMESTAMP" and kind.root == "DATE" and not is_flink else None
+    if is_open(text):
+        return None
+    target = solved(text, {})
+    if is_flink:
+        return target if _widens(kind, target) else None
+    if not kinds.is_atomic(kind) or not kinds.is_atomic(target):
+        return None
+    if kind.is_string or target.is_string:
+        return target if not kinds.is_interval(kind) else None
+    numbers = kinds.is_number(kind) and kinds.is_number(target)
+    return target if numbers or (kinds.is_time(kind) and kinds.is_time(target)) else None
+
+
+def _widens(kind: DataType, target: DataType) -> bool:
+    if kinds.is_number(kind) and kinds.is_number(target):
+        return kinds.widest_number(kind, target, is_flink=True).root == target.root
+    if kind.root == "DATE":
+        return target.is_timestamp
+    return (kind.is_timestamp and target.is_timestamp) or (kind == STRING and target == STRING)

@@ -1,0 +1,537 @@
+"""Expressions that are no calls: literals, casts, CASE, IN, LIKE, OVER and others with a syntax of their own."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.entries import Typed
+from maintenance.sql.expressions.kinds import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, decimal
+from maintenance.sql.expressions.named_types import named_type
+from maintenance.sql.expressions.scopes import Scope
+from maintenance.sql.expressions.stamps import is_wide
+from maintenance.sql.expressions.templates import apart, filled
+from maintenance.sql.expressions.typing import Typing
+
+_INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
+
+
+def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
+    if node.is_string:
+        return Typed(node, STRING, node)
+    text = str(node.this)
+    if text.isdecimal():
+        number = int(text)
+        if number < _INT_LIMIT:
+            return Typed(node, INT, node)
+        if number < _BIGINT_LIMIT:
+            return Typed(node, BIGINT, node)
+        return Typed(cast_node(exp.Literal.string(text), decimal(len(text), 0)), decimal(len(text), 0), node)
+    if "e" in text.lower():
+        return Typed(cast_node(exp.Literal.string(text), DOUBLE), DOUBLE, node)
+    whole, _point, fraction = text.partition(".")
+    digits = len(whole.lstrip("0")) + len(fraction)
+    kind = decimal(max(1, digits, len(fraction)), len(fraction))
+    return Typed(cast_node(node, kind) if fraction == "" or not whole else node, kind, node)
+
+
+def _boolean(_: Typing, node: exp.Boolean, __: Scope) -> Typed:
+    return Typed(node, BOOLEAN, node)
+
+
+def _null(_: Typing, node: exp.Null, __: Scope) -> Typed:
+    return Typed(node, NULL, node)
+
+
+def _bytes(_: Typing, node: exp.HexString, __: Scope) -> Typed:
+    return Typed(filled("unhex(a)", {"a": exp.Literal.string(node.name)}), kinds.BINARY, node)
+
+
+def _paren(typing: Typing, node: exp.Paren, scope: Scope) -> Typed:
+    inner = typing.of(node.this, scope)
+    return Typed(apart(inner.node), inner.kind, inner.written, inner.is_loose)
+
+
+def _alias(typing: Typing, node: exp.Alias, scope: Scope) -> Typed:
+    raise refusals.unsupported(typing.source, node, "a name inside a call", "Leave it out.")
+
+
+def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
+    target = named_type(node.to, typing.source, is_flink=typing.is_flink)
+    value = typing.of(node.this, scope)
+    made = converted(value, Wanted(target.kind, typing.is_flink, is_try=isinstance(node, exp.TryCast)))
+    if made is None:
+        shown = f"a cast of {kinds.shown(value.kind)} to {kinds.shown(target.kind)}"
+        raise refusals.unsupported(typing.source, node, shown)
+    return Typed(target.cut(made), target.kind, node)
+
+
+def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:
+    subject, branches = node.this, node.args["ifs"]
+    default = node.args.get("default")
+    results = [typing.of(branch.args["true"], scope) for branch in branches]
+    if default is not None:
+        results.append(typing.of(default, scope))
+    if subject is None:
+        conditions = [typing.truth(branch.this, scope) for branch in branches]
+    else:
+        conditions = [typing.call("=", [subject.copy(), branch.this], branch.this, scope).node for branch in branches]
+    kind, nodes = typing.common(results, node)
+    ifs = [exp.If(this=condition, true=result) for condition, result in zip(conditions, nodes, strict=False)]
+    last = nodes[-1] if default is not None else None
+    return Typed(exp.Case(ifs=ifs, default=last), kind, node)
+
+
+def _if(typing: Typing, node: exp.If, scope: Scope) -> Typed:
+    default = node.args.get("false") or exp.Null()
+    return typing.call("if", [node.this, node.args["true"], default], node, scope)
+
+
+def _between(typing: Typing, node: exp.Between, scope: Scope) -> Typed:
+    values = [typing.of(part, scope) for part in (node.this, node.args["low"], node.args["high"])]
+    kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
+    if kind is None:
+        raise refusals.no_such_types(typing.source, node, "between", [value.kind for value in values])
+    value, low, high = alike(values, kind, is_flink=typing.is_flink)
+    if is_wide(kind):
+        lower = comparison(">=", [value, low], kind)
+        made: exp.Expr = exp.And(this=lower, expression=comparison("<=", [value.copy(), high], kind))
+    else:
+        made = exp.Between(this=apart(value), low=apart(low), high=apart(high), symmetric=node.args.get("symmetric"))
+    return Typed(made, BOOLEAN, node)
+
+
+def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
+    query = node.args.get("query")
+    if query is not None:
+        return _in_query(typing, node, query, scope)
+    values = [typing.of(part, scope) for part in (node.this, *node.expressions)]
+    kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
+    if kind is None:
+        raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
+    value, *listed = alike(values, kind, is_flink=typing.is_flink)
+    return Typed(exp.In(this=apart(value), expressions=listed), BOOLEAN, node)
+
+
+def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Typed:
+    columns = typing.query(query, scope)
+    if isinstance(node.this.unnest(), exp.Tuple) and len(columns) > 1:
+        parts = [typing.value(part, scope).node for part in node.this.unnest().expressions]
+        return Typed(exp.In(this=exp.Tuple(expressions=parts), query=query), BOOLEAN, node)
+    if len(columns) != 1:
+        problem = f"a subquery gives {len(columns)} columns where one is needed"
+        raise refusals.error_at(typing.source, node, problem, "Select one.")
+    value = typing.value(node.this, scope)
+    inner = Typed(exp.column("paimon_in"), columns[0][1], node)
+    kind = compared_kind([value.kind, inner.kind], is_flink=typing.is_flink)
+    if kind is None:
+        raise refusals.no_such_types(typing.source, node, "in", [value.kind, inner.kind])
+    given, cast = alike([value, inner], kind, is_flink=typing.is_flink)
+    if not isinstance(cast, exp.Column):
+        alias = exp.TableAlias(this=exp.to_identifier("paimon_in_rows"), columns=[exp.to_identifier("paimon_in")])
+        rows = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
+        rows.set("alias", alias)
+        query = exp.Subquery(this=exp.select(cast).from_(rows))
+    return Typed(exp.In(this=apart(given), query=query), BOOLEAN, node)
+
+
+def _is(typing: Typing, node: exp.Is, scope: Scope) -> Typed:
+    what = node.expression
+    is_not = isinstance(what, exp.Not)
+    what = what.this if is_not else what
+    name = "null" if isinstance(what, exp.Null) else str(what.this).lower() if isinstance(what, exp.Boolean) else ""
+    if not name:
+        raise refusals.unsupported(typing.source, node, f"IS {what.sql().upper()}")
+    return typing.call(f"is_{'not_' if is_not else ''}{name}", [node.this], node, scope)
+
+
+def _like(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
+    return _matched(typing, node, scope, None)
+
+
+def _escape(typing: Typing, node: exp.Escape, scope: Scope) -> Typed:
+    return _matched(typing, node.this, scope, node.expression.name)
+
+
+def _matched(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -> Typed:
+    """LIKE and ILIKE. In Spark a backslash makes a sign one of itself."""
+    if isinstance(node.expression, exp.Any | exp.All | exp.Tuple):
+        return _like_several(typing, node, scope, escape)
+    value, pattern = (typing.of(part, scope) for part in (node.this, node.expression))
+    if typing.is_flink and any(side.kind not in (STRING, NULL) for side in (value, pattern)):
+        raise refusals.no_such_types(typing.source, node, "LIKE", [value.kind, pattern.kind], is_operator=True)
+    sides = [typing.in_type(side, STRING) for side in (value, pattern)]
+    made: exp.Expr = type(node)(this=apart(sides[0]), expression=apart(sides[1]))
+    text = pattern.text
+    sign = escape or (None if typing.is_flink else "\\")
+    if sign is not None and (text is None or sign in text):
+        made = exp.Escape(this=made, expression=exp.Literal.string(sign))
+    return Typed(made, BOOLEAN, node)
+
+
+def _like_several(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -> Typed:
+    listed = node.expression
+    patterns = listed if isinstance(listed, exp.Tuple) else listed.this.unnest()
+    parts = patterns.expressions if isinstance(patterns, exp.Tuple) else [patterns]
+    each = [_matched(typing, type(node)(this=node.this.copy(), expression=part), scope, escape).node for part in parts]
+    joined = exp.and_(*each) if isinstance(listed, exp.All) else exp.or_(*each)
+    return Typed(joined, BOOLEAN, node)
+
+
+_UNITS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_SECONDS = {
+    "WEEK": 604800,
+    "DAY": 86400,
+    "HOUR": 3600,
+    "MINUTE": 60,
+    "SECOND": 1,
+    "MILLISECOND": None,
+    "MICROSECOND": None,
+}
+
+
+def _interval(typing: Typing, node: exp.Interval, scope: Scope) -> Typed:
+    """An interval, which is of months or of microseconds."""
+    unit = node.args.get("unit")
+    if isinstance(unit, exp.Func):
+        unit = exp.var(unit.key.upper())
+    if unit is None or isinstance(unit, exp.IntervalSpan):
+        # Several units were written as one text that DuckDB reads.
+        text = node.this.name
+        months = bool(re.search(r"year|month", text, re.IGNORECASE))
+        return Typed(
+            exp.Cast(this=node.this, to=exp.DataType.build("INTERVAL")), kinds.MONTHS if months else kinds.MICROS, node
+        )
+    name = unit.name.upper().rstrip("S")
+    if name not in _UNITS and name not in _SECONDS:
+        raise refusals.unsupported(typing.source, node, f"an interval in {name}")
+    value = node.this
+    if isinstance(value, exp.Literal) and re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", value.name):
+        text = exp.Literal.string(f"{value.name.strip()} {name}")
+        made: exp.Expr = exp.Cast(this=text, to=exp.DataType.build("INTERVAL"))
+    else:
+        amount = typing.in_type(typing.of(value, scope), BIGINT)
+        made = filled(f"a * CAST('1 {name}' AS INTERVAL)", {"a": amount})
+    return Typed(made, kinds.MONTHS if name in _UNITS else kinds.MICROS, node)
+
+
+def _dot(typing: Typing, node: exp.Dot, scope: Scope) -> Typed:
+    if isinstance(node.expression, exp.Anonymous | exp.Func):
+        raise refusals.unknown_function(typing.source, node.expression, node.sql(), [])
+    names, first = [node.expression], node.this
+    while isinstance(first, exp.Dot):
+        names.insert(0, first.expression)
+        first = first.this
+    if isinstance(first, exp.Column) and not typing.knows(first, scope):
+        if first.table or not scope.reads(first.name):
+            table = node.this.sql(identify=False)
+            fix = "Name it there, or leave it out here."
+            raise refusals.error_at(typing.source, first, f"'{table}' is not in FROM", fix)
+        value = typing.column(exp.Column(this=names[0].copy(), table=first.this.copy()), scope)
+        for name in names[1:]:
+            value = typing.field(value, name.name, node)
+        return value
+    return typing.field(typing.value(node.this, scope), node.expression.name, node)
+
+
+def _bracket(typing: Typing, node: exp.Bracket, scope: Scope) -> Typed:
+    """An element of an array or a map. Flink counts from 1, and MAP[…] makes a map."""
+    operand = node.this
+    if typing.is_flink and isinstance(operand, exp.Column) and not operand.table and operand.name.upper() == "MAP":
+        return typing.call("map", node.expressions, node, scope)
+    if len(node.expressions) != 1:
+        raise refusals.unsupported(typing.source, node, "several places in brackets")
+    place = node.expressions[0]
+    return typing.called("[]", [typing.value(operand, scope), typing.value(place, scope)], node, scope)
+
+
+def _subquery(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
+    columns = typing.query(node, scope)
+    if len(columns) != 1:
+        problem = f"a subquery gives {len(columns)} columns where one is needed"
+        raise refusals.error_at(typing.source, node, problem, "Select one.")
+    return Typed(node if isinstance(node, exp.Subquery) else exp.Subquery(this=node), columns[0][1], node)
+
+
+def _exists(typing: Typing, node: exp.Exists, scope: Scope) -> Typed:
+    if isinstance(node.expression, exp.Lambda):
+        return typing.call("exists", [node.this, node.expression], node, scope)
+    typing.query(node.this, scope)
+    return Typed(node, BOOLEAN, node)
+
+
+def _quantified(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
+    columns = typing.query(node.this, scope)
+    return Typed(node, columns[0][1], node)
+
+
+# Aggregates and windows
+
+
+def _function(node: exp.Expr) -> tuple[exp.Expr, bool, list[exp.Expr]]:
+    """A call with what stands around it: whether nulls are passed over, and the order of WITHIN GROUP."""
+    ignores, order = False, list[exp.Expr]()
+    while isinstance(node, exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        if isinstance(node, exp.WithinGroup):
+            order = node.expression.expressions
+        else:
+            ignores = isinstance(node, exp.IgnoreNulls)
+        node = node.this
+    return node, ignores, order
+
+
+def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
+    """A call with FILTER, OVER, WITHIN GROUP or IGNORE NULLS."""
+    window = node if isinstance(node, exp.Window) else None
+    inner = node.this if window is not None else node
+    condition: exp.Expr | None = None
+    if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls) and isinstance(inner.this, exp.Filter):
+        inner = inner.this
+    if isinstance(inner, exp.Filter):
+        condition = typing.truth(inner.expression.this, scope)
+        inner = inner.this
+    call, ignores, order = _function(inner)
+    if not isinstance(call, exp.Func):
+        raise refusals.unsupported(typing.source, node, "OVER behind what is no function")
+    arguments = _arguments_of(call)
+    if len(arguments) == 1 and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
+        ignores, arguments = isinstance(arguments[0], exp.IgnoreNulls), [arguments[0].this]
+    name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
+    if order:
+        arguments = [*arguments, *(each.this for each in order)]
+        name = f"{name}.within{'_descending' if order[0].args.get('desc') else ''}"
+    name += ".ignoring_nulls" if ignores else ""
+    over = None if window is None else specification(typing, window, scope)
+
+    def wrap(made: exp.Expr) -> exp.Expr:
+        made = _filtered(made, condition)
+        if over is None:
+            return made
+        copied = over.copy()
+        copied.set("this", made)
+        return copied
+
+    plain = condition is None and window is None
+    return typing.call(name, arguments, call, scope, None if plain else wrap, is_over=window is not None)
+
+
+def _filtered(node: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+    if condition is None:
+        return node
+    if isinstance(node, exp.Filter):
+        both = exp.And(this=apart(node.expression.this), expression=apart(condition.copy()))
+        return exp.Filter(this=node.this, expression=exp.Where(this=both))
+    return exp.Filter(this=node, expression=exp.Where(this=condition.copy()))
+
+
+def _arguments_of(call: exp.Func) -> list[exp.Expr]:
+    if isinstance(call, exp.Anonymous):
+        return list(call.expressions)
+    given = [part for value in call.args.values() for part in (value if isinstance(value, list) else [value])]
+    return [part for part in given if isinstance(part, exp.Expr)]
+
+
+def specification(typing: Typing, window: exp.Window, scope: Scope) -> exp.Window:
+    """What stands behind OVER, with its expressions typed."""
+    return exp.Window(
+        partition_by=[typing.value(part, scope).node for part in window.args.get("partition_by") or ()],
+        over=window.args.get("over"),
+        alias=window.args.get("alias"),
+        spec=_frame(typing, window.args.get("spec"), scope),
+        order=_ordered_by(typing, window.args.get("order"), scope),
+    )
+
+
+def _ordered_by(typing: Typing, order: exp.Order | None, scope: Scope) -> exp.Order | None:
+    if order is None:
+        return None
+    return exp.Order(expressions=[ordered(typing, each, scope) for each in order.expressions])
+
+
+def ordered(typing: Typing, node: exp.Expr, scope: Scope) -> exp.Expr:
+    """A part of ORDER BY."""
+    if not isinstance(node, exp.Ordered):
+        return typing.value(node, scope).node
+    made = node.copy()
+    made.set("this", typing.value(node.this, scope).node)
+    return made
+
+
+def _frame(typing: Typing, spec: exp.WindowSpec | None, scope: Scope) -> exp.WindowSpec | None:
+    if spec is None:
+        return None
+    copied = spec.copy()
+    for side in ("start", "end"):
+        bound = copied.args.get(side)
+        if isinstance(bound, exp.Expr):
+            copied.set(side, typing.value(bound, scope).node)
+    return copied
+
+
+# Functions with words among their arguments
+
+
+def _extract(typing: Typing, node: exp.Extract, scope: Scope) -> Typed:
+    unit = exp.Literal.string(node.name.lower())
+    value = typing.value(node.expression, scope)
+    return typing.called("extract", [Typed(unit, STRING, unit), value], node, scope)
+
+
+def _trim(typing: Typing, node: exp.Trim, scope: Scope) -> Typed:
+    where = str(node.args.get("position") or "BOTH").lower()
+    name = {"leading": "ltrim", "trailing": "rtrim", "both": "trim"}[where]
+    signs = node.args.get("expression")
+    given = [node.this] if signs is None else [node.this, signs]
+    return typing.call(f"{name}.from" if signs is not None else name, given, node, scope)
+
+
+def _floor(typing: Typing, node: exp.Floor | exp.Ceil, scope: Scope) -> Typed:
+    to, decimals = node.args.get("to"), node.args.get("decimals")
+    name = "floor" if isinstance(node, exp.Floor) else "ceil"
+    if to is not None:
+        unit = exp.Literal.string(to.name.lower())
+        return typing.called(f"{name}.to", [typing.value(node.this, scope), Typed(unit, STRING, unit)], node, scope)
+    return typing.call(name, [node.this] if decimals is None else [node.this, decimals], node, scope)
+
+
+def _array(typing: Typing, node: exp.Array, scope: Scope) -> Typed:
+    return typing.call("array", node.expressions, node, scope)
+
+
+def _tuple(typing: Typing, node: exp.Tuple, scope: Scope) -> Typed:
+    return typing.call("struct", node.expressions, node, scope)
+
+
+def _struct(typing: Typing, node: exp.Struct, scope: Scope) -> Typed:
+    """A row, whose parts may have names."""
+    parts: list[tuple[str, Typed]] = []
+    for number, each in enumerate(node.expressions, start=1):
+        is_named = isinstance(each, exp.PropertyEQ | exp.Alias)
+        inner = each if not is_named else each.expression if isinstance(each, exp.PropertyEQ) else each.this
+        name = each.this.name if isinstance(each, exp.PropertyEQ) else each.alias if is_named else ""
+        plain = inner.unnest()
+        if not name:
+            has_name = isinstance(plain, exp.Column) and not typing.is_flink
+            name = plain.name if has_name else f"EXPR${number - 1}" if typing.is_flink else f"col{number}"
+        parts.append((name, typing.value(inner, scope)))
+    return row_of(parts, node)
+
+
+def row_of(parts: list[tuple[str, Typed]], written: exp.Expr) -> Typed:
+    """A row of named parts."""
+    listed = [exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=value.node) for name, value in parts]
+    return Typed(exp.Struct(expressions=listed), kinds.row((name, value.kind) for name, value in parts), written)
+
+
+_OF_UNITS = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff")
+
+
+def _anonymous(typing: Typing, node: exp.Anonymous, scope: Scope) -> Typed:
+    name = node.name.lower()
+    if name in ("struct", "row") or (name == "named_struct" and not typing.is_flink):
+        return _named_struct(typing, node, scope) if name == "named_struct" else _struct(typing, node, scope)  # type: ignore[arg-type]
+    given = node.expressions
+    if name in _OF_UNITS and len(given) == 3 and isinstance(given[0], exp.Column | exp.Var):
+        given = [exp.Literal.string(given[0].name), *given[1:]]
+    if len(given) >= 1 and isinstance(given[0], exp.IgnoreNulls | exp.RespectNulls):
+        return _around(typing, node, scope)
+    return typing.call(name, given, node, scope)
+
+
+def _named_struct(typing: Typing, node: exp.Anonymous, scope: Scope) -> Typed:
+    given = node.expressions
+    names = given[::2]
+    if not given or len(given) % 2 or any(not (isinstance(name, exp.Literal) and name.is_string) for name in names):
+        raise refusals.error_at(
+            typing.source, node, "NAMED_STRUCT takes names in quotes and values in turn", "Write named_struct('a', 1)."
+        )
+    return row_of(
+        [(name.name, typing.value(value, scope)) for name, value in zip(names, given[1::2], strict=True)], node
+    )
+
+
+def _named_call(name: str) -> Callable[[Typing, Any, Scope], Typed]:
+    return lambda typing, node, scope: typing.call(name, [], node, scope)
+
+
+def _position(typing: Typing, node: exp.StrPosition, scope: Scope) -> Typed:
+    place = node.args.get("position")
+    if place is not None:
+        return typing.call("position", [node.args["substr"], node.this, place], node, scope)
+    return typing.call("position.in", [node.args["substr"], node.this], node, scope)
+
+
+def _substring(typing: Typing, node: exp.Substring, scope: Scope) -> Typed:
+    given = [node.this, node.args.get("start") or exp.Literal.number(1), node.args.get("length")]
+    return typing.call("substring", [part for part in given if part is not None], node, scope)
+
+
+def _json_path(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
+    raise refusals.unsupported(typing.source, node, "a path behind a colon")
+
+
+def _at_zone(typing: Typing, node: exp.AtTimeZone, scope: Scope) -> Typed:
+    raise refusals.unsupported(typing.source, node, "AT TIME ZONE")
+
+
+def _local(typing: Typing, node: exp.Identifier, scope: Scope) -> Typed:
+    """The argument of a lambda."""
+    return typing.column(exp.Column(this=node.copy()), scope)
+
+
+FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
+    exp.Column: lambda typing, node, scope: typing.column(node, scope),
+    exp.Identifier: _local,
+    exp.Literal: _literal,
+    exp.Boolean: _boolean,
+    exp.Null: _null,
+    exp.HexString: _bytes,
+    exp.Paren: _paren,
+    exp.Alias: _alias,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Escape: _escape,
+    exp.Interval: _interval,
+    exp.Dot: _dot,
+    exp.Bracket: _bracket,
+    exp.Subquery: _subquery,
+    exp.Select: _subquery,
+    exp.Union: _subquery,
+    exp.Exists: _exists,
+    exp.Any: _quantified,
+    exp.All: _quantified,
+    exp.Window: _around,
+    exp.Filter: _around,
+    exp.WithinGroup: _around,
+    exp.IgnoreNulls: _around,
+    exp.RespectNulls: _around,
+    exp.Extract: _extract,
+    exp.Trim: _trim,
+    exp.Floor: _floor,
+    exp.Ceil: _floor,
+    exp.Array: _array,
+    exp.Tuple: _tuple,
+    exp.Struct: _struct,
+    exp.Anonymous: _anonymous,
+    exp.StrPosition: _position,
+    exp.Substring: _substring,
+    exp.JSONExtract: _json_path,
+    exp.AtTimeZone: _at_zone,
+    exp.CurrentDate: _named_call("current_date"),
+    exp.CurrentTimestamp: _named_call("current_timestamp"),
+    exp.Localtimestamp: _named_call("localtimestamp"),
+    exp.CurrentTime: _named_call("current_time"),
+    exp.Localtime: _named_call("localtime"),
+    exp.CurrentUser: _named_call("current_user"),
+}

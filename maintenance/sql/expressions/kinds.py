@@ -1,0 +1,204 @@
+"""The types of expressions, and which one holds the values of several.
+
+They are Paimon's, and those that only expressions have: NULL, and intervals. Source: Spark's `AnsiTypeCoercion` and
+`DecimalPrecision`; Flink's `LogicalTypeMerging`.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType, parse_type
+
+NULL = DataType("NULL")
+BOOLEAN = DataType("BOOLEAN")
+TINYINT, SMALLINT, INT, BIGINT = (DataType(name) for name in ("TINYINT", "SMALLINT", "INT", "BIGINT"))
+FLOAT, DOUBLE = DataType("FLOAT"), DataType("DOUBLE")
+STRING = DataType("VARCHAR", length=MAX_LENGTH)
+BINARY = DataType("VARBINARY", length=MAX_LENGTH)
+DATE = DataType("DATE")
+NTZ, LTZ = DataType("TIMESTAMP", precision=6), DataType("TIMESTAMP_LTZ", precision=6)
+MONTHS, MICROS = DataType("INTERVAL YEAR TO MONTH"), DataType("INTERVAL DAY TO SECOND")
+VARIANT = DataType("VARIANT")
+
+MOST_DIGITS, LEAST_SCALE = 38, 6
+DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
+"""How many digits a decimal has that holds every integer of a type."""
+_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE")
+_NAMED = {
+    "STRING": STRING, "BINARY": BINARY, "BYTES": BINARY, "NTZ": NTZ, "LTZ": LTZ, "NULL": NULL, "MONTHS": MONTHS,
+    "MICROS": MICROS, "VARIANT": VARIANT,
+}  # fmt: skip
+
+
+def decimal(precision: int, scale: int) -> DataType:
+    return DataType("DECIMAL", precision=precision, scale=scale)
+
+
+def array(element: DataType) -> DataType:
+    return DataType("ARRAY", element=element)
+
+
+def map_of(key: DataType, value: DataType) -> DataType:
+    return DataType("MAP", key=key, value=value)
+
+
+def row(parts: Iterable[tuple[str, DataType]]) -> DataType:
+    return DataType("ROW", fields=tuple(DataField(number, name, kind) for number, (name, kind) in enumerate(parts)))
+
+
+@lru_cache(maxsize=1024)
+def named(text: str) -> DataType:
+    """The type of a name such as ``STRING``, ``DECIMAL(10, 2)`` or ``NTZ``."""
+    return _NAMED[text] if text in _NAMED else plain(parse_type(text))
+
+
+def plain(kind: DataType) -> DataType:
+    """A type without NOT NULL, its parts as well; texts and bytes have no length."""
+    if kind.is_string:
+        return STRING
+    if kind.is_bytes or kind.root == "BLOB":
+        return BINARY
+    match kind.root:
+        case "ARRAY" | "MULTISET" | "VECTOR":
+            assert kind.element is not None
+            inner = plain(kind.element)
+            if kind.root == "MULTISET":
+                return map_of(inner, INT)
+            return DataType(kind.root, element=inner, length=kind.length)
+        case "MAP":
+            assert kind.key is not None
+            assert kind.value is not None
+            return map_of(plain(kind.key), plain(kind.value))
+        case "ROW":
+            return row((part.name, plain(part.type)) for part in kind.fields)
+    return kind.as_nullable()
+
+
+def is_integer(kind: DataType) -> bool:
+    return kind.root in _INTEGERS
+
+
+def is_number(kind: DataType) -> bool:
+    return kind.root in _NUMBERS or kind.root == "DECIMAL"
+
+
+def is_fraction(kind: DataType) -> bool:
+    return kind.root in ("FLOAT", "DOUBLE", "DECIMAL")
+
+
+def is_interval(kind: DataType) -> bool:
+    return kind.root.startswith("INTERVAL")
+
+
+def is_time(kind: DataType) -> bool:
+    return kind.is_timestamp or kind.root == "DATE"
+
+
+def is_atomic(kind: DataType) -> bool:
+    return kind.root not in ("ARRAY", "MAP", "ROW", "VARIANT", "VECTOR")
+
+
+def shown(kind: DataType) -> str:
+    """A type as errors name it."""
+    return str(kind)
+
+
+def as_decimal(kind: DataType) -> DataType:
+    """The decimal that holds the values of an integer or a decimal."""
+    return kind if kind.root == "DECIMAL" else decimal(DIGITS[kind.root], 0)
+
+
+def fitting(precision: int, scale: int) -> DataType:
+    """A decimal: digits after the point are given up before those in front of it, down to six."""
+    if precision <= MOST_DIGITS:
+        return decimal(precision, scale)
+    return decimal(MOST_DIGITS, max(MOST_DIGITS - (precision - scale), min(scale, LEAST_SCALE)))
+
+
+def digits(kind: DataType) -> tuple[int, int]:
+    kind = as_decimal(kind)
+    return kind.precision or 10, kind.scale or 0
+
+
+def widest_of_two(one: DataType, other: DataType, *, is_flink: bool) -> DataType | None:
+    """The type that values of both become where either may stand; None if there is none."""
+    if one == other or other == NULL:
+        return one
+    if one == NULL:
+        return other
+    if is_number(one) and is_number(other):
+        return widest_number(one, other, is_flink=is_flink)
+    if one.is_timestamp or other.is_timestamp:
+        return _widest_time(one, other, is_flink=is_flink)
+    if one.root == other.root == "ARRAY" and one.element is not None and other.element is not None:
+        inner = widest_of_two(one.element, other.element, is_flink=is_flink)
+        return None if inner is None else array(inner)
+    if one.root == other.root == "MAP":
+        assert one.key
+        assert one.value
+        assert other.key
+        assert other.value
+        key, value = (
+            widest_of_two(a, b, is_flink=is_flink) for a, b in ((one.key, other.key), (one.value, other.value))
+        )
+        return None if key is None or value is None else map_of(key, value)
+    if one.root == other.root == "ROW" and len(one.fields) == len(other.fields):
+        kinds = [
+            widest_of_two(a.type, b.type, is_flink=is_flink) for a, b in zip(one.fields, other.fields, strict=True)
+        ]
+        known = [kind for kind in kinds if kind is not None]
+        if len(known) < len(kinds):
+            return None
+        return row((part.name, kind) for part, kind in zip(one.fields, known, strict=True))
+    return None if is_flink else _with_text(one, other)
+
+
+def widest_number(one: DataType, other: DataType, *, is_flink: bool) -> DataType:
+    """The number that holds those of both types."""
+    roots = {one.root, other.root}
+    if "DOUBLE" in roots:
+        return DOUBLE
+    if "FLOAT" in roots:
+        return FLOAT if roots == {"FLOAT"} or (is_flink and "DECIMAL" not in roots) else DOUBLE
+    if "DECIMAL" in roots:
+        (p1, s1), (p2, s2) = _digits_beside(one, is_flink=is_flink), _digits_beside(other, is_flink=is_flink)
+        scale, whole = max(s1, s2), max(p1 - s1, p2 - s2)
+        # What does not fit loses digits after the point.
+        precision = min(MOST_DIGITS, whole + scale)
+        return decimal(precision, max(0, min(scale, MOST_DIGITS - whole)))
+    return one if _INTEGERS.index(one.root) >= _INTEGERS.index(other.root) else other
+
+
+def _digits_beside(kind: DataType, *, is_flink: bool) -> tuple[int, int]:
+    return (19, 0) if is_flink and kind.root == "BIGINT" else digits(kind)
+
+
+def _widest_time(one: DataType, other: DataType, *, is_flink: bool) -> DataType | None:
+    if (one.is_timestamp or one.root == "DATE") and (other.is_timestamp or other.root == "DATE"):
+        root = "TIMESTAMP_LTZ" if "TIMESTAMP_LTZ" in (one.root, other.root) else "TIMESTAMP"
+        return DataType(root, precision=max(one.precision or 0, other.precision or 0))
+    return None if is_flink else _with_text(one, other)
+
+
+def _with_text(one: DataType, other: DataType) -> DataType | None:
+    """What a text and another value become."""
+    if other.is_string:
+        one, other = other, one
+    if not one.is_string:
+        return None
+    if is_integer(other):
+        return BIGINT
+    if is_fraction(other):
+        return DOUBLE
+    return None if is_interval(other) or not is_atomic(other) else other
+
+
+def widest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
+    """The type that values of all become; None if there is none."""
+    # Texts among other values decide first, as in Spark.
+    ordered = [*(kind for kind in found if kind.is_string), *(kind for kind in found if not kind.is_string)]
+    result: DataType | None = NULL
+    for kind in ordered:
+        result = None if result is None else widest_of_two(result, kind, is_flink=is_flink)
+    return result

@@ -1,0 +1,80 @@
+"""What DuckDB is given before the first query: macros and functions over whole columns that entries call.
+
+Source: Spark's `UTF8String.toLong`, `Cast`, `SparkDateTimeUtils`; Java's `Double.toString`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from maintenance.sql.query.carried import MICROS, REST
+from maintenance.types.arrow import data_type_of_arrow
+from maintenance.types.casts.cast import STRING, cast
+
+if TYPE_CHECKING:
+    import duckdb
+
+_SPACE = r"'^[\x00-\x20]+|[\x00-\x20]+$'"
+_NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+_DAY = r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
+MACROS = (
+    # The microseconds of a time that are behind some digits are taken away: `step` is the smallest that stays.
+    "paimon_cut(x, step) AS x - to_microseconds(((epoch_us(x) % step) + step) % step)",
+    f"paimon_wide(x, y) AS CASE WHEN x IS NOT NULL THEN {{'{MICROS}': x, '{REST}': CAST(y AS SMALLINT)}} END",
+    f"paimon_same(x, y) AS x.{MICROS} = y.{MICROS}",
+    f"paimon_before(x, y) AS x.{MICROS} < y.{MICROS} OR (paimon_same(x, y) AND x.{REST} < y.{REST})",
+    f"paimon_until(x, y) AS x.{MICROS} < y.{MICROS} OR (paimon_same(x, y) AND x.{REST} <= y.{REST})",
+    "paimon_found(x) AS rpad(regexp_extract(x, '[.][0-9]{6}([0-9]{1,3})', 1), 3, '0')",
+    "paimon_rest(x) AS COALESCE(TRY_CAST(paimon_found(x) AS SMALLINT), 0)",
+    "paimon_local(x) AS regexp_replace(CAST(x AS VARCHAR), '[+-][0-9:]+$', '')",
+    # Of all types: the type of the argument is known when a query is bound.
+    "paimon_is_instant(x) AS typeof(x) = 'TIMESTAMP WITH TIME ZONE'",
+    "paimon_text(x) AS CASE WHEN paimon_is_instant(x) THEN paimon_local(x) ELSE CAST(x AS VARCHAR) END",
+    "paimon_second(x) AS regexp_replace(CAST(x AS VARCHAR), '([.][0-9]+)?([+-][0-9:]+)?$', '')",
+    "paimon_padded(x, digits) AS lpad(CAST(x AS VARCHAR), digits, '0')",
+    "paimon_micros(x) AS ((epoch_us(x) % 1000000) + 1000000) % 1000000",
+    "paimon_fraction(x, y) AS paimon_padded(paimon_micros(x), 6) || paimon_padded(y, 3)",
+    "paimon_digits(x, y, digits) AS paimon_second(x) || '.' || left(paimon_fraction(x, y), digits)",
+    "paimon_plain(x, y) AS paimon_second(x) || regexp_replace('.' || paimon_fraction(x, y), '[.]?0*$', '')",
+    f"paimon_trimmed(t) AS regexp_replace(t, {_SPACE}, '', 'g')",
+    "paimon_nonzero(x, y) AS CASE WHEN y = 0 AND x IS NOT NULL THEN error('division by zero') ELSE y END",
+    "paimon_is_whole(t) AS regexp_full_match(paimon_trimmed(t), '[+-]?[0-9]+')",
+    f"paimon_is_decimal(t) AS regexp_full_match(paimon_trimmed(t), '{_NUMBER}')",
+    (f"paimon_is_floating(t) AS regexp_full_match(paimon_trimmed(t), '{_NUMBER}[dDfF]?|(?i:[+-]?inf(inity)?|nan)')"),
+    "paimon_floating(t) AS regexp_replace(paimon_trimmed(t), '^([^nN]*[0-9.])[dDfF]$', '\\1')",
+    "paimon_is_true(t) AS lower(paimon_trimmed(t)) IN ('t', 'true', 'y', 'yes', '1')",
+    "paimon_is_false(t) AS lower(paimon_trimmed(t)) IN ('f', 'false', 'n', 'no', '0')",
+    f"paimon_day_part(t, n) AS CAST(COALESCE(NULLIF(regexp_extract(t, '^{_DAY}([ T].*)?$', n), ''), '1') AS BIGINT)",
+    f"paimon_is_day(t) AS regexp_matches(t, '^{_DAY}([ T].*)?$')",
+    (
+        "paimon_day(t) AS CASE WHEN paimon_is_day(t) THEN"
+        " make_date(paimon_day_part(t, 1), paimon_day_part(t, 2), paimon_day_part(t, 3)) END"
+    ),
+    (
+        "paimon_try_day(t) AS CASE WHEN paimon_is_day(t) THEN"
+        " TRY(make_date(paimon_day_part(t, 1), paimon_day_part(t, 2), paimon_day_part(t, 3))) END"
+    ),
+    (
+        "paimon_stamp(t) AS CASE WHEN regexp_full_match(t, '[0-9]{4}') THEN t || '-01-01'"
+        " WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{1,2}') THEN t || '-01' ELSE t END"
+    ),
+    "paimon_whole_seconds(x) AS (epoch_us(x) - ((epoch_us(x) % 1000000) + 1000000) % 1000000) // 1000000",
+    "paimon_seconds(x) AS CAST(epoch_us(x) AS DOUBLE) / 1000000",
+    "paimon_signed(x) AS CASE WHEN x = 0 THEN CAST(0 AS DOUBLE) ELSE x END",
+)
+
+
+def register_macros(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Make them for all connections of a process."""
+    for macro in MACROS:
+        connection.execute(f"CREATE OR REPLACE MACRO {macro}")
+    create: Any = connection.create_function
+    for kind in ("FLOAT", "DOUBLE"):
+        create(f"paimon_{kind.lower()}_text", _text, [kind], "VARCHAR", type="arrow")
+
+
+def _text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Numbers as texts, as Java writes them."""
+    whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    shown = cast(whole, data_type_of_arrow(whole.type), STRING)
+    return shown.combine_chunks() if shown.num_chunks != 1 else shown.chunk(0)

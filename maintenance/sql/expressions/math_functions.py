@@ -1,0 +1,168 @@
+"""Functions of numbers. Source: Spark's `mathExpressions.scala`; Flink's `SqlFunctionUtils`."""
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.conversions import cast_node
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
+from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, MOST_DIGITS, decimal, digits
+from maintenance.sql.expressions.templates import filled
+from maintenance.types.data_type import DataType
+
+
+def _places(call: Call) -> int:
+    return (call.arguments[1].whole or 0) if len(call.arguments) > 1 else 0
+
+
+def _rounded_kind(call: Call) -> DataType:
+    kind = call.kinds[0]
+    if kind.root != "DECIMAL":
+        return kind
+    precision, scale = digits(kind)
+    kept = min(max(0, _places(call)), scale)
+    if call.is_flink and kept == scale:
+        return kind
+    return decimal(min(MOST_DIGITS, precision - scale + 1 + kept), kept)
+
+
+def _rounded(function: str) -> Callable[[Call], exp.Expr]:
+    def says(call: Call) -> exp.Expr:
+        kind, node = call.kinds[0], call.nodes[0]
+        places = call.nodes[1] if len(call.nodes) > 1 else exp.Literal.number(0)
+        if kind.root in ("FLOAT", "DOUBLE"):
+            # The digits that are shown decide, as of a decimal.
+            text = filled(f"paimon_{kind.root.lower()}_text(a)", {"a": node.copy()})
+            whole = filled("TRY_CAST(t AS DECIMAL(38, 15))", {"t": text})
+            shown = f"COALESCE(CAST({function}(w, p) AS DOUBLE), {function}(a, p))"
+            template = f"CASE WHEN NOT isfinite(a) THEN a ELSE {shown} END"
+            return cast_node(filled(template, {"a": node, "w": whole, "p": places}), kind)
+        return cast_node(filled(f"{function}(a, p)", {"a": node, "p": places}), call.kind)
+
+    return says
+
+
+def _whole_kind(call: Call) -> DataType:
+    """Of FLOOR and CEIL."""
+    kind = call.kinds[0]
+    if call.is_flink:
+        return kind if kind.root != "DECIMAL" else decimal(digits(kind)[0], 0)
+    if kind.root != "DECIMAL":
+        return BIGINT
+    precision, scale = digits(kind)
+    return decimal(min(MOST_DIGITS, precision - scale + 1), 0)
+
+
+def _whole(function: str) -> Callable[[Call], exp.Expr]:
+    def says(call: Call) -> exp.Expr:
+        if kinds.is_integer(call.kinds[0]):
+            return cast_node(call.nodes[0], call.kind)
+        return cast_node(filled(f"{function}(a)", {"a": call.nodes[0]}), call.kind)
+
+    return says
+
+
+def _pmod_kind(call: Call) -> DataType:
+    one, other = call.kinds
+    return kinds.widest_number(one, other, is_flink=call.is_flink)
+
+
+def _pmod(call: Call) -> exp.Expr:
+    one, other = (cast_node(node, call.kind) for node in call.nodes)
+    template = "CASE WHEN a % paimon_nonzero(a, b) < 0 THEN (a % b + b) % b ELSE a % b END"
+    return cast_node(filled(template, {"a": one, "b": other}), call.kind)
+
+
+def _sign_kind(call: Call) -> DataType:
+    return call.kinds[0] if call.is_flink else DOUBLE
+
+
+_LOG = "CASE WHEN a > 0 THEN {0} WHEN isnan(a) THEN a END"
+
+
+def _remainder(call: Call) -> tuple[DataType, exp.Expr]:
+    typed = call.typing.called("%", list(call.arguments), call.written, None)
+    return typed.kind, typed.node
+
+
+_PREFIXES = {10: "", 16: "0x", 2: "0b"}
+
+
+def _conv(call: Call) -> exp.Expr:
+    """The digits of a whole number to another base."""
+    from maintenance.sql.expressions import refusals
+
+    bases = [argument.whole for argument in call.arguments[1:]]
+    source, target = bases
+    if source not in _PREFIXES or target is None or not 2 <= target <= 36:
+        fix = "Write conv(x, 10, 16): from 2, 10 or 16, to 2 up to 36."
+        raise refusals.unsupported(call.typing.source, call.written, "conv from this base", fix)
+    digits_of = exp.Literal.string(_PREFIXES[source])
+    return filled("to_base(CAST(concat(p, a) AS BIGINT), b)", {"p": digits_of, "a": call.nodes[0], "b": call.nodes[2]})
+
+
+ENTRIES: Sequence[Entry] = (
+    entry("abs", "NUMBER", "1", "abs(a)"),
+    entry("round", "NUMBER, INT?", _rounded_kind, _rounded("round")),
+    entry("bround", "NUMBER, INT?", _rounded_kind, _rounded("round_even"), SPARK),
+    entry("floor", "NUMBER", _whole_kind, _whole("floor")),
+    entry("ceil ceiling", "NUMBER", _whole_kind, _whole("ceil")),
+    entry("sign", "NUMBER", _sign_kind, lambda call: cast_node(filled("sign(a)", {"a": call.nodes[0]}), call.kind)),
+    entry("signum", "NUMBER", "DOUBLE", "CAST(sign(a) AS DOUBLE)", SPARK),
+    entry("sqrt", "DOUBLE", "DOUBLE",
+          "CASE WHEN a >= 0 OR isnan(a) THEN sqrt(a) WHEN a < 0 THEN CAST('nan' AS DOUBLE) END"),
+    entry("acos", "DOUBLE", "DOUBLE",
+          "CASE WHEN abs(a) <= 1 THEN acos(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
+    entry("asin", "DOUBLE", "DOUBLE",
+          "CASE WHEN abs(a) <= 1 THEN asin(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
+    *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("cbrt", "atan", "exp", "degrees", "radians")),
+    *(
+        entry(name, "DOUBLE", "DOUBLE",
+              f"CASE WHEN isfinite(a) THEN {name}(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END")
+        for name in ("sin", "cos", "tan")
+    ),
+    entry("cot", "DOUBLE", "DOUBLE",
+          "CASE WHEN isfinite(a) THEN 1 / tan(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
+    entry("sec", "DOUBLE", "DOUBLE", "1 / cos(a)", SPARK),
+    entry("csc", "DOUBLE", "DOUBLE", "1 / sin(a)", SPARK),
+    *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("sinh", "cosh", "tanh")),
+    *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)", SPARK) for name in ("asinh",)),
+    entry("acosh", "DOUBLE", "DOUBLE",
+          "CASE WHEN a >= 1 THEN acosh(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END", SPARK),
+    entry("atanh", "DOUBLE", "DOUBLE",
+          "CASE WHEN abs(a) < 1 THEN atanh(a) WHEN a = 1 THEN CAST('inf' AS DOUBLE) WHEN a = -1"
+          " THEN CAST('-inf' AS DOUBLE) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END", SPARK),
+    entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a, b)"),
+    entry("power pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
+    entry("ln", "DOUBLE", "DOUBLE", _LOG.format("ln(a)")),
+    entry("log10", "DOUBLE", "DOUBLE", _LOG.format("log10(a)")),
+    entry("log2", "DOUBLE", "DOUBLE", _LOG.format("log2(a)")),
+    entry("log", "DOUBLE", "DOUBLE", _LOG.format("ln(a)")),
+    entry("log", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN a > 0 AND b > 0 THEN ln(b) / ln(a) END"),
+    entry("log1p", "DOUBLE", "DOUBLE", "CASE WHEN a > -1 THEN ln(1 + a) END", SPARK),
+    entry("expm1", "DOUBLE", "DOUBLE", "exp(a) - 1", SPARK),
+    entry("hypot", "DOUBLE, DOUBLE", "DOUBLE", "sqrt(a * a + b * b)", SPARK),
+    entry("rint", "DOUBLE", "DOUBLE", "round_even(a, 0)", SPARK),
+    entry("pi", "", "DOUBLE", "pi()"),
+    entry("e", "", "DOUBLE", "exp(CAST(1 AS DOUBLE))"),
+    entry("pmod mod", "NUMBER, NUMBER", _pmod_kind, _pmod, SPARK),
+    entry("factorial", "INT", "BIGINT", "CASE WHEN a BETWEEN 0 AND 20 THEN CAST(factorial(a) AS BIGINT) END", SPARK),
+    entry("bit_count", "INTEGER|BOOLEAN", "INT", "CAST(bit_count(CAST(a AS BIGINT)) AS INTEGER)", SPARK),
+    entry("width_bucket", "DOUBLE, DOUBLE, DOUBLE, BIGINT", "BIGINT",
+          "CASE WHEN a IS NULL OR b IS NULL OR c IS NULL OR d IS NULL OR d <= 0 OR isnan(a) OR b = c"
+          " OR NOT isfinite(b) OR NOT isfinite(c) THEN NULL"
+          " WHEN b < c AND a < b OR b > c AND a > b THEN 0"
+          " WHEN b < c AND a >= c OR b > c AND a <= c THEN d + 1"
+          " ELSE CAST(trunc(d * (a - b) / (c - b)) AS BIGINT) + 1 END", SPARK),
+    entry("truncate", "NUMBER, INT?", _rounded_kind, _rounded("trunc"), FLINK),
+    entry("mod", "NUMBER, NUMBER", lambda call: _remainder(call)[0], lambda call: _remainder(call)[1], FLINK),
+    entry("bin", "BIGINT", "STRING", "bin(a)"),
+    entry("hex", "BIGINT", "STRING", "upper(hex(a))"),
+    entry("hex", "STRING", "STRING", "upper(hex(encode(a)))"),
+    entry("hex", "BINARY", "STRING", "upper(hex(a))"),
+    entry("unhex", "STRING", "BINARY",
+          "CASE WHEN regexp_full_match(a, '[0-9A-Fa-f]*') THEN unhex(CASE WHEN length(a) % 2 = 1"
+          " THEN '0' || a ELSE a END) END"),
+    entry("conv", "STRING, INT, INT", "STRING", _conv, SPARK),
+)  # fmt: skip

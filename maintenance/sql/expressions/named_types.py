@@ -1,0 +1,75 @@
+"""The types that casts name."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from maintenance.sql.cursor import Source
+from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.stamps import named_moment
+from maintenance.sql.expressions.templates import filled
+from maintenance.types.data_type import DataType
+
+_PLAIN = {
+    exp.DType.BOOLEAN: kinds.BOOLEAN, exp.DType.TINYINT: kinds.TINYINT, exp.DType.SMALLINT: kinds.SMALLINT,
+    exp.DType.INT: kinds.INT, exp.DType.BIGINT: kinds.BIGINT, exp.DType.FLOAT: kinds.FLOAT,
+    exp.DType.DOUBLE: kinds.DOUBLE, exp.DType.DATE: kinds.DATE, exp.DType.BINARY: kinds.BINARY,
+    exp.DType.VARBINARY: kinds.BINARY, exp.DType.VARIANT: kinds.VARIANT, exp.DType.NULL: kinds.NULL,
+}  # fmt: skip
+_TIME = DataType("TIME", precision=0)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """Attributes: `length`: of texts in Flink, which are cut to it; `is_padded`: they are filled up with blanks."""
+
+    kind: DataType
+    length: int | None = None
+    is_padded: bool = False
+
+    def cut(self, node: exp.Expr) -> exp.Expr:
+        """A value of the type with its length."""
+        if self.length is None:
+            return node
+        length = exp.Literal.number(self.length)
+        template = "CASE WHEN a IS NOT NULL THEN rpad(left(a, n), n, ' ') END" if self.is_padded else "left(a, n)"
+        return filled(template, {"a": node, "n": length})
+
+
+def named_type(to: exp.DataType, source: Source, *, is_flink: bool) -> NamedType:
+    """Raises: SqlError: it is no type that is known here."""
+    if to.this in exp.DataType.TEXT_TYPES:
+        size = to.expressions[0].name if to.expressions else ""
+        if is_flink and size.isdecimal():
+            return NamedType(kinds.STRING, int(size), to.this == exp.DType.CHAR)
+        return NamedType(kinds.STRING)
+    return NamedType(_type(to, source, is_flink=is_flink))
+
+
+def _type(to: exp.DataType, source: Source, *, is_flink: bool) -> DataType:
+    if to.this in _PLAIN:
+        return _PLAIN[to.this]
+    if to.this in exp.DataType.TEXT_TYPES:
+        return kinds.STRING
+    moment = named_moment(to, is_flink=is_flink)
+    if moment is not None:
+        return moment
+    inner = [part for part in to.expressions if isinstance(part, exp.DataType)]
+    match to.this:
+        case exp.DType.DECIMAL:
+            precision, scale = ([int(part.name) for part in to.expressions] + [0, 0])[:2]
+            return kinds.decimal(precision or 10, scale)
+        case exp.DType.TIME:
+            return _TIME
+        case exp.DType.ARRAY | exp.DType.LIST if len(inner) == 1:
+            return kinds.array(_type(inner[0], source, is_flink=is_flink))
+        case exp.DType.MAP if len(inner) == 2:
+            return kinds.map_of(*(_type(part, source, is_flink=is_flink) for part in inner))
+        case exp.DType.STRUCT:
+            parts = [(part.name, part.args["kind"]) for part in to.expressions if isinstance(part, exp.ColumnDef)]
+            if len(parts) == len(to.expressions):
+                return kinds.row((name, _type(kind, source, is_flink=is_flink)) for name, kind in parts)
+        case exp.DType.INTERVAL:
+            unit = to.expressions[0].sql().upper() if to.expressions else ""
+            return kinds.MONTHS if "YEAR" in unit or "MONTH" in unit else kinds.MICROS
+    raise refusals.unsupported(source, to, f"the type {to.sql()}")

@@ -1,0 +1,32 @@
+"""Functions that stand only in front of OVER. Source: Spark's `windowExpressions.scala`."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, entry
+
+
+def window(names: str, takes: str, gives: Gives, says: Says, of: tuple = BOTH) -> Entry:  # type: ignore[type-arg]
+    return entry(names, takes, gives, says, of, "window")
+
+
+def _seen(call: Call) -> exp.Expr:
+    """With nulls passed over."""
+    first, *others = call.nodes
+    name = call.name.partition(".")[0]
+    return exp.Anonymous(this=name, expressions=[exp.IgnoreNulls(this=first), *others])
+
+
+ENTRIES: Sequence[Entry] = (
+    *(window(name, "", "INT", f"CAST({name}() AS INTEGER)", SPARK) for name in ("row_number", "rank", "dense_rank")),
+    *(window(name, "", "BIGINT", f"CAST({name}() AS BIGINT)", FLINK) for name in ("row_number", "rank", "dense_rank")),
+    window("percent_rank", "", "DOUBLE", "percent_rank()"),
+    window("cume_dist", "", "DOUBLE", "cume_dist()"),
+    window("ntile", "INT", "INT", "CAST(ntile(a) AS INTEGER)"),
+    *(window(name, "T", "T", f"{name}(a)") for name in ("lag", "lead")),
+    *(window(name, "T, INT", "T", f"{name}(a, b)") for name in ("lag", "lead")),
+    *(window(name, "T, INT, T", "T", f"{name}(a, b, c)") for name in ("lag", "lead")),
+    window("nth_value", "T, INT", "T", "nth_value(a, b)", SPARK),
+    *(window(f"{name}.ignoring_nulls", "T, INT?, T?", "T", _seen) for name in ("lag", "lead", "nth_value")),
+)  # fmt: skip

@@ -1,0 +1,409 @@
+"""The parts of queries in which expressions stand: what is read there, what is given, and the types of both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from sqlglot import exp
+
+from maintenance.errors import UnsupportedError
+from maintenance.sql.dialects import Flink
+from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.conversions import Wanted, converted
+from maintenance.sql.expressions.entries import Typed
+from maintenance.sql.expressions.forms import FORMS, ordered, specification
+from maintenance.sql.expressions.generators import name_of, rows_of, unnested, with_places
+from maintenance.sql.expressions.kinds import NULL, plain
+from maintenance.sql.expressions.scopes import Columns, Scope
+from maintenance.sql.expressions.typing import Typing
+from maintenance.sql.query.carried import is_carried
+from maintenance.sql.query.resolve import Resolved
+from maintenance.types.arrow import data_type_of_arrow
+from maintenance.types.data_type import DataType
+
+
+def type_query(resolved: Resolved) -> Columns:
+    """Tell DuckDB what the expressions of a query mean in its dialect; the columns that it gives.
+
+    Raises: SqlError: something in it is not known.
+    """
+    return Queries(resolved).columns(resolved.tree, Scope())
+
+
+@dataclass(slots=True)
+class Queries:
+    """The queries of one statement."""
+
+    resolved: Resolved
+    typing: Typing = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_flink = self.resolved.source.dialect is Flink
+        self.typing = Typing(self.resolved.source, is_flink, self.resolved.zone, self.columns, FORMS)
+
+    def columns(self, node: exp.Expr, scope: Scope) -> Columns:
+        """What a query gives, whose expressions DuckDB is told from then on."""
+        scope = self._with(node, scope)
+        match node:
+            case exp.Select():
+                return self._select(node, scope)
+            case exp.Subquery():
+                inner = (
+                    self._read(node.this, scope) if isinstance(node.this, exp.Table) else self.columns(node.this, scope)
+                )
+                self._behind(node, scope, inner)
+                return inner
+            case exp.SetOperation():
+                columns = self._united(node, scope)
+                self._behind(node, scope, columns)
+                return columns
+            case exp.Values():
+                return self._values(node, scope)
+            case exp.Table():
+                return self._read(node, scope)
+        raise refusals.unsupported(self.typing.source, node, node.key.upper())
+
+    def _with(self, node: exp.Expr, scope: Scope) -> Scope:
+        with_ = node.args.get("with_") or node.args.get("with")
+        if with_ is None:
+            return scope
+        inner = Scope(around=scope)
+        for cte in with_.expressions:
+            query = cte.this
+            if with_.args.get("recursive") and isinstance(query, exp.SetOperation):
+                columns = self._recursive(cte, query, inner)
+            else:
+                columns = _renamed(cte, self.columns(query, inner))
+            inner.tables[cte.alias.lower()] = columns
+        return inner
+
+    def _recursive(self, cte: exp.CTE, query: exp.SetOperation, scope: Scope) -> Columns:
+        first = self.columns(query.this, scope)
+        scope.tables[cte.alias.lower()] = _renamed(cte, first)
+        other = self.columns(query.expression, scope)
+        self._alike(query, [first, other], [kind for _, kind in first])
+        return _renamed(cte, first)
+
+    # SELECT
+
+    def _select(self, select: exp.Select, around: Scope) -> Columns:
+        scope = Scope(around=around)
+        self._sources(select, scope)
+        for window in select.args.get("windows") or ():
+            self._named_window(window, scope)
+        where = select.args.get("where")
+        if where is not None:
+            where.set("this", self.typing.truth(where.this, scope))
+        outputs: list[exp.Expr] = []
+        columns: list[tuple[str, DataType]] = []
+        for output in select.expressions:
+            for made, own in self._output(output, scope):
+                outputs.append(made)
+                columns += own
+                scope.outputs.update({name.lower(): kind for name, kind in own})
+        select.set("expressions", outputs)
+        group = select.args.get("group")
+        if group is not None:
+            self._group(group, scope)
+        for clause in ("having", "qualify"):
+            found = select.args.get(clause)
+            if found is not None:
+                found.set("this", self.typing.truth(found.this, scope))
+        distinct = select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            raise refusals.unsupported(self.typing.source, distinct, "DISTINCT ON")
+        self._behind(select, scope, columns)
+        return columns
+
+    def _behind(self, query: exp.Expr, scope: Scope, columns: Columns) -> None:
+        """ORDER BY and LIMIT."""
+        if not isinstance(query, exp.Select):
+            scope = Scope(around=scope, sources={"": columns})
+        for clause in ("order", "sort", "cluster", "distribute"):
+            order = query.args.get(clause)
+            if order is not None:
+                order.set("expressions", [
+                    each if _is_place(each) else ordered(self.typing, each, scope) for each in order.expressions
+                ])  # fmt: skip
+        for clause in ("limit", "offset"):
+            found = query.args.get(clause)
+            if isinstance(found, exp.Limit | exp.Offset) and not isinstance(found.expression, exp.Literal):
+                found.set("expression", self.typing.value(found.expression, scope).node)
+
+    def _output(self, output: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns]]:
+        """What stands in the place of an output, and the columns that it gives."""
+        star = output.this if isinstance(output, exp.Column) else output
+        if isinstance(star, exp.Star):
+            return [(output, self._starred(output, star, scope))]
+        inner = output.this if isinstance(output, exp.Alias | exp.Aliases) else output
+        if name_of(inner):
+            return self._generated(output, inner, scope)
+        value = self.typing.value(inner, scope)
+        name = output.alias if isinstance(output, exp.Alias) else output.output_name
+        made = value.node
+        if isinstance(output, exp.Alias):
+            alias = output.args["alias"]
+            made = exp.Alias(this=made, alias=alias)
+        elif not isinstance(made, exp.Column) and name:
+            made = exp.alias_(made, name, quoted=True)
+        return [(made, [(name, value.kind)])]
+
+    def _generated(self, output: exp.Expr, inner: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns]]:
+        rows = rows_of(self.typing, inner, scope)
+        if isinstance(output, exp.Aliases):
+            names = [name.name for name in output.expressions]
+        else:
+            names = [output.alias] if isinstance(output, exp.Alias) and len(rows) == 1 else [name for name, _ in rows]
+        if len(names) != len(rows):
+            problem = f"{name_of(inner)} gives {len(rows)} columns"
+            raise refusals.error_at(self.typing.source, inner, problem, "Give as many names and values.")
+        return [
+            (exp.alias_(value.node, name, quoted=True), [(name, value.kind)])
+            for name, (_, value) in zip(names, rows, strict=True)
+        ]
+
+    def _starred(self, output: exp.Expr, star: exp.Star, scope: Scope) -> Columns:
+        wanted = output.table.lower() if isinstance(output, exp.Column) else ""
+        left_out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
+        sources = [columns for name, columns in scope.sources.items() if wanted in ("", name)]
+        return [column for columns in sources for column in columns if column[0].lower() not in left_out]
+
+    def _group(self, group: exp.Expr, scope: Scope) -> None:
+        for name, value in list(group.args.items()):
+            if isinstance(value, list):
+                group.set(name, [self._grouped(each, scope) for each in value])
+
+    def _grouped(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        if _is_place(node):
+            return node
+        if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets | exp.Tuple):
+            node.set("expressions", [self._grouped(each, scope) for each in node.expressions])
+            return node
+        if isinstance(node, exp.Paren):
+            node.set("this", self._grouped(node.this, scope))
+            return node
+        return self.typing.value(node, scope).node
+
+    def _named_window(self, window: exp.Expr, scope: Scope) -> None:
+        made = specification(self.typing, cast(exp.Window, window), scope)
+        for name in ("partition_by", "order", "spec"):
+            window.set(name, made.args.get(name))
+
+    # FROM
+
+    def _sources(self, select: exp.Select, scope: Scope) -> None:
+        first = select.args.get("from_") or select.args.get("from")
+        if first is not None:
+            self._source(first, "this", scope)
+        for join in select.args.get("joins") or ():
+            self._source(join, "this", scope)
+            if join.args.get("on") is not None:
+                join.set("on", self.typing.truth(join.args["on"], scope))
+        for lateral in select.args.get("laterals") or ():
+            self._view(select, lateral, scope)
+        select.set("laterals", None)
+
+    def _source(self, around: exp.Expr, key: str, scope: Scope) -> None:
+        node = around.args[key]
+        if isinstance(node, exp.Unnest):
+            self._unnest(node, scope)
+            return
+        if isinstance(node, exp.Lateral):
+            self._lateral(node, scope)
+            return
+        columns = self._columns_of(node, scope)
+        scope.sources[node.alias_or_name.lower() or f"paimon {len(scope.sources)}"] = columns
+        for join in node.args.get("joins") or ():
+            self._source(join, "this", scope)
+            if join.args.get("on") is not None:
+                join.set("on", self.typing.truth(join.args["on"], scope))
+        laterals = node.args.get("laterals") or ()
+        for lateral in laterals:
+            made = self._generated_view(lateral, scope)
+            node.append("joins", made)
+        if laterals:
+            node.set("laterals", None)
+
+    def _columns_of(self, node: exp.Expr, scope: Scope) -> Columns:
+        if node.args.get("pivots"):
+            raise refusals.unsupported(self.typing.source, node, "PIVOT")
+        if isinstance(node, exp.Table):
+            return _renamed(node, self._read(node, scope))
+        if isinstance(node, exp.Values):
+            return self._values(node, scope)
+        # Only what stands behind LATERAL knows the tables beside it.
+        return _renamed(node, self.columns(node, scope.around or Scope()))
+
+    def _read(self, node: exp.Table, scope: Scope) -> Columns:
+        """The columns of a table, of rows that are here, or of a query of WITH."""
+        if not isinstance(node.this, exp.Identifier):
+            return self._function(node, scope)
+        relation = self.resolved.relations.get(node.name)
+        if relation is not None:
+            return [(column.name, plain(column.type)) for column in relation.fields()]
+        if node.name in self.resolved.bound:
+            return [(part.name, type_of_arrow(part)) for part in self.resolved.bound[node.name].schema]
+        found = scope.table(node.name)
+        if found is None:
+            raise refusals.error_at(
+                self.typing.source, node, f"'{node.name}' is not in FROM", "Name it there, or leave it out here."
+            )
+        return found
+
+    def _function(self, node: exp.Table, scope: Scope) -> Columns:
+        """A function in the place of a table."""
+        call = node.this
+        name = call.name.lower() if isinstance(call, exp.Anonymous) else call.key
+        if name == "range" and isinstance(call, exp.Anonymous):
+            given = [self.typing.in_type(self.typing.value(each, scope), kinds.BIGINT) for each in call.expressions]
+            node.set("this", exp.Anonymous(this="range", expressions=given))
+            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier("range"))
+            if not alias.columns:
+                alias.set("columns", [exp.to_identifier("id")])
+            node.set("alias", alias)
+            return [(alias.columns[0].name, kinds.BIGINT)]
+        raise refusals.unknown_function(self.typing.source, call, name, [])
+
+    def _lateral(self, node: exp.Lateral, scope: Scope) -> None:
+        inner = node.this
+        alias = node.args.get("alias")
+        if isinstance(inner, exp.Subquery):
+            columns = self.columns(inner, scope)
+        else:
+            rows = rows_of(self.typing, inner, scope) if name_of(inner) else None
+            if rows is None:
+                raise refusals.unsupported(self.typing.source, inner, "this function behind LATERAL")
+            node.set("this", _selected(rows))
+            columns = [(name, value.kind) for name, value in rows]
+        scope.sources[alias.name.lower() if alias is not None else f"paimon {len(scope.sources)}"] = _renamed(
+            node, columns
+        )
+
+    def _view(self, select: exp.Select, lateral: exp.Lateral, scope: Scope) -> None:
+        """LATERAL VIEW."""
+        select.append("joins", self._generated_view(lateral, scope))
+
+    def _generated_view(self, lateral: exp.Lateral, scope: Scope) -> exp.Join:
+        inner = lateral.this
+        if not name_of(inner):
+            raise refusals.unsupported(self.typing.source, inner, "this function in LATERAL VIEW")
+        rows = rows_of(self.typing, inner, scope, is_outer=bool(lateral.args.get("outer")))
+        alias = lateral.args.get("alias") or exp.TableAlias()
+        given = [name.name for name in alias.columns]
+        if given and len(given) != len(rows):
+            problem = f"{name_of(inner)} gives {len(rows)} columns"
+            raise refusals.error_at(self.typing.source, inner, problem, "Give as many names and values.")
+        names = given or [name for name, _ in rows]
+        named = [(name, value) for name, (_, value) in zip(names, rows, strict=True)]
+        alias.set("columns", [exp.to_identifier(name, quoted=True) for name in names])
+        if alias.this is None:
+            alias.set("this", exp.to_identifier(f"paimon_view_{len(scope.sources)}"))
+        scope.sources[alias.name.lower()] = [(name, value.kind) for name, value in named]
+        return exp.Join(this=exp.Lateral(this=_selected(named), alias=alias), kind="CROSS")
+
+    def _unnest(self, node: exp.Unnest, scope: Scope) -> None:
+        """UNNEST, which gives a column for each part of rows and maps."""
+        value = self.typing.value(node.expressions[0], scope)
+        lists = unnested(value)
+        if lists is None or len(node.expressions) != 1:
+            raise refusals.no_such_types(self.typing.source, node, "unnest", [value.kind])
+        if node.args.get("offset"):
+            lists = with_places(lists, value)
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(f"paimon_rows_{len(scope.sources)}"))
+        given = [name.name for name in alias.columns]
+        # sqlglot reads the only name behind UNNEST in Spark as that of the column.
+        names = [given[number] if number < len(given) else name for number, (name, _, _) in enumerate(lists)]
+        rows = [
+            (name, Typed(exp.Anonymous(this="unnest", expressions=[listed]), kind, node))
+            for name, (_, listed, kind) in zip(names, lists, strict=True)
+        ]
+        alias.set("columns", [exp.to_identifier(name, quoted=True) for name in names])
+        node.replace(exp.Lateral(this=_selected(rows), alias=alias))
+        scope.sources[alias.name.lower()] = [(name, value.kind) for name, value in rows]
+
+    # Several queries
+
+    def _united(self, node: exp.SetOperation, scope: Scope) -> Columns:
+        sides = [self.columns(node.this, scope), self.columns(node.expression, scope)]
+        if len(sides[0]) != len(sides[1]):
+            problem, fix = "the sides have different numbers of columns", "Select as many."
+            raise refusals.error_at(self.typing.source, node, problem, fix)
+        wanted: list[DataType] = []
+        for (name, one), (_, other) in zip(*sides, strict=True):
+            kind = kinds.widest_of_two(one, other, is_flink=self.typing.is_flink)
+            if kind is None:
+                problem = f"column '{name}' is {kinds.shown(one)} on one side, and {kinds.shown(other)} on the other"
+                raise refusals.error_at(self.typing.source, node, problem, "Cast one of them.")
+            wanted.append(kind)
+        self._alike(node, sides, wanted)
+        return [(name, kind) for (name, _), kind in zip(sides[0], wanted, strict=True)]
+
+    def _alike(self, node: exp.SetOperation, sides: Sequence[Columns], wanted: Sequence[DataType]) -> None:
+        """Give both sides these types."""
+        for key, columns in zip(("this", "expression"), sides, strict=True):
+            if [kind for _, kind in columns] != list(wanted):
+                node.set(key, self._retyped(node.args[key], columns, wanted))
+
+    def _retyped(self, query: exp.Expr, columns: Columns, wanted: Sequence[DataType]) -> exp.Expr:
+        names = [exp.to_identifier(f"column_{number}") for number in range(len(columns))]
+        outputs: list[exp.Expr] = []
+        for (name, kind), target, column in zip(columns, wanted, names, strict=True):
+            value = Typed(exp.column(column.copy()), kind, query)
+            made = converted(value, Wanted(target, self.typing.is_flink))
+            if made is None:
+                raise refusals.error_at(
+                    self.typing.source, query, f"column '{name}' cannot be {kinds.shown(target)}", "Cast it."
+                )
+            outputs.append(exp.alias_(made, name or column.name, quoted=True))
+        inner = query if isinstance(query, exp.Subquery) and not query.alias else exp.Subquery(this=query)
+        inner.set("alias", exp.TableAlias(this=exp.to_identifier("paimon_side"), columns=names))
+        return exp.select(*outputs).from_(inner)
+
+    def _values(self, node: exp.Values, scope: Scope) -> Columns:
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        typed = [[self.typing.value(cell, scope) for cell in row] for row in rows]
+        if len({len(row) for row in typed}) > 1:
+            raise refusals.error_at(
+                self.typing.source, node, "the rows have different numbers of values", "Give each as many."
+            )
+        columns = [self.typing.common(column, node) for column in zip(*typed, strict=True)]
+        node.set(
+            "expressions",
+            [exp.Tuple(expressions=list(row)) for row in zip(*(cells for _, cells in columns), strict=True)],
+        )
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier("paimon_values"))
+        prefix, first = ("EXPR$", 0) if self.typing.is_flink else ("col", 1)
+        if not alias.columns:
+            alias.set("columns", [exp.to_identifier(f"{prefix}{n + first}", quoted=True) for n in range(len(columns))])
+        if node.parent is not None and not isinstance(node.parent, exp.Subquery | exp.CTE | exp.SetOperation):
+            node.set("alias", alias)
+        return [(name.name, kind) for name, (kind, _) in zip(alias.columns, columns, strict=False)]
+
+
+def _selected(rows: Sequence[tuple[str, Typed]]) -> exp.Subquery:
+    return exp.Subquery(this=exp.select(*(exp.alias_(value.node, name, quoted=True) for name, value in rows)))
+
+
+def _is_place(node: exp.Expr) -> bool:
+    """Whether a part of GROUP BY or ORDER BY is the number of an output, or ALL."""
+    inner = node.this if isinstance(node, exp.Ordered) else node
+    is_all = isinstance(inner, exp.Column) and inner.name.upper() == "ALL" and not inner.this.quoted
+    return (isinstance(inner, exp.Literal) and not inner.is_string) or is_all
+
+
+def _renamed(node: exp.Expr, columns: Columns) -> Columns:
+    """The columns under the names that an alias gives them."""
+    alias = node.args.get("alias")
+    given = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    return [(given[number] if number < len(given) else own, kind) for number, (own, kind) in enumerate(columns)]
+
+
+def type_of_arrow(part: "object") -> DataType:
+    """The type of rows that are bound, as DuckDB gets them."""
+    kind = part.type  # type: ignore[attr-defined]
+    if is_carried(kind):
+        return DataType("TIMESTAMP_LTZ" if kind.field(0).type.tz else "TIMESTAMP", precision=9)
+    try:
+        return plain(data_type_of_arrow(kind))
+    except UnsupportedError:
+        return NULL

@@ -1,0 +1,86 @@
+"""Where names of a query are looked up: in the tables, queries and lambdas around them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from maintenance.types.data_type import DataType
+
+Columns = Sequence[tuple[str, DataType]]
+"""Names as they are shown, with their types."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """What a query reads, and what stands around it.
+
+    Attributes:
+        sources: what stands in FROM, by the name that columns may have in front, in lower case.
+        outputs: of the query itself, which its other clauses may name.
+        names: the arguments of a lambda, with what DuckDB is told instead.
+        merged: columns of several sources that USING makes one.
+        tables: queries of WITH, by name in lower case.
+    """
+
+    around: "Scope | None" = None
+    sources: dict[str, Columns] = field(default_factory=dict)
+    outputs: dict[str, DataType] = field(default_factory=dict)
+    names: Mapping[str, tuple[DataType, exp.Expr]] = field(default_factory=dict)
+    tables: dict[str, Columns] = field(default_factory=dict)
+    windows: dict[str, exp.Expr] = field(default_factory=dict)
+
+    def find(self, names: Sequence[str]) -> "tuple[DataType, Sequence[str]] | None":
+        """The type of a column, and the names behind it, which are fields of a row; None if there is none."""
+        lowered = [name.lower() for name in names]
+        if len(names) > 1 and lowered[0] in self.sources:
+            kind = _of(self.sources[lowered[0]], lowered[1])
+            if kind is not None:
+                return kind, names[2:]
+        for columns in self.sources.values():
+            kind = _of(columns, lowered[0])
+            if kind is not None:
+                return kind, names[1:]
+        if lowered[0] in self.outputs:
+            return self.outputs[lowered[0]], names[1:]
+        return None if self.around is None else self.around.find(names)
+
+    def local(self, name: str) -> tuple[DataType, exp.Expr] | None:
+        """The argument of a lambda around."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name.lower() in scope.names:
+                return scope.names[name.lower()]
+            # A column of a query inside a lambda hides its argument.
+            if scope.sources and _in_any(scope.sources, name.lower()):
+                return None
+            scope = scope.around
+        return None
+
+    def reads(self, name: str) -> bool:
+        """Whether something in FROM has a name, here or around."""
+        return name.lower() in self.sources or (self.around is not None and self.around.reads(name))
+
+    def table(self, name: str) -> Columns | None:
+        """A query of WITH."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name.lower() in scope.tables:
+                return scope.tables[name.lower()]
+            scope = scope.around
+        return None
+
+    def window(self, name: str) -> exp.Expr | None:
+        return self.windows.get(name.lower())
+
+    def columns(self) -> list[str]:
+        """The names of all columns that there are here."""
+        return sorted({name for columns in self.sources.values() for name, _ in columns})
+
+
+def _of(columns: Columns, name: str) -> DataType | None:
+    return next((kind for own, kind in columns if own.lower() == name), None)
+
+
+def _in_any(sources: Mapping[str, Columns], name: str) -> bool:
+    return any(_of(columns, name) is not None for columns in sources.values())

@@ -1,0 +1,130 @@
+"""Timestamps as DuckDB has them: their digits, their zones and their texts are those of the dialect's engine.
+
+A cast cuts digits off, towards the past, where DuckDB rounds. A TIMESTAMP(7..9) is a struct (`carried`), which
+compares with all its digits; what computes with one takes its microseconds. A time that becomes a text shows no zone:
+in Flink it has as many digits as its type says, in Spark none that are zeros at the end.
+"""
+
+import re
+
+from sqlglot import exp
+
+from maintenance.sql.dialects import DIGITS
+from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.entries import Typed
+from maintenance.sql.expressions.templates import filled
+from maintenance.sql.query.carried import MICROS, REST
+from maintenance.types.arrow import has_nanos
+from maintenance.types.data_type import DataType
+
+_MILLI_DIGITS, _MICRO_DIGITS, _NANO_DIGITS = 3, 6, 9
+# A text with digits behind microseconds.
+_FINE = re.compile(r"(.*\.\d{6})(\d+)(.*)", re.DOTALL)
+_NAMES = {"TIMESTAMP": exp.DType.TIMESTAMPNTZ, "TIMESTAMP_LTZ": exp.DType.TIMESTAMPLTZ}
+_SHORT = re.compile(r"(\d{4})(-\d{1,2})?")
+
+
+def is_wide(kind: DataType) -> bool:
+    """Whether DuckDB has a struct for the values of a type."""
+    return kind.is_timestamp and has_nanos(kind)
+
+
+def micros_of(node: exp.Expr) -> exp.Expr:
+    return filled(f"struct_extract(a, '{MICROS}')", {"a": node})
+
+
+def rest_of(node: exp.Expr) -> exp.Expr:
+    return filled(f"struct_extract(a, '{REST}')", {"a": node})
+
+
+def narrow(value: Typed) -> Typed:
+    """A time that DuckDB computes with: of the struct its microseconds."""
+    if not is_wide(value.kind):
+        return value
+    kind = DataType(value.kind.root, precision=_MICRO_DIGITS)
+    return Typed(micros_of(value.node), kind, value.written)
+
+
+def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
+    """A value as a timestamp; None if it cannot be one."""
+    of = value.kind
+    if kinds.is_number(of):
+        return None if is_flink or to.root != "TIMESTAMP_LTZ" else _of_seconds(value)
+    if not (of.is_string or kinds.is_time(of)):
+        return None
+    node, places = value.node, to.precision or 0
+    rest: exp.Expr = exp.Literal.number(0)
+    literal = value.text if isinstance(node, exp.Literal) else None
+    if is_wide(of):
+        rest, node = rest_of(node), micros_of(node.copy())
+    elif literal is not None:
+        fine = _FINE.fullmatch(literal)
+        literal, rest = (literal, rest) if fine is None else (
+            fine[1] + fine[3], exp.Literal.number(int(fine[2][:3].ljust(3, "0"))))  # fmt: skip
+        short = _SHORT.fullmatch(literal.strip())
+        shown = literal if short is None else f"{short[1]}{short[2] or '-01'}-01"
+        node = exp.Literal.string(shown.strip())
+    elif of.is_string:
+        if is_wide(to):
+            rest = filled("paimon_rest(a)", {"a": node.copy()})
+        node = filled("paimon_stamp(paimon_trimmed(a))", {"a": node})
+    micros: exp.Expr = exp.Cast(this=node, to=exp.DataType(this=_NAMES[to.root]))
+    if of.is_timestamp and of.root == to.root:
+        micros = node
+    is_coarse = of.root == "DATE" or (of.is_timestamp and (of.precision or 0) <= places)
+    if places < _MICRO_DIGITS and not is_coarse:
+        step = exp.Literal.number(10 ** (_MICRO_DIGITS - places))
+        micros = filled("paimon_cut(a, b)", {"a": micros, "b": step})
+    if is_wide(to):
+        step = exp.Literal.number(10 ** (_NANO_DIGITS - places))
+        kept = rest if places == _NANO_DIGITS else filled("CAST(a - a % b AS SMALLINT)", {"a": rest, "b": step})
+        return filled("paimon_wide(a, b)", {"a": micros, "b": kept})
+    if places <= _MILLI_DIGITS and to.root == "TIMESTAMP" and of != to:
+        return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP_MS))
+    return micros
+
+
+def _of_seconds(value: Typed) -> exp.Expr:
+    if value.kind.root in ("FLOAT", "DOUBLE"):
+        return filled(
+            "CASE WHEN isfinite(a) THEN make_timestamptz(CAST(trunc(a * 1000000) AS BIGINT)) END", {"a": value.node}
+        )
+    if kinds.is_integer(value.kind):
+        return filled("make_timestamptz(CAST(a AS BIGINT) * 1000000)", {"a": value.node})
+    return filled("make_timestamptz(CAST(floor(CAST(a AS DECIMAL(38, 9)) * 1000000) AS BIGINT))", {"a": value.node})
+
+
+def from_moment(value: Typed, to: DataType) -> exp.Expr:
+    """A timestamp as a date or a time of day."""
+    node = micros_of(value.node) if is_wide(value.kind) else value.node
+    kind = exp.DType.DATE if to.root == "DATE" else exp.DType.TIME
+    if to.root != "DATE" and value.kind.root == "TIMESTAMP_LTZ":
+        node = exp.Cast(this=node, to=exp.DataType(this=exp.DType.TIMESTAMPNTZ))
+    return exp.Cast(this=node, to=exp.DataType(this=kind))
+
+
+def moment_text(node: exp.Expr, kind: DataType, *, is_flink: bool) -> exp.Expr:
+    """A timestamp as a text."""
+    wide = is_wide(kind)
+    parts = {"a": micros_of(node.copy()) if wide else node, "b": rest_of(node) if wide else exp.Literal.number(0)}
+    if is_flink:
+        if not kind.precision:
+            return filled("paimon_second(a)", parts)
+        return filled("paimon_digits(a, b, c)", {**parts, "c": exp.Literal.number(kind.precision)})
+    return filled("paimon_plain(a, b)", parts) if wide else filled("paimon_text(a)", parts)
+
+
+def named_moment(to: exp.DataType, *, is_flink: bool) -> DataType | None:
+    """The timestamp that a cast or a literal names; None if it names another type."""
+    instants = (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
+    if to.this not in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, *instants):
+        return None
+    is_instant = to.this in instants or (to.this == exp.DType.TIMESTAMP and not is_flink)
+    written = to.meta.get(DIGITS)
+    if to.expressions:
+        places = int(to.expressions[0].name)
+    elif written is None:
+        places = _MICRO_DIGITS
+    else:
+        places = written if is_flink else _NANO_DIGITS if written > _MICRO_DIGITS else _MICRO_DIGITS
+    return DataType("TIMESTAMP_LTZ" if is_instant else "TIMESTAMP", precision=places)

@@ -1,0 +1,319 @@
+"""Functions of texts and bytes. Source: Spark's `stringExpressions.scala`, `UTF8String`; Flink's `SqlFunctionUtils`."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import refusals
+from maintenance.sql.expressions.conversions import Wanted, converted
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
+from maintenance.sql.expressions.kinds import STRING
+from maintenance.sql.expressions.templates import filled
+
+_SPLIT_INDEX = (
+    "CASE WHEN c >= 0 AND c < len(string_split(a, b)) AND a <> '' THEN list_extract(string_split(a, b), c + 1) END"
+)
+_NUMBER = "^\\s*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?\\s*$"
+_SUBSTRING_INDEX = (
+    "CASE WHEN c > 0 THEN array_to_string(list_slice(string_split(a, b), 1, c), b)"
+    " WHEN c < 0 THEN array_to_string(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
+    " len(string_split(a, b))), b) WHEN c = 0 THEN substring(a, 1, 0) END"
+)
+_SUB = (
+    "CASE WHEN b > 0 THEN substring(a, b, {0}) WHEN b = 0 THEN substring(a, 1, {0})"
+    " ELSE substring(a, greatest(length(a) + b + 1, 1), greatest({0} + least(length(a) + b, 0), 0)) END"
+)
+_BYTES = (
+    "CASE WHEN b >= 0 THEN array_slice(a, greatest(b, 1), greatest(b, 1) + {0} - 1)"
+    " ELSE array_slice(a, greatest(octet_length(a) + b + 1, 1), octet_length(a) + b + {0}) END"
+)
+
+
+def _joined(call: Call) -> exp.Expr:
+    nodes = [converted(each, Wanted(STRING, call.is_flink)) for each in call.arguments]
+    made = nodes[0]
+    for node in nodes[1:]:
+        made = filled("a || b", {"a": made, "b": node})  # type: ignore[dict-item]
+    assert made is not None
+    return made
+
+
+def _joined_with(call: Call) -> exp.Expr:
+    """`concat_ws`, which spreads arrays."""
+    separator, *parts = call.arguments
+    listed: list[exp.Expr] = []
+    for part in parts:
+        if part.kind.root == "ARRAY":
+            listed.append(part.node)
+            continue
+        node = converted(part, Wanted(STRING, call.is_flink))
+        if node is None:
+            raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
+        listed.append(exp.Anonymous(this="list_value", expressions=[node]))
+    if not listed:
+        return filled("CASE WHEN a IS NOT NULL THEN '' END", {"a": separator.node})
+    gathered = exp.Anonymous(this="flatten", expressions=[exp.Anonymous(this="list_value", expressions=listed)])
+    template = "array_to_string(list_filter(b, lambda _e: _e IS NOT NULL), a)"
+    return filled(f"CASE WHEN a IS NOT NULL THEN {template} END", {"a": separator.node, "b": gathered})
+
+
+def _chosen(call: Call) -> exp.Expr:
+    """`elt`."""
+    number, *texts = call.nodes
+    chosen = exp.Case().when(exp.Is(this=number.copy(), expression=exp.Null()), exp.Null())
+    for place, text in enumerate(texts, start=1):
+        chosen = chosen.when(exp.EQ(this=number.copy(), expression=exp.Literal.number(place)), text)
+    return chosen if call.is_flink else chosen.else_(filled("error('no text has this number')", {}))
+
+
+def _length(call: Call, of_text: str, of_bytes: str) -> exp.Expr:
+    template = of_bytes if call.kinds[0].is_bytes else of_text
+    return filled(f"CAST({template} AS INTEGER)", {"a": call.nodes[0]})
+
+
+def _bytes_joined(call: Call) -> exp.Expr:
+    made = call.nodes[0]
+    for node in call.nodes[1:]:
+        made = filled("a || b", {"a": made, "b": node})
+    return made
+
+
+def _padded(call: Call, function: str) -> exp.Expr:
+    text, size, *signs = call.nodes
+    if call.is_flink and not signs:
+        raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
+    sign = signs[0] if signs else exp.Literal.string(" ")
+    less = "NULL" if call.is_flink else "''"
+    empty = (
+        f"CASE WHEN p = '' THEN {'NULL' if call.is_flink else 'left(a, greatest(n, 0))'} ELSE {function}(a, n, p) END"
+    )
+    template = f"CASE WHEN n < 0 AND a IS NOT NULL AND p IS NOT NULL THEN {less} ELSE {empty} END"
+    return filled(template, {"a": text, "n": size, "p": sign})
+
+
+def _overlaid(call: Call) -> exp.Expr:
+    text, new, start, *size = call.nodes
+    length = size[0] if size else filled("length(b)", {"b": new.copy()})
+    parts = {"a": text, "b": new, "c": start, "d": length}
+    return filled("left(a, c - 1) || b || substring(a, c + CASE WHEN d < 0 THEN length(b) ELSE d END)", parts)
+
+
+def _overlaid_bytes(call: Call) -> exp.Expr:
+    value, new, start, *size = call.nodes
+    length = size[0] if size else filled("octet_length(b)", {"b": new.copy()})
+    template = (
+        "array_slice(a, 1, c - 1) || b ||"
+        " array_slice(a, c + CASE WHEN d < 0 THEN octet_length(b) ELSE d END, octet_length(a))"
+    )
+    return filled(template, {"a": value, "b": new, "c": start, "d": length})
+
+
+def _java_groups(text: str) -> str:
+    """``$1`` of Java as RE2 has it."""
+    import re
+
+    return re.sub(r"\$(\d)", r"\\\1", text.replace("\\", "\\\\")) if "$" in text else text
+
+
+def _replaced(call: Call) -> exp.Expr:
+    text, pattern, new = call.nodes
+    if call.arguments[2].text is not None:
+        new = exp.Literal.string(_java_groups(call.arguments[2].text))
+    return filled("regexp_replace(a, b, c, 'g')", {"a": text, "b": pattern, "c": new})
+
+
+def _extracted(call: Call) -> exp.Expr:
+    text, pattern, *number = call.nodes
+    group = call.arguments[2].whole if number else (0 if call.is_flink else 1)
+    if group is None:
+        raise refusals.unsupported(call.typing.source, call.written, "a group by its computed number")
+    made = filled("regexp_extract(a, b, n)", {"a": text, "b": pattern, "n": exp.Literal.number(group)})
+    if not call.is_flink:
+        return made
+    return filled("CASE WHEN regexp_matches(a, b) THEN c END", {"a": text.copy(), "b": pattern.copy(), "c": made})
+
+
+def _sha2(call: Call) -> exp.Expr:
+    bits = call.arguments[1].whole
+    if bits in (0, 256):
+        return filled("sha256(a)", {"a": call.nodes[0]})
+    if bits not in (224, 384, 512):
+        raise refusals.unsupported(
+            call.typing.source,
+            call.written,
+            f"SHA2 with {call.arguments[1].written.sql()} bits",
+            "Use 224, 256, 384 or 512.",
+        )
+    kind = "bytes" if call.kinds[0].is_bytes else "text"
+    return filled(f"paimon_sha{bits}_{kind}(a)", {"a": call.nodes[0]})
+
+
+def _coded(call: Call, template: str) -> exp.Expr:
+    name = (call.arguments[1].text or "").upper()
+    if name not in ("UTF-8", "UTF8"):
+        raise refusals.unsupported(call.typing.source, call.written, f"the character set {name}", "Use 'UTF-8'.")
+    return filled(template, {"a": call.nodes[0]})
+
+
+def _printed(call: Call) -> exp.Expr:
+    """A format with plain %s and %d."""
+    import re
+
+    text = call.arguments[0].text
+    if text is None or re.search(r"%(?![sd%])", text):
+        raise refusals.unsupported(call.typing.source, call.written, "a format with other places than %s and %d")
+    pieces = re.split(r"(%[sd%])", text)
+    given = iter(call.arguments[1:])
+    parts: list[exp.Expr] = []
+    for piece in pieces:
+        if piece in ("%s", "%d"):
+            value = next(given, None)
+            node = None if value is None else converted(value, Wanted(STRING, call.is_flink))
+            if node is None:
+                raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
+            parts.append(filled("COALESCE(a, 'null')", {"a": node}))
+        elif piece:
+            parts.append(exp.Literal.string("%" if piece == "%%" else piece))
+    return exp.Anonymous(this="concat", expressions=parts or [exp.Literal.string("")])
+
+
+def _shown_number(call: Call) -> exp.Expr:
+    """A number with commas, rounded to the even digit; a decimal or an integer exactly."""
+    from maintenance.sql.expressions.kinds import MOST_DIGITS, digits, is_integer
+
+    places = call.arguments[1].whole
+    if places is None or places < 0:
+        raise refusals.unsupported(
+            call.typing.source, call.written, "format_number with this number of digits", "Write (x, 2)."
+        )
+    kind, value = call.kinds[0], call.nodes[0]
+    if kind.root in ("FLOAT", "DOUBLE"):
+        return filled(f"format('{{:,.{places}f}}', CAST(a AS DOUBLE))", {"a": value})
+    precision, scale = digits(kind) if not is_integer(kind) else (20, 0)
+    kept = min(scale, places)
+    whole = min(MOST_DIGITS, precision - scale + 1 + kept)
+    rounded = f"CAST(round_even(a, {kept}) AS DECIMAL({whole}, {kept}))"
+    text = f"CAST(abs({rounded}) AS VARCHAR)"
+    shown = f"format('{{:,}}', CAST(split_part({text}, '.', 1) AS HUGEINT))"
+    if places:
+        shown = f"concat({shown}, '.', rpad(split_part({text}, '.', 2), {places}, '0'))"
+    return filled(
+        f"CASE WHEN a IS NOT NULL THEN concat(CASE WHEN a < 0 THEN '-' ELSE '' END, {shown}) END", {"a": value}
+    )
+
+
+def _url_part(call: Call) -> exp.Expr:
+    from maintenance.sql.expressions.urls import url_part
+
+    return url_part(call)
+
+
+def _mapped(call: Call) -> exp.Expr:
+    from maintenance.sql.expressions.urls import mapped
+
+    return mapped(call)
+
+
+ENTRIES: Sequence[Entry] = (
+    entry("||", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
+          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"),
+    entry("||", "BINARY, BINARY", "BINARY", "a || b"),
+    entry("||", "ATOMIC, ATOMIC", "STRING", _joined),
+    entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", "flatten(list_value(a, b, rest))", SPARK),
+    entry("concat", "BINARY, BINARY...", "BINARY", _bytes_joined, SPARK),
+    entry("concat", "ATOMIC...", "STRING", _joined),
+    entry("concat_ws", "STRING, ATOMIC|ARRAY<STRING>...?", "STRING", _joined_with),
+    entry("upper ucase", "STRING", "STRING", "upper(a)"),
+    entry("lower lcase", "STRING", "STRING", "lower(a)"),
+    entry("length char_length character_length len", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)",
+          "octet_length(a)"), SPARK),
+    entry("char_length character_length length", "STRING", "INT", "CAST(length(a) AS INTEGER)", FLINK),
+    entry("bit_length", "STRING|BINARY", "INT", lambda call: _length(call, "strlen(a) * 8", "octet_length(a) * 8"),
+          SPARK),
+    entry("octet_length", "STRING|BINARY", "INT", lambda call: _length(call, "strlen(a)", "octet_length(a)")),
+    entry("trim btrim", "STRING", "STRING", "trim(a)"),
+    entry("ltrim", "STRING", "STRING", "ltrim(a)"),
+    entry("rtrim", "STRING", "STRING", "rtrim(a)"),
+    entry("btrim", "STRING, STRING", "STRING", "trim(a, b)"),
+    entry("trim", "STRING, STRING", "STRING", "trim(b, a)", SPARK),
+    entry("ltrim", "STRING, STRING", "STRING", "ltrim(b, a)", SPARK),
+    entry("rtrim", "STRING, STRING", "STRING", "rtrim(b, a)", SPARK),
+    entry("ltrim", "STRING, STRING", "STRING", "ltrim(a, b)", FLINK),
+    entry("rtrim", "STRING, STRING", "STRING", "rtrim(a, b)", FLINK),
+    *(entry(f"{name}.from", "STRING, STRING", "STRING", f"{name}(a, b)") for name in ("trim", "ltrim", "rtrim")),
+    entry("substring substr", "STRING, INT", "STRING", _SUB.format("length(a)"), SPARK),
+    entry("substring substr", "STRING, INT, INT", "STRING", _SUB.format("greatest(c, 0)"), SPARK),
+    entry("substring substr", "STRING, INT", "STRING", _SUB.format("length(a)"), FLINK),
+    entry("substring substr", "STRING, INT, INT", "STRING", _SUB.format("greatest(c, 0)"), FLINK),
+    entry("substring substr", "BINARY, INT", "BINARY", _BYTES.format("octet_length(a)"), SPARK),
+    entry("substring substr", "BINARY, INT, INT", "BINARY", _BYTES.format("greatest(c, 0)"), SPARK),
+    entry("left", "BINARY, INT", "BINARY", "array_slice(a, 1, greatest(b, 0))", SPARK),
+    entry("left", "STRING, INT", "STRING", "left(a, greatest(b, 0))"),
+    entry("right", "STRING, INT", "STRING", "right(a, greatest(b, 0))"),
+    entry("replace", "STRING, STRING", "STRING", "replace(a, b, '')", SPARK),
+    entry("replace", "STRING, STRING, STRING", "STRING", "CASE WHEN b = '' THEN a ELSE replace(a, b, c) END"),
+    entry("lpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "lpad")),
+    entry("rpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "rpad")),
+    entry("repeat", "STRING, INT", "STRING", "repeat(a, greatest(b, 0))"),
+    entry("reverse", "STRING", "STRING", "reverse(a)"),
+    entry("initcap", "STRING", "STRING",
+          "CASE WHEN a IS NOT NULL THEN array_to_string(list_transform(string_split(lower(a), ' '),"
+          " lambda _e: upper(left(_e, 1)) || substring(_e, 2)), ' ') END", SPARK),
+    entry("initcap", "STRING", "STRING",
+          "CASE WHEN a IS NOT NULL THEN array_to_string(list_transform(regexp_extract_all(lower(a),"
+          " '[a-z0-9]+|[^a-z0-9]+'), lambda _e: upper(left(_e, 1)) || substring(_e, 2)), '') END", FLINK),
+    entry("instr", "STRING, STRING", "INT", "CAST(strpos(a, b) AS INTEGER)"),
+    entry("position.in", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
+    entry("position locate", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
+    entry("position locate", "STRING, STRING, INT", "INT",
+          "CASE WHEN c <= 0 OR c > length(b) + 1 THEN CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"
+          " WHEN strpos(substring(b, c), a) = 0 THEN 0 ELSE CAST(strpos(substring(b, c), a) + c - 1 AS INTEGER) END"),
+    entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 ELSE CAST(ascii(a) AS INTEGER) END"),
+    entry("chr char", "BIGINT", "STRING",
+          "CASE WHEN a < 0 THEN '' WHEN a IS NOT NULL THEN chr(CAST(a % 256 AS INTEGER)) END"),
+    entry("startswith starts_with", "STRING, STRING", "BOOLEAN", "starts_with(a, b)"),
+    entry("endswith ends_with", "STRING, STRING", "BOOLEAN", "ends_with(a, b)"),
+    entry("contains", "STRING, STRING", "BOOLEAN", "contains(a, b)", SPARK),
+    entry("space", "INT", "STRING", "repeat(' ', greatest(a, 0))", SPARK),
+    entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)"),
+    entry("levenshtein", "STRING, STRING", "INT", "CAST(levenshtein(a, b) AS INTEGER)"),
+    entry("split_part", "STRING, STRING, INT", "STRING",
+          "CASE WHEN c = 0 THEN error('the index 0 is invalid') ELSE split_part(a, b, c) END", SPARK),
+    entry("substring_index", "STRING, STRING, INT", "STRING", _SUBSTRING_INDEX, SPARK),
+    entry("overlay", "BINARY, BINARY, INT, INT?", "BINARY", _overlaid_bytes, SPARK),
+    entry("overlay", "STRING, STRING, INT, INT?", "STRING", _overlaid),
+    entry("split_index", "STRING, STRING, INT", "STRING", _SPLIT_INDEX, FLINK),
+    entry("elt", "INT, STRING...", "STRING", _chosen),
+    entry("rlike regexp regexp_like", "STRING, STRING", "BOOLEAN", "regexp_matches(a, b)"),
+    entry("regexp_replace", "STRING, STRING, STRING", "STRING", _replaced),
+    entry("regexp_extract", "STRING, STRING, INT?", "STRING", _extracted),
+    entry("regexp_count", "STRING, STRING", "INT", "CAST(len(regexp_extract_all(a, b)) AS INTEGER)", SPARK),
+    entry("regexp_substr", "STRING, STRING", "STRING",
+          "CASE WHEN regexp_matches(a, b) THEN regexp_extract(a, b) END", SPARK),
+    entry("split", "STRING, STRING", "ARRAY<STRING>", "string_split_regex(a, b)", SPARK),
+    entry("md5", "STRING|BINARY", "STRING", "md5(a)"),
+    entry("sha sha1", "STRING|BINARY", "STRING", "sha1(a)"),
+    entry("sha256", "STRING|BINARY", "STRING", "sha256(a)", FLINK),
+    *(entry(f"sha{bits}", "STRING", "STRING", f"paimon_sha{bits}_text(a)", FLINK) for bits in (224, 384, 512)),
+    entry("sha2", "STRING|BINARY, INT", "STRING", _sha2),
+    entry("crc32", "STRING", "BIGINT", "paimon_crc32_text(a)", SPARK),
+    entry("crc32", "BINARY", "BIGINT", "paimon_crc32_bytes(a)", SPARK),
+    entry("soundex", "STRING", "STRING", "paimon_soundex(a)", SPARK),
+    entry("base64 to_base64", "BINARY", "STRING", "to_base64(a)", SPARK),
+    entry("to_base64", "STRING", "STRING", "to_base64(encode(a))", FLINK),
+    entry("unbase64 from_base64", "STRING", "BINARY", "from_base64(a)", SPARK),
+    entry("from_base64", "STRING", "STRING", "decode(from_base64(a))", FLINK),
+    entry("encode", "STRING, 'STRING'", "BINARY", lambda call: _coded(call, "encode(a)")),
+    entry("decode", "BINARY, 'STRING'", "STRING", lambda call: _coded(call, "decode(a)")),
+    entry("is_decimal", "STRING", "BOOLEAN", f"COALESCE(regexp_matches(a, '{_NUMBER}'), FALSE)", FLINK),
+    entry("is_digit", "STRING", "BOOLEAN", "COALESCE(regexp_matches(a, '^\\p{Nd}+$'), FALSE)", FLINK),
+    entry("is_alpha", "STRING", "BOOLEAN", "COALESCE(regexp_matches(a, '^\\p{L}+$'), FALSE)", FLINK),
+    entry("find_in_set", "STRING, STRING", "INT",
+          "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN contains(a, ',') THEN 0"
+          " ELSE COALESCE(CAST(list_position(string_split(b, ','), a) AS INTEGER), 0) END", SPARK),
+    entry("printf format_string", "STRING, ANY...?", "STRING", _printed, SPARK),
+    entry("uuid", "", "STRING", "CAST(uuid() AS VARCHAR)"),
+    entry("format_number", "NUMBER, INT", "STRING", _shown_number, SPARK),
+    entry("parse_url", "STRING, 'STRING', 'STRING'?", "STRING", _url_part),
+    entry("str_to_map", "STRING, 'STRING'?, 'STRING'?", "MAP<STRING, STRING>", _mapped),
+)  # fmt: skip

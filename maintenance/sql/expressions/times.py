@@ -1,0 +1,376 @@
+"""Functions of dates, times and intervals.
+
+Source: Spark's `datetimeExpressions.scala`, where Sunday is the first day of the week and weeks have numbers by ISO
+8601; Flink's `DateTimeUtils`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.kinds import DATE, INT, LTZ
+from maintenance.sql.expressions.stamps import micros_of, narrow
+from maintenance.sql.expressions.templates import filled
+from maintenance.sql.expressions.time_formats import duck_format
+from maintenance.types.data_type import DataType
+
+_PARTS: Mapping[str, str] = {
+    "year": "year(a)", "years": "year(a)", "yr": "year(a)", "y": "year(a)", "yearofweek": "isoyear(a)",
+    "quarter": "quarter(a)", "qtr": "quarter(a)", "month": "month(a)", "mon": "month(a)", "months": "month(a)",
+    "week": "weekofyear(a)", "weeks": "weekofyear(a)", "w": "weekofyear(a)", "day": "day(a)", "days": "day(a)",
+    "d": "day(a)", "dayofweek": "dayofweek(a) + 1", "dow": "dayofweek(a) + 1", "dayofweek_iso": "isodow(a)",
+    "dow_iso": "isodow(a)", "doy": "dayofyear(a)", "hour": "hour(a)", "hours": "hour(a)", "h": "hour(a)",
+    "minute": "minute(a)", "minutes": "minute(a)", "min": "minute(a)", "m": "minute(a)", "isodow": "isodow(a)",
+    "isoyear": "isoyear(a)", "decade": "decade(a)", "century": "century(a)", "millennium": "millennium(a)",
+}  # fmt: skip
+_SECONDS = ("second", "seconds", "sec", "s")
+_FIELDS = (
+    ("year", "year(a)"), ("quarter", "quarter(a)"), ("month", "month(a)"), ("day dayofmonth", "day(a)"),
+    ("dayofyear", "dayofyear(a)"), ("weekofyear week", "weekofyear(a)"), ("dayofweek", "dayofweek(a) + 1"),
+)  # fmt: skip
+_UNITS = {
+    "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month", "mm": "month",
+    "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute", "second": "second",
+    "millisecond": "millisecond", "microsecond": "microsecond",
+}  # fmt: skip
+_DATE_UNITS = ("year", "quarter", "month", "week")
+
+
+def _narrowed(call: Call) -> list[exp.Expr]:
+    return [narrow(argument).node for argument in call.arguments]
+
+
+def _of_time(template: str) -> Callable[[Call], exp.Expr]:
+    """A template of times, whose struct it does not take."""
+
+    def says(call: Call) -> exp.Expr:
+        return filled(template, dict(zip("abcd", _narrowed(call), strict=False)))
+
+    return says
+
+
+def _extracted_kind(call: Call) -> DataType:
+    unit = (call.arguments[0].text or "").lower()
+    if unit in _SECONDS and not call.is_flink:
+        return kinds.decimal(8, 6)
+    return kinds.BIGINT if call.is_flink else INT
+
+
+def _extracted(call: Call) -> exp.Expr:
+    unit = (call.arguments[0].text or "").lower()
+    value = narrow(call.arguments[1])
+    if kinds.is_interval(value.kind):
+        raise refusals.unsupported(call.typing.source, call.written, "a part of an interval")
+    if unit in _SECONDS:
+        if call.is_flink:
+            template = "second(a)"
+        elif value.kind == DATE:
+            template = "0"
+        else:
+            template = "CAST(((epoch_us(a) % 60000000) + 60000000) % 60000000 AS DECIMAL(18, 0)) / 1000000"
+        node = filled(template, {"a": value.node})
+        return cast_node(node, call.kind)
+    if call.is_flink and unit in ("epoch", "millisecond", "microsecond", "nanosecond"):
+        within = "((epoch_us(a) % 1000000) + 1000000) % 1000000"
+        templates = {"epoch": "paimon_whole_seconds(a)", "millisecond": f"({within}) // 1000",
+                     "microsecond": within, "nanosecond": f"({within}) * 1000"}  # fmt: skip
+        stamp = cast_node(value.node, kinds.NTZ) if value.kind == DATE else value.node
+        return cast_node(filled(templates[unit], {"a": stamp}), call.kind)
+    if unit not in _PARTS:
+        raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a time")
+    return cast_node(filled(_PARTS[unit], {"a": value.node}), call.kind)
+
+
+def _part(call: Call) -> exp.Expr:
+    return _extracted(call)
+
+
+def _truncated(call: Call) -> exp.Expr:
+    """`trunc(date, unit)`."""
+    unit = _UNITS.get((call.arguments[1].text or "").lower(), "")
+    if unit not in _DATE_UNITS:
+        return cast_node(exp.Null(), DATE)
+    return filled(f"CAST(date_trunc('{unit}', a) AS DATE)", {"a": call.nodes[0]})
+
+
+def _date_truncated(call: Call) -> exp.Expr:
+    """`date_trunc(unit, timestamp)`."""
+    unit = _UNITS.get((call.arguments[0].text or "").lower())
+    value = narrow(call.arguments[1])
+    if unit is None:
+        return cast_node(exp.Null(), call.kind)
+    return cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
+
+
+def _truncated_kind(call: Call) -> DataType:
+    return narrow(call.arguments[1]).kind
+
+
+_FLOOR_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+
+
+def _floored(call: Call) -> exp.Expr:
+    """Flink's ``FLOOR(time TO unit)`` and ``CEIL``, whose weeks begin on Sunday."""
+    value, unit = narrow(call.arguments[0]), (call.arguments[1].text or "").lower()
+    if unit not in _FLOOR_UNITS:
+        problem = f"FLOOR and CEIL to {unit.upper()}"
+        listed = ", ".join(each.upper() for each in _FLOOR_UNITS)
+        raise refusals.unsupported(call.typing.source, call.written, problem, f"Use one of {listed}.")
+    template = f"date_trunc('{unit}', a)"
+    if unit == "week":
+        template = "date_trunc('week', a + CAST('1 day' AS INTERVAL)) - CAST('1 day' AS INTERVAL)"
+    floor = cast_node(filled(template, {"a": value.node}), call.kind)
+    if call.name.startswith("floor"):
+        return floor
+    length = {"quarter": "3 month", "week": "7 day"}.get(unit, f"1 {unit}")
+    following = cast_node(filled(f"f + CAST('{length}' AS INTERVAL)", {"f": floor.copy()}), call.kind)
+    return filled("CASE WHEN f = a THEN f ELSE n END", {"f": floor, "a": value.node.copy(), "n": following})
+
+
+def _formatted(call: Call) -> exp.Expr:
+    """A time by a pattern of Java."""
+    value = narrow(call.arguments[0])
+    pattern = call.arguments[1].text
+    format_ = None if pattern is None else duck_format(pattern)
+    if format_ is None:
+        raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
+    node = value.node
+    if value.kind.root == "TIMESTAMP_LTZ":
+        node = cast_node(node, kinds.NTZ)
+    return filled("strftime(a, f)", {"a": node, "f": exp.Literal.string(format_)})
+
+
+def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
+    """A text as a time, by a pattern of Java or by the rules of casts."""
+    value = call.arguments[0]
+    if len(call.arguments) == 1:
+        made = converted(value, Wanted(kind, call.is_flink, is_try=is_try))
+        assert made is not None
+        return made
+    pattern = call.arguments[1].text
+    format_ = None if pattern is None else duck_format(pattern)
+    if format_ is None:
+        raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
+    function = "try_strptime" if is_try or call.is_flink else "strptime"
+    return cast_node(filled(f"{function}(a, f)", {"a": value.node, "f": exp.Literal.string(format_)}), kind)
+
+
+def _unix(call: Call) -> exp.Expr:
+    """`unix_timestamp`."""
+    value = call.arguments[0]
+    if value.kind.is_string:
+        if len(call.arguments) == 1:
+            call.arguments = [value, Typed(exp.Null(), kinds.STRING, exp.Literal.string("yyyy-MM-dd HH:mm:ss"))]
+        node = _parsed(call, LTZ)
+    else:
+        node = (
+            converted(Typed(narrow(value).node, narrow(value).kind, value.written), Wanted(LTZ, call.is_flink))
+            or value.node
+        )
+    # Cut off towards 1970, where a cast goes towards the past.
+    return filled("epoch_us(a) // 1000000", {"a": node})
+
+
+def _from_unix(call: Call) -> exp.Expr:
+    seconds, *rest = call.arguments
+    pattern = rest[0].text if rest else "yyyy-MM-dd HH:mm:ss"
+    format_ = None if pattern is None else duck_format(pattern)
+    if format_ is None:
+        raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
+    node = cast_node(filled("make_timestamptz(a * 1000000)", {"a": seconds.node}), kinds.NTZ)
+    return filled("strftime(a, f)", {"a": node, "f": exp.Literal.string(format_)})
+
+
+def _added(template: str) -> Callable[[Call], exp.Expr]:
+    return lambda call: cast_node(filled(template, {"a": call.nodes[0], "b": call.nodes[1]}), DATE)
+
+
+_DAYNAMES = "left(dayname(a), 3)"
+_NEXT_DAY = (
+    "CASE WHEN i IS NOT NULL THEN CAST(a + CAST(((i - isodow(a) + 6) % 7) + 1 AS INTEGER) AS DATE)"
+    " WHEN b IS NOT NULL AND a IS NOT NULL THEN error('the day of the week is not known') END"
+)
+_DAYS = "list_position(['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'], left(upper(trim(b)), 2))"
+_LAST_DAY = "CAST(last_day(a) AS DATE)"
+
+
+def _months_between(call: Call) -> exp.Expr:
+    one, other = (cast_node(narrow(value).node, kinds.NTZ) for value in call.arguments[:2])
+    rounds = len(call.arguments) < 3 or not (
+        isinstance(call.arguments[2].written, exp.Boolean) and not call.arguments[2].written.this
+    )
+    months = "((year(a) - year(b)) * 12 + month(a) - month(b))"
+    seconds = (
+        "((epoch_us(a) - epoch_us(date_trunc('day', a))) - (epoch_us(b) - epoch_us(date_trunc('day', b)))) / 1000000.0"
+    )
+    ends = "(CAST(a AS DATE) = last_day(a) AND CAST(b AS DATE) = last_day(b))"
+    exact = f"(CAST({months} AS DOUBLE) + ((day(a) - day(b)) * 86400.0 + {seconds}) / 2678400.0)"
+    shown = f"round({exact}, 8)" if rounds else exact
+    return filled(
+        f"CASE WHEN day(a) = day(b) OR {ends} THEN CAST({months} AS DOUBLE) ELSE {shown} END", {"a": one, "b": other}
+    )
+
+
+def _difference(call: Call) -> exp.Expr:
+    """Whole units between two times."""
+    unit = (call.arguments[0].text or "").lower().rstrip("s")
+    one, other = (narrow(value).node for value in call.arguments[1:])
+    if unit not in (
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+        "microsecond",
+    ):
+        raise refusals.unsupported(call.typing.source, call.written, f"the unit {unit.upper()}")
+    return cast_node(filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other}), call.kind)
+
+
+def _plus_units(call: Call) -> exp.Expr:
+    """`timestampadd`."""
+    unit = (call.arguments[0].text or "").lower().rstrip("s")
+    value = narrow(call.arguments[2])
+    if unit not in (
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+        "microsecond",
+    ):
+        raise refusals.unsupported(call.typing.source, call.written, f"the unit {unit.upper()}")
+    many, of = {"quarter": (3, "month"), "week": (7, "day")}.get(unit, (1, unit))
+    template = (
+        f"a + to_{of}s(CAST(b * {many} AS BIGINT))"
+        if of != "month" and of != "year"
+        else f"a + to_{of}s(CAST(b * {many} AS INTEGER))"
+    )
+    return cast_node(filled(template, {"a": value.node, "b": call.nodes[1]}), call.kind)
+
+
+def _plus_kind(call: Call) -> DataType:
+    kind = narrow(call.arguments[2]).kind
+    unit = (call.arguments[0].text or "").lower().rstrip("s")
+    if kind == DATE and not (call.is_flink and unit in ("year", "quarter", "month", "week", "day")):
+        return kinds.NTZ if call.is_flink else LTZ
+    return kind
+
+
+_NOW = "now()"
+
+
+def _formatted_text(call: Call) -> exp.Expr:
+    stamp = DataType("TIMESTAMP", precision=3)
+    node = converted(call.arguments[0], Wanted(stamp, call.is_flink))
+    assert node is not None
+    call.arguments[0] = Typed(node, stamp, call.arguments[0].written)
+    return _formatted(call)
+
+
+def _flink_instant(call: Call) -> exp.Expr:
+    places = call.arguments[1].whole if len(call.arguments) > 1 else 3
+    if places not in (0, 3):
+        raise refusals.unsupported(
+            call.typing.source, call.written, "TO_TIMESTAMP_LTZ with this precision", "Use 0 or 3."
+        )
+    factor = 1_000_000 if places == 0 else 1_000
+    return filled(f"make_timestamptz(CAST(a * {factor} AS BIGINT))", {"a": call.nodes[0]})
+
+
+def _window_start(call: Call) -> exp.Expr:
+    time, length, offset = call.arguments
+    node = micros_of(time.node) if narrow(time) is not time else time.node
+    stamp = cast_node(node, kinds.NTZ)
+    template = "make_timestamp(epoch_us(t) - ((epoch_us(t) - o) % l + l) % l)"
+    return filled(template, {"t": stamp, "l": length.node, "o": offset.node})
+
+
+ENTRIES: Sequence[Entry] = (
+    *(entry(name, "TIME|DATE", "INT", _of_time(f"CAST({template} AS INTEGER)"), SPARK) for name, template in _FIELDS),
+    *(entry(name, "TIME", "BIGINT", _of_time(f"CAST({template} AS BIGINT)"), FLINK) for name, template in _FIELDS),
+    *(entry(name, "TIMESTAMP", "INT", _of_time(f"CAST({name}(a) AS INTEGER)"), SPARK) for name in ("hour", "minute",
+          "second")),
+    *(entry(name, "TIMESTAMP", "BIGINT", _of_time(f"CAST({name}(a) AS BIGINT)"), FLINK) for name in ("hour",
+          "minute", "second")),
+    *(entry(name, "DATE", "BIGINT", "CAST(0 AS BIGINT) + CASE WHEN a IS NULL THEN NULL ELSE 0 END",
+          FLINK) for name in ("hour", "minute", "second")),
+    entry("weekday", "TIME|DATE", "INT", _of_time("CAST(isodow(a) - 1 AS INTEGER)"), SPARK),
+    entry("dayname", "TIME|DATE", "STRING", _of_time(_DAYNAMES), SPARK),
+    entry("monthname", "TIME|DATE", "STRING", _of_time("left(monthname(a), 3)"), SPARK),
+    entry("extract date_part datepart", "'STRING', TIME|INTERVAL|LTZ", _extracted_kind, _extracted, SPARK),
+    entry("extract", "'STRING', TIME", _extracted_kind, _extracted, FLINK),
+    entry("date_add dateadd", "DATE, INT", "DATE", _added("a + CAST(b AS INTEGER)"), SPARK),
+    entry("date_sub", "DATE, INT", "DATE", _added("a - CAST(b AS INTEGER)"), SPARK),
+    entry("datediff date_diff", "DATE, DATE", "INT", "CAST(a - b AS INTEGER)", SPARK),
+    entry("add_months", "DATE, INT", "DATE", _added("a + to_months(CAST(b AS INTEGER))"), SPARK),
+    entry("last_day", "DATE", "DATE", _LAST_DAY, SPARK),
+    entry("next_day", "DATE, STRING", "DATE", lambda call: filled(_NEXT_DAY, {"a": call.nodes[0], "b": call.nodes[1],
+          "i": filled(_DAYS, {"b": call.nodes[1].copy()})}), SPARK),
+    entry("trunc", "DATE, 'STRING'", "DATE", _truncated, SPARK),
+    entry("date_trunc", "'STRING', TIMESTAMP", _truncated_kind, _date_truncated),
+    *(entry(f"{name}.to", "TIME, 'STRING'", lambda call: narrow(call.arguments[0]).kind, _floored,
+          FLINK) for name in ("floor", "ceil")),
+    entry("months_between", "LTZ, LTZ, BOOLEAN?", "DOUBLE", _months_between, SPARK),
+    entry("date_format", "TIMESTAMP, STRING", "STRING", _formatted),
+    entry("date_format", "STRING, STRING", "STRING", _formatted_text, FLINK),
+    entry("to_date", "DATE", "DATE", "a"),
+    entry("to_date", "STRING, STRING?", "DATE", lambda call: _parsed(call, DATE), SPARK),
+    entry("to_date", "STRING, STRING?", "DATE", lambda call: _parsed(call, DATE, is_try=True), FLINK),
+    entry("to_date", "TIMESTAMP", "DATE", lambda call: _parsed(call, DATE),
+          SPARK),
+    entry("date", "STRING|DATE|TIMESTAMP", "DATE", lambda call: _parsed(call, DATE), SPARK),
+    entry("to_timestamp", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("to_timestamp", "TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("try_to_timestamp", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ, is_try=True), SPARK),
+    entry("to_timestamp_ltz", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("to_timestamp_ntz", "STRING|TIME, STRING?", "NTZ", lambda call: _parsed(call, kinds.NTZ), SPARK),
+    entry("to_timestamp", "STRING, STRING?", "TIMESTAMP(3)", lambda call: _parsed(call, DataType("TIMESTAMP",
+          precision=3), is_try=True), FLINK),
+    entry("to_timestamp_ltz", "NUMBER, INT?", "TIMESTAMP(3) WITH LOCAL TIME ZONE", _flink_instant, FLINK),
+    entry("timestamp", "STRING|TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("unix_timestamp to_unix_timestamp", "STRING|TIME|LTZ, STRING?", "BIGINT", _unix, SPARK),
+    entry("unix_timestamp", "STRING, STRING?", "BIGINT", _unix, FLINK),
+    entry("unix_timestamp", "", "BIGINT", "paimon_whole_seconds(now())"),
+    entry("from_unixtime", "BIGINT, STRING?", "STRING", _from_unix),
+    entry("make_date", "INT, INT, INT", "DATE", "make_date(a, b, c)", SPARK),
+    entry("make_timestamp", "INT, INT, INT, INT, INT, DECIMAL(16, 6)", "LTZ",
+          "CAST(make_timestamp(a, b, c, d, e, CAST(f AS DOUBLE)) AS TIMESTAMPTZ)", SPARK),
+    entry("make_timestamp_ntz", "INT, INT, INT, INT, INT, DECIMAL(16, 6)", "NTZ",
+          "make_timestamp(a, b, c, d, e, CAST(f AS DOUBLE))", SPARK),
+    entry("timestamp_seconds", "NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("timestamp_millis", "BIGINT", "LTZ", "make_timestamptz(a * 1000)", SPARK),
+    entry("timestamp_micros", "BIGINT", "LTZ", "make_timestamptz(a)", SPARK),
+    entry("unix_seconds", "LTZ", "BIGINT", _of_time("paimon_whole_seconds(a)"), SPARK),
+    entry("unix_millis", "LTZ", "BIGINT", _of_time("(epoch_us(a) - ((epoch_us(a) % 1000) + 1000) % 1000) // 1000"),
+          SPARK),
+    entry("unix_micros", "LTZ", "BIGINT", _of_time("epoch_us(a)"), SPARK),
+    entry("unix_date", "DATE", "INT", "CAST(a - CAST('1970-01-01' AS DATE) AS INTEGER)", SPARK),
+    entry("date_from_unix_date", "INT", "DATE", "CAST(CAST('1970-01-01' AS DATE) + a AS DATE)", SPARK),
+    entry("timestampdiff datediff", "'STRING', TIME|LTZ, TIME|LTZ", "BIGINT", _difference, SPARK),
+    entry("timestampdiff", "'STRING', TIME, TIME", "INT", _difference, FLINK),
+    entry("timestampadd dateadd date_add", "'STRING', INT, TIME|LTZ", _plus_kind, _plus_units, SPARK),
+    entry("timestampadd", "'STRING', INT, TIME", _plus_kind, _plus_units, FLINK),
+    entry("current_date curdate", "", "DATE", "CAST(now() AS DATE)"),
+    entry("current_timestamp now", "", "LTZ", _NOW, SPARK),
+    entry("current_timestamp now current_row_timestamp proctime", "", "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+          "paimon_cut(now(), 1000)", FLINK),
+    entry("localtimestamp", "", "NTZ", "CAST(now() AS TIMESTAMP)", SPARK),
+    entry("localtimestamp", "", "TIMESTAMP(3)", "CAST(paimon_cut(CAST(now() AS TIMESTAMP), 1000) AS TIMESTAMP_MS)",
+          FLINK),
+    entry("convert_tz", "STRING, STRING, STRING", "STRING",
+          "strftime(timezone(c, timezone(b, try_strptime(regexp_replace(a, '\\.[0-9]+$', ''), '%Y-%m-%d %H:%M:%S'))),"
+          " '%Y-%m-%d %H:%M:%S')", FLINK),
+    entry("paimon_window_start", "TIMESTAMP, BIGINT, BIGINT", "NTZ", _window_start),
+)  # fmt: skip

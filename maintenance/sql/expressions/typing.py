@@ -1,0 +1,340 @@
+"""The types of a query's expressions, and what DuckDB is told instead: one pass from the inside out."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from sqlglot import exp
+
+from maintenance.errors import SqlError
+from maintenance.sql.cursor import Source
+from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.entries import Call, Entry, Typed, fitted, solved
+from maintenance.sql.expressions.kinds import NULL
+from maintenance.sql.expressions.scopes import Scope
+from maintenance.sql.expressions.table import entries_of
+from maintenance.sql.expressions.templates import PLACES, made
+from maintenance.sql.place import unknown_column
+from maintenance.types.data_type import DataType
+
+OPERATORS: Mapping[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
+    exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
+    exp.NullSafeNEQ: "distinct", exp.And: "and", exp.Or: "or", exp.DPipe: "||", exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.RegexpLike: "rlike",
+}  # fmt: skip
+_PREFIXES: Mapping[type[exp.Expr], str] = {exp.Neg: "negative", exp.Not: "not", exp.BitwiseNot: "~"}
+_LOOSE = frozenset(
+    {"+", "-", "*", "negative", "=", "<>", "<", "<=", ">", ">=", "<=>", "sum", "count", "is_null", "is_not_null"}
+)
+"""What takes decimals of any digits."""
+
+
+@dataclass(slots=True)
+class Typing:
+    """The pass over one query.
+
+    Attributes: `query`: types a query inside an expression, and gives its columns.
+    """
+
+    source: Source
+    is_flink: bool
+    zone: str
+    query: Callable[[exp.Expr, Scope], Sequence[tuple[str, DataType]]]
+    forms: Mapping[type[exp.Expr], Callable[["Typing", Any, Scope], Typed]] = field(default_factory=dict)
+
+    def of(self, node: exp.Expr, scope: Scope) -> Typed:
+        """An expression with its type. Raises: SqlError: something in it is not known."""
+        kind = type(node)
+        form = self.forms.get(kind)
+        if form is not None:
+            return form(self, node, scope)
+        if kind in OPERATORS:
+            return self.call(OPERATORS[kind], [node.this, node.expression], node, scope)
+        if kind in _PREFIXES:
+            return self.call(_PREFIXES[kind], [node.this], node, scope)
+        if isinstance(node, exp.Func):
+            given = [part for value in node.args.values() for part in (value if isinstance(value, list) else [value])]
+            name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+            arguments = node.expressions if isinstance(node, exp.Anonymous) else given
+            return self.call(name, [part for part in arguments if isinstance(part, exp.Expr)], node, scope)
+        raise refusals.unsupported(self.source, node, node.key.upper().replace("_", " "))
+
+    def value(self, node: exp.Expr, scope: Scope) -> Typed:
+        """An expression whose digits are those of its type."""
+        return settled(self.of(node, scope))
+
+    def truth(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        """A condition."""
+        return self.in_type(self.of(node, scope), kinds.BOOLEAN)
+
+    def in_type(self, value: Typed, kind: DataType) -> exp.Expr:
+        """A value as another type, by the dialect's own rules. Raises: SqlError."""
+        node = converted(value, Wanted(kind, self.is_flink))
+        if node is None:
+            problem = f"{kinds.shown(value.kind)} is no {kinds.shown(kind)}"
+            raise refusals.error_at(self.source, value.written, problem, "Cast it.")
+        return node
+
+    def common(self, values: Sequence[Typed], written: exp.Expr) -> tuple[DataType, list[exp.Expr]]:
+        """Values in the type that holds all of them."""
+        kind = kinds.widest([value.kind for value in values], is_flink=self.is_flink)
+        if kind is None:
+            shown = " and ".join(sorted({kinds.shown(value.kind) for value in values}))
+            raise refusals.error_at(self.source, written, f"{shown} have no type in common", "Cast one of them.")
+        return kind, [self.in_type(value, kind) for value in values]
+
+    # Calls
+
+    def call(
+        self,
+        name: str,
+        written: Sequence[exp.Expr],
+        node: exp.Expr,
+        scope: Scope,
+        wrap: Callable[[exp.Expr], exp.Expr] | None = None,
+        *,
+        is_over: bool = False,
+    ) -> Typed:
+        """A call of an entry. `wrap`: puts the condition and the window of an aggregate around it."""
+        name = name.lower()
+        is_distinct = len(written) == 1 and isinstance(written[0], exp.Distinct)
+        if is_distinct:
+            written = written[0].expressions
+        arguments = [self._argument(part, scope) for part in written]
+        return self.called(name, arguments, node, scope, wrap, is_distinct=is_distinct, is_over=is_over)
+
+    def called(
+        self,
+        name: str,
+        arguments: list[Typed],
+        node: exp.Expr,
+        scope: Scope,
+        wrap: Callable[[exp.Expr], exp.Expr] | None = None,
+        *,
+        is_distinct: bool = False,
+        is_over: bool = False,
+    ) -> Typed:
+        """The same of arguments whose types are known."""
+        if name not in _LOOSE:
+            arguments = [settled(argument) for argument in arguments]
+        call = Call(name, arguments, self.is_flink, written=node, typing=self, is_distinct=is_distinct, is_over=is_over)
+        found = self._entry(call, node)
+        if found.role in ("aggregate", "window") and wrap is None:
+            wrap = _plainly
+        elif found.role in ("value", "rows") and (wrap is not None or is_distinct):
+            what = "DISTINCT" if is_distinct else "FILTER or OVER"
+            raise refusals.unsupported(self.source, node, f"{what} with {name.upper()}", "Leave it out.")
+        if found.role == "window" and not is_over:
+            raise refusals.error_at(self.source, node, "a function of windows stands without OVER", "Add OVER (…).")
+        self._lambdas(found, call, scope)
+        kind = solved_kind(found, call)
+        if kind is None:
+            raise refusals.no_such_types(self.source, node, name, call.kinds)
+        call.kind = kind
+        said = self._said(found, call)
+        result = said if isinstance(said, Typed) else Typed(said, call.kind, node)
+        if wrap is not None:
+            result.node = wrapped(result.node, wrap, node)
+        elif "start" in node.meta and "start" not in result.node.meta:
+            result.node.meta.update(place_of(node))
+        return result
+
+    def _entry(self, call: Call, node: exp.Expr) -> Entry:
+        """The entry for the arguments, which become what it takes."""
+        entries = entries_of("flink" if self.is_flink else "spark").get(call.name, ())
+        if not entries:
+            raise refusals.unknown_function(self.source, node, call.name, call.kinds)
+        best: tuple[int, Entry, list[DataType], dict[str, DataType]] | None = None
+        for found in entries:
+            fit = fitted(found, call)
+            if fit is not None and (best is None or fit[0] < best[0]):
+                best = fit[0], found, fit[1], call.bound
+                if not fit[0]:
+                    break
+        if best is None:
+            counts = [(each.least, each.most) for each in entries]
+            if not any(
+                least <= len(call.arguments) and (most is None or len(call.arguments) <= most) for least, most in counts
+            ):
+                raise self._wrong_count(call, node, counts)
+            raise refusals.no_such_types(self.source, node, call.name, call.kinds)
+        _, found, targets, call.bound = best
+        for argument, target in zip(call.arguments, targets, strict=True):
+            if target != argument.kind and not isinstance(argument.written, exp.Lambda):
+                argument.node, argument.kind = self.in_type(argument, target), target
+                argument.is_loose = False
+        return found
+
+    def _wrong_count(self, call: Call, node: exp.Expr, counts: Sequence[tuple[int, int | None]]) -> SqlError:
+        least = min(least for least, _ in counts)
+        most = None if any(most is None for _, most in counts) else max(most or 0 for _, most in counts)
+        shown = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
+        problem = f"{call.name.partition('.')[0].upper()} gets {len(call.arguments)} arguments and takes {shown}"
+        return refusals.error_at(self.source, node, problem, "Give as many.")
+
+    def _argument(self, node: exp.Expr, scope: Scope) -> Typed:
+        if isinstance(node, exp.Lambda):
+            return Typed(node, NULL, node)
+        if isinstance(node, exp.Star):
+            return Typed(node, kinds.INT, node)
+        return self.of(node, scope)
+
+    def _lambdas(self, found: Entry, call: Call, scope: Scope) -> None:
+        """Type the lambdas of a call, whose arguments have the types of variables by now."""
+        for number, argument in enumerate(call.arguments):
+            if not isinstance(argument.written, exp.Lambda):
+                continue
+            shape = found.parameter(number, len(call.arguments)).alternatives[0]
+            takes, _, gives = (part.strip() for part in shape.partition("->"))
+            expected = [part.strip() for part in takes.strip("()").split(",")]
+            names = [each.name for each in argument.written.expressions]
+            if len(names) > len(expected):
+                problem = f"a lambda of {call.name.upper()} takes {len(expected)} arguments at most"
+                raise refusals.error_at(self.source, argument.written, problem, "Leave the others out.")
+            own = {
+                name.lower(): (solved(text.rstrip("?"), call.bound), _local(name, text))
+                for name, text in zip(names, expected, strict=False)
+            }
+            body = self.value(argument.written.this, Scope(around=scope, names=own))
+            if gives in ("T", "U", "K", "V") and gives not in call.bound:
+                call.bound[gives] = body.kind
+            wanted = body.kind if gives == "ANY" else solved(gives, call.bound)
+            node = self.in_type(body, wanted)
+            listed = [exp.to_identifier(f"paimon_{name.lower()}", quoted=True) for name in names]
+            argument.node, argument.kind = exp.Lambda(this=node, expressions=listed, colon=True), wanted
+
+    def _said(self, found: Entry, call: Call) -> exp.Expr | Typed:
+        if not isinstance(found.says, str):
+            return found.says(call)
+        nodes = call.nodes
+        if call.is_distinct:
+            nodes = [exp.Distinct(expressions=[nodes[0]]), *nodes[1:]]
+        used = sum(f"{place}" in _words(found.says) for place in PLACES)
+        return made(found.says, nodes, used)
+
+    # Names
+
+    def column(self, node: exp.Column, scope: Scope) -> Typed:
+        """A column, a field of a row in one, or the argument of a lambda."""
+        names = [part.name for part in node.parts]
+        local = scope.local(names[0])
+        if local is not None:
+            kind, instead = local
+            return self._inside(Typed(instead.copy(), kind, node), names[1:], node)
+        found = scope.find(names)
+        if found is None:
+            raise self._missing(node, names, scope)
+        kind, inner = found
+        if not inner:
+            return Typed(node, kind, node)
+        parts = list(node.parts)[: len(names) - len(inner)]
+        column = exp.Column(this=parts[-1], table=parts[-2] if len(parts) > 1 else None)
+        return self._inside(Typed(column, kind, node), inner, node)
+
+    def knows(self, node: exp.Column, scope: Scope) -> bool:
+        """Whether a column's name is one."""
+        names = [part.name for part in node.parts]
+        return scope.local(names[0]) is not None or scope.find(names) is not None
+
+    def _inside(self, value: Typed, names: Sequence[str], node: exp.Expr) -> Typed:
+        for name in names:
+            value = self.field(value, name, node)
+        return value
+
+    def field(self, value: Typed, name: str, node: exp.Expr) -> Typed:
+        """A field of a row."""
+        fields = value.kind.fields
+        found = next((part for part in fields if part.name.lower() == name.lower()), None)
+        if found is None:
+            problem, fix = unknown_column(name, [part.name for part in fields])
+            raise refusals.error_at(self.source, node, problem, fix)
+        taken = exp.Anonymous(this="struct_extract", expressions=[value.node, exp.Literal.string(found.name)])
+        return Typed(taken, found.type, node)
+
+    def _missing(self, node: exp.Column, names: Sequence[str], scope: Scope) -> SqlError:
+        table = names[0].lower()
+        if (
+            len(names) > 1
+            and table not in scope.sources
+            and not any(table in (name.lower() for name, _ in columns) for columns in scope.sources.values())
+        ):
+            return refusals.error_at(
+                self.source, node.parts[0], f"'{names[0]}' is not in FROM", "Name it there, or leave it out here."
+            )
+        own = scope.sources.get(table) if len(names) > 1 else None
+        columns = scope.columns() if own is None else sorted({name for name, _ in own})
+        wrong = node.this if own is None or len(node.parts) < 2 else node.parts[1]
+        problem, fix = unknown_column(wrong.name, columns)
+        return refusals.error_at(self.source, wrong, problem, fix)
+
+
+def settled(value: Typed) -> Typed:
+    """A value whose digits are those of its type."""
+    if not value.is_loose:
+        return value
+    return Typed(cast_node(value.node, value.kind), value.kind, value.written)
+
+
+def solved_kind(found: Entry, call: Call) -> DataType | None:
+    """The type of a result."""
+    gives = found.gives
+    if not isinstance(gives, str):
+        return gives(call)
+    return call.kinds[int(gives) - 1] if gives.isdigit() else solved(gives, call.bound)
+
+
+def _local(name: str, text: str) -> exp.Expr:
+    """The argument of a lambda as DuckDB knows it. It counts elements from 1, where Spark does from 0."""
+    column: exp.Expr = exp.column(exp.to_identifier(f"paimon_{name.lower()}", quoted=True))
+    return made("CAST(a - 1 AS INTEGER)", [column]) if text.startswith("INT") else column
+
+
+def _plainly(node: exp.Expr) -> exp.Expr:
+    return node
+
+
+@cache
+def _words(template: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", template))
+
+
+# The aggregates and window functions of DuckDB that entries name.
+_GATHERS = frozenset((
+    "sum", "count", "avg", "min", "max", "first", "last", "any_value", "arg_min", "arg_max", "arg_min_null",
+    "arg_max_null", "list", "histogram", "quantile_cont", "quantile_disc", "median", "mode", "bool_and", "bool_or",
+    "bit_and", "bit_or", "bit_xor", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "corr", "covar_pop",
+    "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx",
+    "regr_sxy", "regr_syy", "string_agg", "approx_count_distinct", "skewness", "kurtosis", "kurtosis_pop",
+    "product", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead",
+    "first_value", "last_value", "nth_value",
+))  # fmt: skip
+
+
+_GATHERED = "paimon_gathered"
+"""This key is in the `meta` of aggregates whose condition and window stand around them."""
+
+
+def place_of(node: exp.Expr) -> dict[str, int]:
+    """Where an expression stands, as `meta` has it."""
+    return {key: node.meta[key] for key in ("start", "end") if key in node.meta}
+
+
+def wrapped(tree: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr], written: exp.Expr) -> exp.Expr:
+    """The tree with a condition and a window around each aggregate of a template. `written`: what it stands for."""
+    for node in reversed(list(tree.walk())):
+        name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+        if name not in _GATHERS or _GATHERED in node.meta:
+            continue
+        node.meta[_GATHERED] = True
+        node.meta.update(place_of(written))
+        place = node.parent if isinstance(node.parent, exp.Filter | exp.WithinGroup) else node
+        marker = exp.Null()
+        if place is tree:
+            return wrap(place)
+        place.replace(marker)
+        marker.replace(wrap(place))
+    return tree
