@@ -16,9 +16,10 @@ from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.project.config import TableConfig
 from assets.steps.bin import EMPTY_BIN, empty_bin_op
 from assets.steps.copies import clone_op, migrate_database_op, migrate_table_op
+from assets.steps.ops import Loggers, job_of_op
 from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from assets.steps.statements import STATEMENT, statement_op
-from assets.tables import TableSteps, chain
+from assets.tables import NamedOp, TableSteps, chain
 from maintenance.operations.databases.clone_plan import CLONE
 from maintenance.operations.databases.migrate_database import MIGRATE_DATABASE
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
@@ -28,182 +29,87 @@ EXPIRE = "expire"
 
 def refresh_job(table: TableConfig) -> Any:
     """Refresh a materialized table: materialise its asset."""
-    return dg.define_asset_job(
-        keys.job(keys.REFRESH, table.identifier),
-        selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
-        description=f"Make the rows of {table.identifier} again as far as its sources have changed.",
-        tags=keys.refresh_tags(table.identifier),
-        executor_def=dg.in_process_executor,
-    )
+    text = f"Make the rows of {table.identifier} again as far as its sources have changed."
+    name = keys.job(keys.REFRESH, table.identifier)
+    return _asset_job(name, _asset_of(table), text, keys.refresh_tags(table.identifier))
 
 
-def maintain_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> Any:
+def maintain_job(steps: TableSteps, loggers: Loggers) -> Any:
     """Run the whole chain of a table: materialise its asset. Of a materialized table what is behind the refresh."""
-    return _upkeep_job(steps, loggers) if steps.refresh else _whole_job(steps.table)
-
-
-def _upkeep_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
-    table = steps.table
-
-    @dg.graph(name=keys.job("maintain", table.identifier))
-    def maintain() -> None:
-        chain([*steps.compaction, *steps.expiry, steps.record])
-
-    return maintain.to_job(
-        description=f"Compact, index and expire {table.identifier}, without refreshing it.",
-        tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
-
-
-def _whole_job(table: TableConfig) -> Any:
+    table, action = steps.table, "maintain"
+    if steps.refresh:
+        text = f"Compact, index and expire {table.identifier}, without refreshing it."
+        return _chain_job(table, action, (*steps.compaction, *steps.expiry, steps.record), text, loggers)
     first = "Compact" if table.is_external else "Ingest, compact"
-    return dg.define_asset_job(
-        keys.job("maintain", table.identifier),
-        selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
-        description=f"{first}, index and expire {table.identifier}{', which others write' * table.is_external}.",
-        tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
-        executor_def=dg.in_process_executor,
-    )
+    text = f"{first}, index and expire {table.identifier}{', which others write' * table.is_external}."
+    return _asset_job(keys.job(action, table.identifier), _asset_of(table), text, _tags(table, action))
 
 
-def ingest_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+def ingest_job(steps: TableSteps, loggers: Loggers) -> dg.JobDefinition:
     """Commit what landed, and nothing else."""
-    table = steps.table
+    text = f"Commit what landed for {steps.table.identifier}, without maintenance."
+    return _chain_job(steps.table, "ingest", (*steps.ingestion, steps.record), text, loggers)
 
-    @dg.graph(name=keys.job("ingest", table.identifier))
-    def ingest() -> None:
-        chain([*steps.ingestion, steps.record])
 
-    return ingest.to_job(
-        description=f"Commit what landed for {table.identifier}, without maintenance.",
-        tags={"paimon/table": table.identifier, "paimon/action": "ingest"},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+def compact_job(steps: TableSteps, loggers: Loggers) -> dg.JobDefinition:
+    """Compact the table, and bring its changelog and indexes up to date."""
+    text = f"Compact {steps.table.identifier}, with its changelog and file index; the sensor launches this."
+    return _chain_job(steps.table, "compact", (*steps.compaction, steps.record), text, loggers)
 
 
 def audit_job(table: TableConfig) -> Any:
     """Check the table's changelog."""
-    return dg.define_asset_job(
-        keys.job("audit", table.identifier),
-        selection=dg.AssetSelection.checks(dg.AssetCheckKey(keys.asset_key(table.identifier), CHANGELOG_HOLDS)),
-        description=f"Prove that the changelog of {table.identifier} turns one state into the next.",
-        tags={"paimon/table": table.identifier, "paimon/action": "audit"},
-        executor_def=dg.in_process_executor,
-    )
+    text = f"Prove that the changelog of {table.identifier} turns one state into the next."
+    return _check_job(table, "audit", (CHANGELOG_HOLDS,), text)
 
 
 def fsck_job(table: TableConfig) -> Any:
     """Examine the table's files: those that its metadata names, and those that nothing names."""
-    asset = keys.asset_key(table.identifier)
-    return dg.define_asset_job(
-        keys.job("fsck", table.identifier),
-        selection=dg.AssetSelection.checks(dg.AssetCheckKey(asset, FSCK), dg.AssetCheckKey(asset, ORPHAN_BYTES)),
-        description=f"Examine all that {table.identifier} is made of, and count its orphan files; changes nothing.",
-        tags={"paimon/table": table.identifier, "paimon/action": "fsck"},
-        executor_def=dg.in_process_executor,
-    )
+    text = f"Examine all that {table.identifier} is made of, and count its orphan files; changes nothing."
+    return _check_job(table, "fsck", (FSCK, ORPHAN_BYTES), text)
 
 
 def fleet_job() -> Any:
     """Write the page over all tables."""
-    return dg.define_asset_job(
-        "fleet_summary",
-        selection=dg.AssetSelection.assets(keys.FLEET),
-        description="Health of all tables, on one page; reads metadata alone.",
-        tags={"paimon/action": "fleet"},
-        executor_def=dg.in_process_executor,
-    )
+    text = "Health of all tables, on one page; reads metadata alone."
+    return _asset_job("fleet_summary", dg.AssetSelection.assets(keys.FLEET), text, {"paimon/action": "fleet"})
 
 
-def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+def change_rows_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
     """Delete or update rows of a table that the run's config names."""
-    change = change_rows_op(tables)
-
-    @dg.graph(name=CHANGE_ROWS)
-    def change_rows() -> None:
-        change()
-
-    return change_rows.to_job(
-        description="Delete or update rows of a table, as the run's config says.",
-        tags={"paimon/action": CHANGE_ROWS},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+    text = "Delete or update rows of a table, as the run's config says."
+    return job_of_op(CHANGE_ROWS, change_rows_op(tables), text, loggers)
 
 
-def empty_bin_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+def empty_bin_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
     """Empty the bin. Nothing else is in this job, and no job that fills the bin has this op."""
     text = "Destroy what has been in the bin for long enough; dry_run: only list it."
-    return _job_of_op(EMPTY_BIN, empty_bin_op(tables), text, loggers)
+    return job_of_op(EMPTY_BIN, empty_bin_op(tables), text, loggers)
 
 
-def _job_of_op(
-    name: str, op: dg.OpDefinition, description: str, loggers: Mapping[str, dg.LoggerDefinition]
-) -> dg.JobDefinition:
-    return dg.GraphDefinition(name=name, node_defs=[op]).to_job(
-        description=description,
-        tags={"paimon/action": name},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
-
-
-def statement_job(
-    tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
-) -> dg.JobDefinition:
+def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Loggers) -> dg.JobDefinition:
     """Carry out a statement about tables of the project, as the run's config says."""
     text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
-    return _job_of_op(STATEMENT, statement_op(tables, zone), text, loggers)
+    return job_of_op(STATEMENT, statement_op(tables, zone), text, loggers)
 
 
-def copy_jobs(loggers: Mapping[str, dg.LoggerDefinition]) -> list[dg.JobDefinition]:
+def copy_jobs(loggers: Loggers) -> list[dg.JobDefinition]:
     """Copy tables to another warehouse, and make tables of Paimon of plain files."""
+    which = "dry_run: only say which files."
     jobs = (
-        (CLONE, clone_op(), "Copy a table, or a database, to another warehouse; dry_run: only say which files."),
-        (
-            MIGRATE_TABLE,
-            migrate_table_op(),
-            "Make a table of Paimon of the files of a format table; dry_run: only say which files.",
-        ),
-        (
-            MIGRATE_DATABASE,
-            migrate_database_op(),
-            "Make tables of Paimon of the format tables of a database; dry_run: only say which files.",
-        ),
+        (CLONE, clone_op(), f"Copy a table, or a database, to another warehouse; {which}"),
+        (MIGRATE_TABLE, migrate_table_op(), f"Make a table of Paimon of the files of a format table; {which}"),
+        (MIGRATE_DATABASE, migrate_database_op(), f"Make tables of Paimon of the format tables of a database; {which}"),
     )
-    return [_job_of_op(name, op, description, loggers) for name, op, description in jobs]
-
-
-def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
-    """Compact the table, and bring its changelog and indexes up to date."""
-    table = steps.table
-
-    @dg.graph(name=keys.job("compact", table.identifier))
-    def compact() -> None:
-        chain([*steps.compaction, steps.record])
-
-    return compact.to_job(
-        description=f"Compact {table.identifier}, with its changelog and file index; the sensor launches this.",
-        tags={"paimon/table": table.identifier, "paimon/action": "compact"},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+    return [job_of_op(name, op, description, loggers) for name, op, description in jobs]
 
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
     """The expiry of one table. The job of the table and the job of all tables share it: its name is unique."""
-
-    @dg.graph(name=keys.job("expire", steps.table.identifier))
-    def expiry() -> None:
-        chain([*steps.expiry, steps.record])
-
-    return expiry
+    return _chain(steps.table, "expire", (*steps.expiry, steps.record))
 
 
-def expire_job(graphs: Sequence[dg.GraphDefinition], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+def expire_job(graphs: Sequence[dg.GraphDefinition], loggers: Loggers) -> dg.JobDefinition:
     """Expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
 
     @dg.graph(name=EXPIRE)
@@ -211,21 +117,50 @@ def expire_job(graphs: Sequence[dg.GraphDefinition], loggers: Mapping[str, dg.Lo
         for graph in graphs:
             graph()
 
-    return expire.to_job(
-        description="Expire partitions, snapshots and tags of every table.",
-        tags={"paimon/action": "expire"},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+    text = "Expire partitions, snapshots and tags of every table."
+    return _job(expire, text, {"paimon/action": "expire"}, loggers)
 
 
-def expire_table_job(
-    table: TableConfig, graph: dg.GraphDefinition, loggers: Mapping[str, dg.LoggerDefinition]
-) -> dg.JobDefinition:
+def expire_table_job(table: TableConfig, graph: dg.GraphDefinition, loggers: Loggers) -> dg.JobDefinition:
     """Expire partitions, snapshots and tags of one table."""
-    return graph.to_job(
-        description=f"Expire partitions, snapshots and tags of {table.identifier}.",
-        tags={"paimon/table": table.identifier, "paimon/action": "expire"},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
+    text = f"Expire partitions, snapshots and tags of {table.identifier}."
+    return _job(graph, text, _tags(table, "expire"), loggers)
+
+
+def _tags(table: TableConfig, action: str) -> dict[str, str]:
+    return {"paimon/table": table.identifier, "paimon/action": action}
+
+
+def _chain(table: TableConfig, action: str, steps: Sequence[NamedOp]) -> dg.GraphDefinition:
+    @dg.graph(name=keys.job(action, table.identifier))
+    def steps_of_table() -> None:
+        chain(steps)
+
+    return steps_of_table
+
+
+def _chain_job(
+    table: TableConfig, action: str, steps: Sequence[NamedOp], description: str, loggers: Loggers
+) -> dg.JobDefinition:
+    """A job of some steps of a table, which ends with a record of them."""
+    return _job(_chain(table, action, steps), description, _tags(table, action), loggers)
+
+
+def _job(graph: dg.GraphDefinition, description: str, tags: Mapping[str, str], loggers: Loggers) -> dg.JobDefinition:
+    return graph.to_job(description=description, tags=tags, executor_def=dg.in_process_executor, logger_defs=loggers)
+
+
+def _asset_of(table: TableConfig) -> dg.AssetSelection:
+    return dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks()
+
+
+def _check_job(table: TableConfig, action: str, checks: Sequence[str], description: str) -> Any:
+    asset = keys.asset_key(table.identifier)
+    selection = dg.AssetSelection.checks(*(dg.AssetCheckKey(asset, name) for name in checks))
+    return _asset_job(keys.job(action, table.identifier), selection, description, _tags(table, action))
+
+
+def _asset_job(name: str, selection: dg.AssetSelection, description: str, tags: Mapping[str, str]) -> Any:
+    return dg.define_asset_job(
+        name, selection=selection, description=description, tags=tags, executor_def=dg.in_process_executor
     )

@@ -22,7 +22,7 @@ from assets.steps.copies import COPIES, apply_copy
 from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from assets.steps.ingestion import INGEST
 from assets.steps.many_tables import apply_many
-from assets.steps.ops import failing, record_state
+from assets.steps.ops import Loggers, failing, job_of_op, record_state
 from assets.steps.orphans import ORPHANS
 from assets.steps.plans import found_plan
 from assets.steps.refresh import REFRESH
@@ -129,19 +129,7 @@ def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableCon
     return described[plan.table]
 
 
-def apply_plan_job(
-    tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
-) -> dg.JobDefinition:
+def apply_plan_job(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Loggers) -> dg.JobDefinition:
     """The job of that op alone."""
-    op = apply_plan_op(tables, zone)
-
-    @dg.graph(name=keys.APPLY_PLAN)
-    def apply_plan() -> None:
-        op()
-
-    return apply_plan.to_job(
-        description="Carry out the plan of a dry run; its id is all that is needed.",
-        tags={"paimon/action": keys.APPLY_PLAN},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+    text = "Carry out the plan of a dry run; its id is all that is needed."
+    return job_of_op(keys.APPLY_PLAN, apply_plan_op(tables, zone), text, loggers)

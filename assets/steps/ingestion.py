@@ -10,6 +10,7 @@ from assets.steps.step import Preview, Step, Work
 from maintenance.errors import OptionError
 from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
 from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.operations.operation import nothing_said
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.plans.ingest_plan import INGEST as INGEST_STEP
 from maintenance.operations.plans.ingest_plan import apply_ingest, plan_ingest
@@ -32,6 +33,7 @@ class _Ingest(Step):
         self.description = (
             "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier."
         )
+        self.said = nothing_said
         self.ins = {LANDED: dg.In(dg.Nothing)}
 
     def opened(self, work: Work) -> Table:

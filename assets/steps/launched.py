@@ -4,7 +4,7 @@ They need no pool: what has changed since a plan was made is refused, and work t
 planned again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,9 +13,9 @@ import dagster as dg
 from assets.project.config import TableConfig
 from assets.steps.config import launched_config
 from assets.steps.expiry import NEW_TAG
-from assets.steps.ops import on_known_table, record_state
+from assets.steps.ops import Loggers, job_of_op, on_known_table, record_state
 from assets.steps.step import Step, Work, run_step
-from maintenance.operations.operation import Operation, all_operations
+from maintenance.operations.operation import all_operations
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 _JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
@@ -38,18 +38,26 @@ def op_name(operation: str) -> str:
     return _OPS.get(operation, f"{operation}_of_table")
 
 
-def launched_jobs(
-    tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
-) -> list[dg.JobDefinition]:
+def launched_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Loggers) -> list[dg.JobDefinition]:
     """The jobs. `zone`: as of the steps."""
-    return [_job(step, tables, zone, loggers) for step in _steps()]
+    return [
+        job_of_op(
+            _JOBS.get(step.operation.name, step.operation.name), launched_op(step, tables, zone), _said(step), loggers
+        )
+        for step in _steps()
+    ]
+
+
+def _said(step: Step) -> str:
+    dry_run = " dry_run: only say what would be done, and keep a plan." if step.operation.has_dry_run else ""
+    return f"{step.operation.summary}{dry_run}"
 
 
 def _steps() -> Iterator[Step]:
     for name, operation in all_operations().items():
         if name == "create_tag":
             yield NEW_TAG
-        elif operation.has_job and not operation.of_catalog:
+        elif operation.has_job:
             yield Step(operation, config=launched_config(operation))
 
 
@@ -79,17 +87,3 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
                 record_state(context, catalog, table, account)
 
     return launched
-
-
-def _job(
-    step: Step, tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]
-) -> dg.JobDefinition:
-    operation: Operation[Any, Any, Any] = step.operation
-    name = _JOBS.get(operation.name, operation.name)
-    dry_run = " dry_run: only say what would be done, and keep a plan." if operation.has_dry_run else ""
-    return dg.GraphDefinition(name=name, node_defs=[launched_op(step, tables, zone)]).to_job(
-        description=f"{operation.summary}{dry_run}",
-        tags={"paimon/action": name},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )

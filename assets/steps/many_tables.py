@@ -20,20 +20,20 @@ from assets.resources.spark import Spark
 from assets.runs.account import BEFORE
 from assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
 from assets.runs.history import keep_account
+from assets.steps.ops import Loggers, job_of_op
 from assets.steps.plans import kept_plan, planned
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import (
     COMPACT_DATABASE,
-    UNPLANNED,
     CompactDatabaseReport,
     TableChoice,
     apply_compact_database,
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.plan_store import StoredPlan
+from maintenance.operations.plan_store import UNPLANNED, StoredPlan
 from maintenance.options.option import duration
 from maintenance.table.table import Table
 
@@ -182,17 +182,7 @@ def _materialization(table: Table, done: CompactReport) -> dg.AssetMaterializati
     return materialization(table.identifier, version, "After compact_database.", metadata)
 
 
-def compact_many_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+def compact_many_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
     """The job of that op alone."""
-    op = compact_many_op(tables)
-
-    @dg.graph(name=COMPACT_DATABASE)
-    def compact_database_graph() -> None:
-        op()
-
-    return compact_database_graph.to_job(
-        description="Compact many tables in one run; choose them by patterns in the config.",
-        tags={"paimon/action": "compact"},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+    text = "Compact many tables in one run; choose them by patterns in the config."
+    return job_of_op(COMPACT_DATABASE, compact_many_op(tables), text, loggers, "compact")

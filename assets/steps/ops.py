@@ -24,6 +24,7 @@ from assets.steps.step import Step, Work, run_step
 from maintenance.errors import NotFoundError
 from maintenance.table.shape import table_shape
 
+Loggers = Mapping[str, dg.LoggerDefinition]
 Compute = Callable[[dg.OpExecutionContext, Account], dg.Output[Account]]
 
 
@@ -147,6 +148,18 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
             return dg.Output(account)
 
     return _op(table, "record", "Reports the table's new state to its asset.", record, {"catalog"})
+
+
+def job_of_op(
+    name: str, op: dg.OpDefinition, description: str, loggers: Loggers, action: str | None = None
+) -> dg.JobDefinition:
+    """The job of an op alone. `action`: what its runs do, if it is not called so."""
+    return dg.GraphDefinition(name=name, node_defs=[op]).to_job(
+        description=description,
+        tags={"paimon/action": action or name},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
 
 
 def record_state(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, account: Account) -> None:

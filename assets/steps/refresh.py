@@ -3,6 +3,7 @@
 from assets.project.step_config import RefreshConfig
 from assets.steps.step import Preview, Step, Work
 from maintenance.errors import OptionError
+from maintenance.operations.operation import nothing_said
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.materialized.definition import DefiningQuery
@@ -19,7 +20,7 @@ class _Refresh(Step):
         self.description = (
             "Makes rows again from the table's query: those of partitions that changes of its sources reach, or all."
         )
-        self.ins = {}
+        self.said, self.ins = nothing_said, {}
 
     def request(self, work: Work) -> RefreshRequest:
         config: RefreshConfig = work.config

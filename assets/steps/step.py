@@ -115,6 +115,7 @@ class Step:
         self.description = description or operation.summary
         self.config = config or step_config(operation, *optional)
         self.uses_spark = operation.uses_spark
+        self.said = operation.said
         self.ins: Mapping[str, dg.In] = {}
 
     def with_inputs(self, ins: Mapping[str, dg.In]) -> Self:
@@ -152,6 +153,8 @@ class Step:
     def show(self, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
         """Show a report and `metadata` on the step's output, and add the report's numbers to the account."""
         warn_of_finding(work.context, report)
+        for line in self.said(report):
+            work.say(line)
         shown = report_metadata(report, plotted=False) if is_dataclass(report) else {}
         work.context.add_output_metadata({**metadata, **shown})
         return {**account, self.name: report_numbers(report) if is_dataclass(report) else {}}

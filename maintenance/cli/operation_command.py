@@ -18,19 +18,11 @@ from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call,
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.session_state import SessionState
 
+# Of procedures that SQL has by itself; those of operations say it themselves.
 _HINTS = {
     "partitions": "As a=1,b=2;a=2,b=3; may be repeated.",
     "options": "Table options of this run, as k1=v1,k2=v2.",
     "where": "Only partitions for which this SQL condition is true.",
-    "dry_run": "Say what would happen, change nothing.",
-    "older_than": "A time, such as 2024-02-29T12:00:00.",
-    "minimum_age": "How far back older_than must lie, such as '6 h'; a day by default.",
-    "into_bin": "Move what is deleted into the bin of the warehouse, from where restore brings it back.",
-    "window": "How long a deletion can be taken back, such as '7 d'.",
-    "max_bytes": "That the bin may hold; the oldest runs go first.",
-    "run": "Name of a run of the bin.",
-    "mode": "'local': do not use Spark.",
-    "time_retained": "How long, such as '7 d'.",
 }
 # What may stand beside --apply: all else the plan says.
 _BESIDE_A_PLAN = (TABLE.name, INTO_BIN.name)

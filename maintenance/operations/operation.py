@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
@@ -217,6 +218,11 @@ class Shown:
         return cls(pa.table(columns), nothing_to_do)
 
 
+def nothing_said(_: Any) -> Iterable[str]:
+    """Rows and numbers say it all."""
+    return ()
+
+
 def done(_: Any) -> Shown:
     """Shows no more than that it is done."""
     return Shown()
@@ -251,10 +257,10 @@ class Operation(Generic[Request, P, Report]):
         plan: what would be done; reads only.
         apply: does what a plan says.
         shown: its report as rows.
+        said: its report in sentences, for a log.
         again: plans again to carry out a kept plan, and refuses if that is another one by now; None = as `_again`.
         kept_as: what plans and steps call it, if not by its name.
         has_plans, has_dry_run: False where there is nothing to plan.
-        of_catalog: it is about a catalog, not a table.
         of_warehouse: it is about a `Warehouse`, not a table.
         is_guarded: its only commit changes rows: that of a kept plan has to follow the state that was compared.
         takes_bin: what it deletes can go into the bin.
@@ -274,10 +280,10 @@ class Operation(Generic[Request, P, Report]):
     apply: Callable[[Run, Any, P], Report]
     shown: Callable[[Any], Shown] = done
     again: Callable[[Run, Any, Request, StoredPlan], P] | None = None
+    said: Callable[[Any], Iterable[str]] = nothing_said
     kept_as: str = ""
     has_plans: bool = True
     has_dry_run: bool = True
-    of_catalog: bool = False
     of_warehouse: bool = False
     is_guarded: bool = False
     takes_bin: bool = False
@@ -295,7 +301,7 @@ class Operation(Generic[Request, P, Report]):
         return self.kept_as or self.name
 
     def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False) -> Report:
-        """Plan, and do it unless it is a dry run. `place`: the table, or the catalog."""
+        """Plan, and do it unless it is a dry run. `place`: the table, or the warehouse."""
         made = self.plan(run, place, request)
         report: Report = made.report if dry_run else self.apply(run, place, made)
         return report
@@ -327,7 +333,7 @@ class Operation(Generic[Request, P, Report]):
         Raises: OutdatedPlanError: something else would be done now; OptionError: not such a plan; as the operation.
         """
         check_plan(stored, self.key, place if isinstance(place, Table) else None)
-        request = self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})
+        request = self._kept_request(stored, others)
         run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))
         request = _named(place, request)
         again = self.again or self._again
@@ -337,6 +343,16 @@ class Operation(Generic[Request, P, Report]):
             return self.apply(run, at, again(run, place, request, stored))
 
         return unless_overtaken(attempt)
+
+    def _kept_request(self, stored: StoredPlan, others: Mapping[str, Any]) -> Request:
+        try:
+            return self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})
+        except KeyError as error:
+            raise OptionError(
+                f"an earlier release has made this plan, and kept {error} with it",
+                f"plan {stored.id}",
+                "Launch a dry run for a new plan.",
+            ) from error
 
     def _again(self, run: Run, place: Any, request: Request, stored: StoredPlan) -> P:
         made = self.plan(run, place, request)

@@ -164,9 +164,9 @@ def arguments_of(request: Any) -> dict[str, Any]:
 
 
 def fields_of_arguments(request: type, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a request by the arguments of a plan; what else the plan keeps is left out."""
-    known = {each.name for each in fields(request)}
-    return {name: _of_json(value) for name, value in arguments.items() if name in known and value is not None}
+    """The fields of a request by the arguments of a plan. Raises: KeyError: it is of an earlier release with others."""
+    hints = get_type_hints(request)
+    return {name: _of_json(value, bare(hints[name])) for name, value in arguments.items() if value is not None}
 
 
 _TIME, _PERIOD = "time:", "seconds:"
@@ -184,10 +184,10 @@ def _as_json(value: Any) -> Any:
     return [_as_json(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _of_json(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(_TIME):
+def _of_json(value: Any, kind: Any) -> Any:
+    if isinstance(value, str) and kind is datetime:
         return datetime.fromisoformat(value.removeprefix(_TIME))
-    if isinstance(value, str) and value.startswith(_PERIOD):
+    if isinstance(value, str) and kind is timedelta:
         return timedelta(seconds=float(value.removeprefix(_PERIOD)))
     return value
 

@@ -10,12 +10,20 @@ rolled back, or the table is another one of the same name, nothing is done, what
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError, OvertakenError
+from maintenance.errors import (
+    CorruptFileError,
+    NotFoundError,
+    OptionError,
+    OutdatedPlanError,
+    OvertakenError,
+    PaimonError,
+)
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
@@ -31,6 +39,8 @@ _SHOWN_ID = 60
 _FATES = {False: "be deleted", True: "change"}
 MANY = "many tables"
 """What a plan is of that has plans of several tables in it."""
+UNPLANNED = "unplanned"
+"""The argument of such a plan that says which tables could not be planned, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +154,33 @@ class StoredPlan:
         if plan.id != plan_id:
             raise CorruptFileError("the plan was changed after it was stored", path, "Launch a dry run for a new one.")
         return plan
+
+
+def plan_of_many(
+    operation: str,
+    plans: Iterable[StoredPlan],
+    errors: Mapping[str, PaimonError],
+    more: Iterable[PlannedGroup] = (),
+    **arguments: Any,
+) -> StoredPlan:
+    """The plans of several tables as one; those in which nothing is to be done are left out.
+
+    Args: `errors`: of the tables that could not be planned: they are not part of it, the argument `UNPLANNED` says why;
+        `more`: groups beside those of the plans; `arguments`: beside the plans.
+    """
+    due = [plan for plan in plans if plan.groups]
+    groups = [replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups]
+    failed = {name: str(error) for name, error in errors.items()}
+    warnings = [warning for plan in due for warning in plan.warnings]
+    warnings += [f"not part of the plan: {name}: {why}" for name, why in failed.items()]
+    kept = {"plans": [plan.to_dict() for plan in due], **arguments, UNPLANNED: failed}
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(operation, MANY, None, now, (*groups, *more), kept, tuple(warnings))
+
+
+def plans_of(plan: StoredPlan) -> dict[str, StoredPlan]:
+    """The plans that `plan_of_many` has put together, by their tables."""
+    return {each["table"]: StoredPlan.of_dict(each) for each in plan.arguments["plans"]}
 
 
 def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | None) -> None:

@@ -127,12 +127,17 @@ def _shown(report: RestoreReport) -> Shown:
     return Shown.texts(("kind", "restored"), rows)
 
 
+def _said(report: RestoreReport) -> Iterator[str]:
+    yield from (f"It stays in the bin: {why}" for why in report.incomplete)
+
+
 OPERATION = Operation(
     "restore",
     "Bring back what a deletion has put into the bin.",
     Restore,
     *looking(_work, _groups),
     shown=_shown,
+    said=_said,
 )
 
 

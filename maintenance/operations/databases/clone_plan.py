@@ -5,7 +5,6 @@ the next clone.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,16 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.clone import CloneReport, clone
 from maintenance.operations.databases.clone_database import CloneDatabaseReport, goal_of, tables_to_clone
-from maintenance.operations.databases.compact_database import UNPLANNED, each_table
-from maintenance.operations.plan_store import MANY, PlannedGroup, StoredPlan, changed_groups, check_plan, refuse
+from maintenance.operations.databases.compact_database import each_table
+from maintenance.operations.plan_store import (
+    PlannedGroup,
+    StoredPlan,
+    changed_groups,
+    check_plan,
+    plan_of_many,
+    plans_of,
+    refuse,
+)
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.table.table import Table
@@ -128,11 +135,7 @@ def plan_clone_database(
 
     names = tables_to_clone(catalog, database, included, excluded)
     plans, _, errors = each_table(catalog, names, one, 1, None, None)
-    due = [plan for plan in plans.values() if plan.groups]
-    groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
-    failed = {name: str(error) for name, error in errors.items()}
-    arguments = {"plans": [plan.to_dict() for plan in due], UNPLANNED: failed}
-    return StoredPlan(CLONE_DATABASE, MANY, None, datetime.now(UTC).timestamp(), groups, arguments)
+    return plan_of_many(CLONE_DATABASE, plans.values(), errors)
 
 
 def apply_clone_database(
@@ -146,7 +149,7 @@ def apply_clone_database(
 ) -> CloneDatabaseReport:
     """Copy what the plan says. A table that has changed since has failed; the others are done. Arguments as there."""
     check_plan(plan, CLONE_DATABASE, None)
-    plans = {each["table"]: StoredPlan.of_dict(each) for each in plan.arguments["plans"]}
+    plans = plans_of(plan)
 
     def one(table: Table, say: Progress) -> CloneReport:
         own = plans[table.identifier]

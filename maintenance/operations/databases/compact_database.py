@@ -7,8 +7,8 @@ table that fails does not block the others.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.errors import OptionError, PaimonError
@@ -18,7 +18,7 @@ from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.operation import Run
 from maintenance.operations.parameters import fields_of_arguments
-from maintenance.operations.plan_store import MANY, StoredPlan, check_plan, moved_groups, refuse
+from maintenance.operations.plan_store import StoredPlan, check_plan, moved_groups, plan_of_many, plans_of, refuse
 from maintenance.operations.progress import Progress
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COMPACT_DATABASE = "compact_database"
-UNPLANNED = "unplanned"
 _PLANNERS = 8
 Done = TypeVar("Done")
 Opened = Callable[[Table], Table]
@@ -121,13 +120,7 @@ def plan_compact_database(
         return COMPACT.keepable(Run(), table, request)[1]
 
     plans, _, errors = each_table(catalog, tables_of(catalog, choice), one, _PLANNERS, opened, None)
-    failed = {name: str(error) for name, error in errors.items()}
-    due = [plan for plan in plans.values() if plan.groups]
-    groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
-    now = datetime.now(UTC).timestamp()
-    arguments = {"plans": [plan.to_dict() for plan in due], UNPLANNED: failed}
-    warnings = tuple(warning for plan in due for warning in plan.warnings)
-    return StoredPlan(COMPACT_DATABASE, MANY, None, now, groups, arguments, warnings)
+    return plan_of_many(COMPACT_DATABASE, plans.values(), errors)
 
 
 def apply_compact_database(
@@ -145,7 +138,7 @@ def apply_compact_database(
         another operation.
     """
     check_plan(plan, COMPACT_DATABASE, None)
-    plans = {table_plan["table"]: StoredPlan.of_dict(table_plan) for table_plan in plan.arguments["plans"]}
+    plans = plans_of(plan)
 
     def moved(table: Table, _: Progress) -> list[str]:
         mine = plans[table.identifier]

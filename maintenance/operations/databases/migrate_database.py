@@ -1,13 +1,12 @@
 """Migrate the format tables of a database: procedure `migrate_database`, `migrate_table` of each."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.databases.compact_database import UNPLANNED, Skipped, each_name
+from maintenance.operations.databases.compact_database import Skipped, each_name
 from maintenance.operations.databases.migrate_table import (
     apply_migrate_table,
     finish_migration,
@@ -16,7 +15,7 @@ from maintenance.operations.databases.migrate_table import (
 )
 from maintenance.operations.databases.migration import MigrateReport
 from maintenance.operations.databases.taking_over import source_of, waiting_name, waiting_table
-from maintenance.operations.plan_store import MANY, PlannedGroup, StoredPlan, check_plan
+from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, plan_of_many, plans_of
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
 
@@ -101,17 +100,10 @@ def plan_migrate_database(
         return plan_migrate_table(source, catalog, target, options=options, delete_origin=delete_origin)
 
     plans, _, errors = each_name(_names(catalog, database, included, excluded), one, 1, None)
-    due = [plan for plan in plans.values() if plan is not None and plan.groups]
     left = [name for name, plan in plans.items() if plan is None]
-    groups = [replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups]
-    groups += [PlannedGroup(f"table {waiting_name(name)}", (), 0, 0, f"is renamed to {name}") for name in left]
-    arguments = {
-        "plans": [plan.to_dict() for plan in due],
-        "left": left,
-        UNPLANNED: {name: str(error) for name, error in errors.items()},
-    }
-    now = datetime.now(UTC).timestamp()
-    return StoredPlan(MIGRATE_DATABASE, MANY, None, now, tuple(groups), arguments)
+    renamed = [PlannedGroup(f"table {waiting_name(name)}", (), 0, 0, f"is renamed to {name}") for name in left]
+    made = (plan for plan in plans.values() if plan is not None)
+    return plan_of_many(MIGRATE_DATABASE, made, errors, renamed, left=left)
 
 
 def apply_migrate_database(
@@ -127,7 +119,7 @@ def apply_migrate_database(
     `into`, `parallelism`, `progress`: as of `migrate_database`. Raises: OptionError: not such a plan.
     """
     check_plan(plan, MIGRATE_DATABASE, None)
-    plans = {each["table"]: StoredPlan.of_dict(each) for each in plan.arguments["plans"]}
+    plans = plans_of(plan)
 
     def one(name: str, say: Progress) -> MigrateReport:
         if name not in plans:

@@ -5,7 +5,7 @@ Source: data section 10.1, Java `DropGlobalIndexProcedure`.
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from maintenance.commit.columns import commit_global_indexes
@@ -19,7 +19,7 @@ from maintenance.operations.indexes.global_index_report import (
     in_partitions,
     report_of,
 )
-from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
@@ -36,43 +36,50 @@ class DropGlobalIndex:
     partitions: Annotated[Sequence[Spec], Param("Only these partitions; empty: all.")] = ()
 
 
-def _work(run: Run, table: Table, request: DropGlobalIndex, /, *, dry_run: bool) -> GlobalIndexReport:
-    column, index_type, partitions = request.column, request.index_type, request.partitions
+def plan(_: Run, table: Table, request: DropGlobalIndex) -> Plan[DropGlobalIndex, GlobalIndexReport]:
+    """The index files of the column."""
     started = time.monotonic()
     table_options.check_keepable(table.options, table.identifier)
-    ids = tuple(table.schema.field(name).id for name in columns_named(table, column))
+    ids = tuple(table.schema.field(name).id for name in columns_named(table, request.column))
     snapshot = table.latest_snapshot()
     index = [] if snapshot is None else table.manifests.read_index(snapshot)
-    chosen = in_partitions(table, partitions)
+    chosen = in_partitions(table, request.partitions)
     going = [
         entry
         for entry in index
         if entry.global_index is not None
-        and entry.index_type == index_type.strip().lower()
+        and entry.index_type == request.index_type.strip().lower()
         and indexed_fields(entry.global_index) == ids
         and chosen(entry.partition)
     ]
+    report = report_of(table, request.column, request.index_type, going, None, 1, started, dry_run=True)
+
+    def groups() -> Iterator[PlannedGroup]:
+        if report.file_names:
+            reason = f"index files of {report.rows} rows are left out of the next snapshot"
+            name = f"{report.index_type} index of {report.column}"
+            yield PlannedGroup(name, report.file_names, report.bytes, 0, reason)
+
+    return Plan(request, report, groups, snapshot)
+
+
+def apply(_: Run, table: Table, planned: Plan[DropGlobalIndex, GlobalIndexReport]) -> GlobalIndexReport:
+    """Leave the index files out of the next snapshot."""
+    started, report, snapshot = time.monotonic(), planned.report, planned.work
     made = None
-    if going and not dry_run:
-        assert snapshot is not None
-        names = {entry.file_name for entry in going}
+    if report.file_names:
+        names = {*report.file_names}
         made = commit_global_indexes(table.commit_target(), (), names, identity(table, "drop"), snapshot.id)
         tag_after_commit(table, wrote_rows=False)
-    return report_of(table, column, index_type, going, made, 1, started, dry_run=dry_run)
-
-
-def _groups(_: Table, report: GlobalIndexReport) -> Iterator[PlannedGroup]:
-    if report.file_names:
-        reason = f"index files of {report.rows} rows are left out of the next snapshot"
-        name = f"{report.index_type} index of {report.column}"
-        yield PlannedGroup(name, report.file_names, report.bytes, 0, reason)
+    return replace(report, snapshot_id=made, dry_run=False, seconds=report.seconds + time.monotonic() - started)
 
 
 OPERATION = Operation(
     "drop_global_index",
     "Drop a global index of a column.",
     DropGlobalIndex,
-    *looking(_work, _groups),
+    plan,
+    apply,
     shown=lambda report: Shown.one(
         {"result": True, "dropped_file_count": report.files}, nothing_to_do=not report.files
     ),

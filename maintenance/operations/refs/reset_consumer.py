@@ -78,7 +78,14 @@ def apply(_: Run, table: Table, planned: Plan[ResetConsumer, ResetConsumerReport
     return report
 
 
-OPERATION = Operation("reset_consumer", "Set the snapshot that a consumer reads next.", ResetConsumer, plan, apply)
+def _said(report: ResetConsumerReport) -> Iterator[str]:
+    then = "is deleted" if report.after is None else f"reads {report.after} next"
+    yield f"{report.table}: consumer '{report.consumer}' stood at {report.before}; it {then}."
+
+
+OPERATION = Operation(
+    "reset_consumer", "Set the snapshot that a consumer reads next.", ResetConsumer, plan, apply, said=_said
+)
 
 
 def position(table: Table, consumer: str) -> str:

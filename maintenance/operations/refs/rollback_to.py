@@ -138,6 +138,12 @@ def _by_tag_or_id(value: Value) -> dict[str, object]:
     return {"snapshot_id": value} if is_id else {"tag": text(value)}
 
 
+def _said(report: RollbackReport) -> Iterator[str]:
+    verb = "would go" if report.dry_run else "are gone"
+    lost = f"{len(report.snapshots)} snapshots and {len(report.tags)} tags {verb}"
+    yield f"{report.table}: from snapshot {report.previous} to {report.current}; {lost}."
+
+
 OPERATION = Operation(
     "rollback_to",
     "Roll a table back to an earlier state; later snapshots and their tags go.",
@@ -145,6 +151,7 @@ OPERATION = Operation(
     plan,
     apply,
     _shown,
+    said=_said,
     spellings=(
         Spelling(
             "rollback",

@@ -140,6 +140,12 @@ def _shown(report: RollbackToAsLatestReport) -> Shown:
     return Shown.one(row, nothing_to_do=report.current is None and not report.dry_run)
 
 
+def _said(report: RollbackToAsLatestReport) -> Iterator[str]:
+    verb = "would come back" if report.dry_run else "come back"
+    back = f"{report.returning_files} files with {report.returning_rows:,} rows {verb} from snapshot {report.target}"
+    yield f"{report.table}: {back}, in place of {report.leaving_files} with {report.leaving_rows:,} rows."
+
+
 OPERATION = Operation(
     "rollback_to_as_latest",
     "Make the state of a snapshot or tag the newest one, by a commit.",
@@ -147,6 +153,7 @@ OPERATION = Operation(
     plan,
     apply,
     _shown,
+    said=_said,
 )
 
 

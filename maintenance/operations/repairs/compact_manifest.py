@@ -4,7 +4,7 @@ Many small manifests, and entries of files that are gone, make each plan slower.
 files in few manifests; no data changes. Source: Java `FileStoreCommitImpl.compactManifest`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.commit.changes import Changes
@@ -15,11 +15,12 @@ from maintenance.commit.publish import publish
 from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Parameter, text, truth
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
+from maintenance.types.data_type import DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,36 +54,49 @@ class CompactManifest:
     """The table's options say how."""
 
 
-def _work(run: Run, table: Table, request: CompactManifest, /, *, dry_run: bool) -> CompactManifestReport:
+@dataclass(frozen=True, slots=True)
+class _Merging:
+    options: ManifestMergeOptions
+    types: Sequence[DataType]
+
+    def is_done(self, metas: Sequence[ManifestFileMeta]) -> bool:
+        return is_merged(metas, self.options, self.types)
+
+
+def plan(_: Run, table: Table, request: CompactManifest) -> Plan[CompactManifest, CompactManifestReport]:
+    """The manifests, and whether they are to be merged."""
     table_options.check_keepable(table.options, table.identifier)
-    merging = ManifestMergeOptions.of(table.options, table.schema.partition_keys)
-    options = replace(merging, min_count=1, full_threshold=1)
+    options = ManifestMergeOptions.of(table.options, table.schema.partition_keys)
     types = [field.type for field in table.schema.partition_fields]
+    merging = _Merging(replace(options, min_count=1, full_threshold=1), types)
     latest = table.latest_snapshot()
     metas = [] if latest is None else table.manifests.data_manifests(latest)
     before = ManifestsSummary.of(metas)
-    if is_merged(metas, options, types):
-        return CompactManifestReport(table.identifier, None, before, before, dry_run)
-    if dry_run:
-        return CompactManifestReport(table.identifier, None, before, dry_run=True, needed=True)
+    if merging.is_done(metas):
+        return Plan(request, CompactManifestReport(table.identifier, None, before, before, dry_run=True), work=merging)
+    reason = f"{before.manifests} manifests with {before.entries} entries are merged"
+    group = PlannedGroup("manifests", (), before.bytes, 1, reason)
+    report = CompactManifestReport(table.identifier, None, before, dry_run=True, needed=True)
+    return Plan(request, report, lambda: [group], merging)
+
+
+def apply(_run: Run, table: Table, planned: Plan[CompactManifest, CompactManifestReport]) -> CompactManifestReport:
+    """Commit a snapshot that names the live files in few manifests."""
+    merging, report = planned.work, replace(planned.report, dry_run=False)
+    assert isinstance(merging, _Merging)
+    if not report.needed:
+        return report
 
     def check(target: CommitTarget, _changes: Changes, newest: Snapshot | None) -> Conflict | None:
-        done = newest is None or is_merged(target.manifests.data_manifests(newest), options, types)
+        done = newest is None or merging.is_done(target.manifests.data_manifests(newest))
         return Conflict("another writer merged the manifests meanwhile", frozenset()) if done else None
 
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_manifest"})
-    changes = Changes(CommitKind.COMPACT, (), merging=options)
+    changes = Changes(CommitKind.COMPACT, (), merging=merging.options)
     snapshot, _, _ = publish(table.commit_target(), changes, identity, check)
     if snapshot is None:
-        return CompactManifestReport(table.identifier, None, before, before)
-    after = ManifestsSummary.of(table.manifests.data_manifests(snapshot))
-    return CompactManifestReport(table.identifier, snapshot.id, before, after, needed=True)
-
-
-def _groups(_: Table, report: CompactManifestReport) -> Iterator[PlannedGroup]:
-    if report.needed:
-        reason = f"{report.before.manifests} manifests with {report.before.entries} entries are merged"
-        yield PlannedGroup("manifests", (), report.before.bytes, 1, reason)
+        return replace(report, after=report.before, needed=False)
+    return replace(report, snapshot_id=snapshot.id, after=ManifestsSummary.of(table.manifests.data_manifests(snapshot)))
 
 
 def _shown(report: CompactManifestReport) -> Shown:
@@ -97,8 +111,9 @@ OPERATION = Operation(
     "compact_manifest",
     "Merge the manifests of a table.",
     CompactManifest,
-    *looking(_work, _groups),
-    shown=_shown,
+    plan,
+    apply,
+    _shown,
     takes_options=True,
     sets=(
         Parameter("manifest_sort_enabled", truth, option="manifest-sort.enabled", type=bool),

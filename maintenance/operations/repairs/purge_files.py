@@ -16,7 +16,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
@@ -70,13 +70,22 @@ class PurgeFiles:
     minimum_age: Annotated[timedelta, Param("How far back older_than must lie, such as 6 h.")] = MINIMUM_AGE
 
 
-def _work(run: Run, table: Table, request: PurgeFiles, /, *, dry_run: bool) -> PurgeFilesReport:
-    older_than, minimum_age = request.older_than, request.minimum_age
+def plan(_: Run, table: Table, request: PurgeFiles) -> Plan[PurgeFiles, PurgeFilesReport]:
+    """What the table has."""
     table_options.check_keepable(table.options, table.identifier)
     main = table.on_branch(MAIN_BRANCH)
-    going = _going(main)
+    report = _going(main)
+    lines = [] if report.is_empty else [*report.lines()]
+    groups = [PlannedGroup(line, (), 0, 0, "everything goes") for line in lines]
+    return Plan(request, report, lambda: groups, main)
+
+
+def apply(_: Run, __: Table, planned: Plan[PurgeFiles, PurgeFilesReport]) -> PurgeFilesReport:
+    """Delete it, and what nothing names then."""
+    main, going, asked = planned.work, planned.report, planned.request
+    assert isinstance(main, Table)
     latest = main.latest_snapshot()
-    if dry_run or latest is None:
+    if latest is None:
         return going
     for branch in going.branches:
         delete_branch(main, branch)
@@ -92,7 +101,7 @@ def _work(run: Run, table: Table, request: PurgeFiles, /, *, dry_run: bool) -> P
         main, retain_min=1, retain_max=1, older_than=datetime.now().astimezone(), max_deletes=_MOST
     )
     changelogs = expire_changelogs(main, delete_all=True)
-    orphans = remove_orphan_files(None, main, older_than=older_than, minimum_age=minimum_age)
+    orphans = remove_orphan_files(None, main, older_than=asked.older_than, minimum_age=asked.minimum_age)
     reports = (tags, snapshots, changelogs)
     return PurgeFilesReport(
         main.identifier,
@@ -106,10 +115,6 @@ def _work(run: Run, table: Table, request: PurgeFiles, /, *, dry_run: bool) -> P
     )
 
 
-def _groups(_: Table, report: PurgeFilesReport) -> Groups:
-    return [] if report.is_empty else [PlannedGroup(line, (), 0, 0, "everything goes") for line in report.lines()]
-
-
 def _shown(report: PurgeFilesReport) -> Shown:
     if not report.dry_run:
         return Shown(nothing_to_do=report.is_empty)
@@ -120,8 +125,9 @@ OPERATION = Operation(
     "purge_files",
     "Delete all rows and history of a table, with branches, tags and consumers.",
     PurgeFiles,
-    *looking(_work, _groups),
-    shown=_shown,
+    plan,
+    apply,
+    _shown,
     has_job=False,
 )
 

@@ -6,12 +6,13 @@ then names the snapshot behind it. Those before it stay until they expire. Sourc
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from maintenance.errors import NotFoundError, OptionError, WriteError
 from maintenance.metadata.hints import EARLIEST
-from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.table.table import Table
@@ -34,7 +35,10 @@ class RepairEarliestSnapshot:
     snapshot_id: Annotated[int, Param("The snapshot behind the last gap.")]
 
 
-def _work(run: Run, table: Table, request: RepairEarliestSnapshot, /, *, dry_run: bool) -> RepairEarliestSnapshotReport:
+def plan(
+    _: Run, table: Table, request: RepairEarliestSnapshot
+) -> Plan[RepairEarliestSnapshot, RepairEarliestSnapshotReport]:
+    """Checks that the snapshot can be the earliest one."""
     snapshot_id = request.snapshot_id
     snapshots = table.snapshots
     previous, latest = snapshots.earliest_id(), snapshots.latest_id()
@@ -54,17 +58,25 @@ def _work(run: Run, table: Table, request: RepairEarliestSnapshot, /, *, dry_run
         raise OptionError(
             f"snapshot {snapshot_id} does not follow a gap", table.identifier, "Name the first one behind the last gap."
         )
-    if not dry_run:
-        snapshots.write_hint(EARLIEST, snapshot_id)
-        if snapshots.read_hint(EARLIEST) != snapshot_id:
-            raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), "Run it again.")
-    return RepairEarliestSnapshotReport(table.identifier, previous, snapshot_id, dry_run)
+    report = RepairEarliestSnapshotReport(table.identifier, previous, snapshot_id, dry_run=True)
+    return Plan(request, report, partial(_groups, report))
 
 
-def _groups(_: Table, report: RepairEarliestSnapshotReport) -> Iterator[PlannedGroup]:
+def _groups(report: RepairEarliestSnapshotReport) -> Iterator[PlannedGroup]:
     if report.previous != report.current:
         reason = f"snapshot {report.current} is the earliest one then"
         yield PlannedGroup(f"snapshots {report.previous} to {report.current - 1}", (), 0, 0, reason)
+
+
+def apply(
+    _: Run, table: Table, planned: Plan[RepairEarliestSnapshot, RepairEarliestSnapshotReport]
+) -> RepairEarliestSnapshotReport:
+    """Let the hint name it."""
+    snapshots, snapshot_id = table.snapshots, planned.report.current
+    snapshots.write_hint(EARLIEST, snapshot_id)
+    if snapshots.read_hint(EARLIEST) != snapshot_id:
+        raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), "Run it again.")
+    return replace(planned.report, dry_run=False)
 
 
 def _shown(report: RepairEarliestSnapshotReport) -> Shown:
@@ -76,8 +88,9 @@ OPERATION = Operation(
     "repair_earliest_snapshot",
     "Let the snapshot behind a gap in the ids be the earliest one.",
     RepairEarliestSnapshot,
-    *looking(_work, _groups),
-    shown=_shown,
+    plan,
+    apply,
+    _shown,
     has_job=False,
 )
 

@@ -5,7 +5,7 @@ index manifests; these stay by the rules of their branch. The answer names each 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
@@ -84,6 +84,13 @@ def _shown(report: Explanation) -> Shown:
     return Shown.texts(("kept_by", "chain", "reason", "release"), rows)
 
 
+def _said(report: Explanation) -> Iterator[str]:
+    for keeper in report.kept_by:
+        yield f"{report.subject} is kept by {keeper.holder}: {keeper.reason}. {keeper.release}"
+    if not report.kept_by:
+        yield f"Nothing keeps {report.subject}. {report.note}".rstrip()
+
+
 OPERATION = Operation(
     "explain",
     "Say what keeps a file, snapshot, tag or partition, and what would release it.",
@@ -94,6 +101,7 @@ OPERATION = Operation(
     has_plans=False,
     has_dry_run=False,
     looks_only=True,
+    said=_said,
 )
 
 

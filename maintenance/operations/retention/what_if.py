@@ -5,7 +5,7 @@ moments. Bytes are those that `expire_tags` and then `expire_snapshots` would de
 written until then.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -129,6 +129,12 @@ def _text(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat(timespec="seconds")
 
 
+def _said(report: WhatIfReport) -> Iterator[str]:
+    for loss in report.losses:
+        gone = f"{len(loss.snapshots)} snapshots, {len(loss.tags)} tags and {loss.files} files"
+        yield f"By {loss.moment:%Y-%m-%d %H:%M} UTC: {gone} would go, {loss.bytes:,} bytes."
+
+
 OPERATION = Operation(
     "what_if",
     "Say what other retention would delete, at once and later.",
@@ -139,6 +145,7 @@ OPERATION = Operation(
     has_plans=False,
     has_dry_run=False,
     looks_only=True,
+    said=_said,
 )
 
 

@@ -7,6 +7,7 @@ Source: Java `CompactChainTableProcedure`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from maintenance.commit.commit import abort
@@ -17,7 +18,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
-from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param, Value, specs, spoken
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
@@ -73,44 +74,59 @@ class CompactChainTable:
     overwrite: Annotated[bool, Param("Merge again what is complete already: true or false.", read=spoken)] = False
 
 
-def _work(run: Run, table: Table, request: CompactChainTable, /, *, dry_run: bool) -> CompactChainTableReport:
-    partition, overwrite = request.partition, request.overwrite
+@dataclass(frozen=True, slots=True)
+class _Merging:
+    chain: ChainBranches[Table]
+    base: Snapshot | None
+    splits: Sequence[Split]
+
+
+def plan(_: Run, table: Table, request: CompactChainTable) -> Plan[CompactChainTable, CompactChainTableReport]:
+    """The partitions that are not complete, and their files."""
     table_options.check_writable(table.options, table.identifier)
     chain = chain_of(table)
     if chain is None:
         fix = "Name the table itself, not a branch, and see that it has both."
         raise OptionError("this is not a chain table", f"table {table.identifier}", fix)
-    chosen = _chosen(chain, partition)
+    chosen = _chosen(chain, request.partition)
     changes, complete = _matching(chain.delta, chosen), _matching(chain.snapshot, chosen)
     if not changes and not complete:
         raise NotFoundError(f"there is no partition {chosen}", table.identifier, "Name one of a branch.")
     base = chain.delta.latest_snapshot()
-    wanted = set() if complete and not overwrite else changes
+    wanted = set() if complete and not request.overwrite else changes
     splits = tuple(chained_splits(chain, wanted))
     report = CompactChainTableReport(
         table.identifier,
         tuple(sorted(map(chain.delta.paths.partition, wanted), key=lambda part: tuple(part.values()))),
         sum(split.file_count for split in splits),
         sum(split.size for split in splits),
-        dry_run=dry_run,
+        dry_run=True,
         file_names=tuple(sorted({file.file_name for split in splits for file in split.files})),
     )
-    if dry_run or not splits:
-        return report
-    messages = _written(run.session(), chain, splits)
-    _check_unchanged(chain, base, messages)
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_chain_table"})
-    (snapshot_id,) = overwrite_or_abort(
-        chain.snapshot.commit_target(), messages, identity, Overwrite(report.partitions, dynamic=False)
-    )
-    return replace(report, snapshot_id=snapshot_id)
+    return Plan(request, report, partial(_groups, report), _Merging(chain, base, splits))
 
 
-def _groups(_: Table, report: CompactChainTableReport) -> Iterator[PlannedGroup]:
+def _groups(report: CompactChainTableReport) -> Iterator[PlannedGroup]:
     if report.files:
         names = "; ".join(map(str, report.partitions))
         reason = f"{report.files} files are merged into the snapshot branch"
         yield PlannedGroup(names, report.file_names, report.bytes, len(report.partitions), reason)
+
+
+def apply(run: Run, _: Table, planned: Plan[CompactChainTable, CompactChainTableReport]) -> CompactChainTableReport:
+    """Merge them into the snapshot branch."""
+    work, report = planned.work, replace(planned.report, dry_run=False)
+    assert isinstance(work, _Merging)
+    if not work.splits:
+        return report
+    target = work.chain.snapshot
+    messages = _written(run.session(), work.chain, work.splits)
+    _check_unchanged(work.chain, work.base, messages)
+    identity = CommitIdentity(new_commit_user(target.options), properties={OPERATION_PROPERTY: "compact_chain_table"})
+    (snapshot_id,) = overwrite_or_abort(
+        target.commit_target(), messages, identity, Overwrite(report.partitions, dynamic=False)
+    )
+    return replace(report, snapshot_id=snapshot_id)
 
 
 def _shown(report: CompactChainTableReport) -> Shown:
@@ -123,8 +139,9 @@ OPERATION = Operation(
     "compact_chain_table",
     "Make a partition of a chain table complete.",
     CompactChainTable,
-    *looking(_work, _groups),
-    shown=_shown,
+    plan,
+    apply,
+    _shown,
     uses_spark=True,
     has_job=False,
 )

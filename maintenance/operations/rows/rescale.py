@@ -8,6 +8,7 @@ Source: Java `RescaleAction`, Spark's `RescaleProcedure`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import over_partitions
-from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
@@ -73,33 +74,43 @@ class Rescale:
     sink_parallelism: Annotated[int | None, Param("Of Flink's writers: not used here.", is_kept=False)] = None
 
 
-def _work(run: Run, table: Table, request: Rescale, /, *, dry_run: bool) -> RescaleReport:
-    bucket_num, partitions, where = request.bucket_num, request.partitions, request.where
+@dataclass(frozen=True, slots=True)
+class _Rescaling:
+    snapshot: Snapshot
+    old: list[ManifestEntry]
+
+
+def plan(_: Run, table: Table, request: Rescale) -> Plan[Rescale, RescaleReport]:
+    """The partitions with another number of buckets, and their files."""
     table_options.check_writable(table.options, table.identifier)
-    number = table_options.BUCKET.of(table.options) if bucket_num is None else bucket_num
+    number = table_options.BUCKET.of(table.options) if request.bucket_num is None else request.bucket_num
     if number < 1 or (table_options.BUCKET.of(table.options) == -1):
         fix = "Use a table with 'bucket' of 1 or more, or with postponed buckets and a bucket_num."
         raise OptionError(f"{number} is not a fixed number of buckets", table.identifier, fix)
     snapshot = table.latest_snapshot()
     if snapshot is None:
         raise NotFoundError("the table has no snapshot", table.identifier, "Write to it first.")
-    if partitions is not None and where is not None:
+    if request.partitions is not None and request.where is not None:
         raise OptionError("'partitions' and 'where' are both set", table.identifier, "Give one of them.")
-    old = _old_files(table, snapshot, number, partitions, over_partitions(table, where))
-    chosen = {entry.partition for entry in old}
-    rescaled = tuple(map(table.paths.partition, sorted(chosen)))
+    old = _old_files(table, snapshot, number, request.partitions, over_partitions(table, request.where))
+    rescaled = tuple(map(table.paths.partition, sorted({entry.partition for entry in old})))
     size = sum(entry.file.file_size for entry in old)
-    report = RescaleReport(table.identifier, number, rescaled, len(old), size, dry_run=dry_run)
-    if dry_run or not old:
+    report = RescaleReport(table.identifier, number, rescaled, len(old), size, dry_run=True)
+    groups = partial(partition_groups, table, rescaled, f"gets {number} buckets", number)
+    return Plan(request, report, groups, _Rescaling(snapshot, old))
+
+
+def apply(run: Run, table: Table, planned: Plan[Rescale, RescaleReport]) -> RescaleReport:
+    """Write the rows of the partitions into their new buckets."""
+    work, report = planned.work, replace(planned.report, dry_run=False)
+    assert isinstance(work, _Rescaling)
+    if not work.old:
         return report
-    messages = _written(run.session(), table, snapshot, number, chosen)
-    snapshot_id = publish_replaced(table, messages, old, snapshot, "rescale")
+    chosen = {entry.partition for entry in work.old}
+    messages = _written(run.session(), table, work.snapshot, report.buckets, chosen)
+    snapshot_id = publish_replaced(table, messages, work.old, work.snapshot, "rescale")
     tag_after_commit(table, wrote_rows=True)
     return replace(report, snapshot_id=snapshot_id)
-
-
-def _groups(table: Table, report: RescaleReport) -> Groups:
-    return partition_groups(table, report.partitions, f"gets {report.buckets} buckets", report.buckets)
 
 
 def _shown(report: RescaleReport) -> Shown:
@@ -113,8 +124,9 @@ OPERATION = Operation(
     "rescale",
     "Give partitions another number of buckets.",
     Rescale,
-    *looking(_work, _groups),
-    shown=_shown,
+    plan,
+    apply,
+    _shown,
     uses_spark=True,
     has_job=False,
 )

@@ -20,7 +20,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import PartitionNames, Spec, missing
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import partition_groups
@@ -73,51 +73,61 @@ class RestorePartitions:
     snapshot_id: Annotated[int | None, Param("Bring back what this snapshot holds.", others=("snapshot",))] = None
 
 
-def _work(run: Run, table: Table, request: RestorePartitions, /, *, dry_run: bool) -> RestorePartitionsReport:
-    partitions, tag, snapshot_id = request.partitions, request.tag, request.snapshot_id
+def plan(_: Run, table: Table, request: RestorePartitions) -> Plan[RestorePartitions, RestorePartitionsReport]:
+    """What the partitions were in the earlier state, and what they hold now."""
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
-    if not partitions:
+    if not request.partitions:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, or roll the table back.")
-    source = _state(table, tag, snapshot_id)
+    source = _state(table, request.tag, request.snapshot_id)
     live, latest = table.manifests.live_entries(source), table.latest_snapshot()
-    asked = _named(table, live).chosen(partitions)
+    asked = _named(table, live).chosen(request.partitions)
     then = _files_of(table, live, asked)
     restored = _partitions(table, then)
     _check_present(table, asked, live, source)
     now = [] if latest is None else _files_of(table, table.manifests.live_entries(latest), restored)
-    made = None if dry_run else _write(run.session(), table, source, restored)
-    return RestorePartitionsReport(
-        table.identifier,
-        source.id,
-        tuple(restored),
-        *_sizes(then),
-        *_sizes(now),
-        made,
-        dry_run,
-        time.monotonic() - started,
-    )
+    sizes = (*_sizes(then), *_sizes(now))
+    seconds = time.monotonic() - started
+    report = RestorePartitionsReport(table.identifier, source.id, tuple(restored), *sizes, None, True, seconds)
+
+    def groups() -> Iterator[PlannedGroup]:
+        yield from partition_groups(table, restored, f"is replaced by its state in snapshot {source.id}", 1)
+        back = f"{report.rows} rows in {report.files} files come back"
+        state = PlannedGroup.of_snapshot(f"state of snapshot {source.id}", source, report.files, back)
+        yield replace(state, bytes=report.bytes)
+
+    return Plan(request, report, groups, source)
 
 
-def _groups(table: Table, report: RestorePartitionsReport) -> Iterator[PlannedGroup]:
-    reason = f"is replaced by its state in snapshot {report.source}"
-    yield from partition_groups(table, report.restored, reason, 1)
-    source = counted_or_tagged(table, report.source)
-    back = f"{report.rows} rows in {report.files} files come back"
-    name = f"state of snapshot {report.source}"
-    yield replace(PlannedGroup.of_snapshot(name, source, report.files, back), bytes=report.bytes)
+def apply(run: Run, table: Table, planned: Plan[RestorePartitions, RestorePartitionsReport]) -> RestorePartitionsReport:
+    """Write the rows of the earlier state in place of those that the partitions hold."""
+    started, report = time.monotonic(), planned.report
+    made = _write(run.session(), table, planned.work, list(report.restored))
+    seconds = report.seconds + time.monotonic() - started
+    return replace(report, snapshot_id=made, dry_run=False, seconds=seconds)
 
 
 _COUNTS = ("source", "snapshot_id", "files", "rows", "bytes", "replaced_files", "replaced_rows", "replaced_bytes")
+
+
+def _said(report: RestorePartitionsReport) -> Iterator[str]:
+    verb = "would come back" if report.dry_run else "are back"
+    back = f"{report.rows:,} rows in {report.files:,} files"
+    now = f"{report.replaced_rows:,} rows in {report.replaced_files:,}"
+    names = ", ".join(map(str, report.restored))
+    yield f"{report.table}: {names} {verb} from snapshot {report.source}: {back}, in place of {now}."
+
 
 OPERATION = Operation(
     "restore_partitions",
     "Bring partitions back to what a tag or an earlier snapshot holds.",
     RestorePartitions,
-    *looking(_work, _groups),
+    plan,
+    apply,
     is_guarded=True,
     shown=lambda report: Shown.one({name: getattr(report, name) for name in _COUNTS}),
     uses_spark=True,
+    said=_said,
 )
 
 

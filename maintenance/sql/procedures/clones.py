@@ -22,7 +22,6 @@ from maintenance.operations.databases.clone_plan import (
     plan_clone,
     plan_clone_database,
 )
-from maintenance.operations.databases.compact_database import UNPLANNED
 from maintenance.operations.parameters import Parameter, names, number, options, text, truth
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.options.environment import from_environment
@@ -97,8 +96,6 @@ def _plan(call: Call) -> StoredPlan:
     shape = call.passed("meta_only", "clone_if_exists")
     if call.get("table") is None:
         plan = plan_clone_database(source, call.get("database"), target, **_choice(call), **shape)
-        failed = [f"not part of the plan: {name}: {why}" for name, why in plan.arguments[UNPLANNED].items()]
-        plan = replace(plan, warnings=(*plan.warnings, *failed))
     else:
         table, goal = _named(call, source)
         plan = plan_clone(table, target, goal, **shape, **call.passed("snapshot_id", "tag", "where"))

@@ -1,47 +1,27 @@
-"""Compaction, expiry, indexes and checks."""
+"""Compaction of many tables, and object tables."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pyarrow as pa
 
 from maintenance.errors import SqlError, worst_of
-from maintenance.operations import (
-    compact_database,
-)
+from maintenance.operations import compact_database
 from maintenance.operations.compaction.compact import check_groups, due_groups
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import (
     COMPACT_DATABASE,
-    UNPLANNED,
     CompactDatabaseReport,
     TableChoice,
     apply_compact_database,
     plan_compact_database,
 )
-from maintenance.operations.parameters import (
-    Parameter,
-    Value,
-    options,
-    period,
-    specs,
-    text,
-)
+from maintenance.operations.parameters import Parameter, one_of, options, period, text
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import DRY_RUN, TABLE, Call, Planning, Procedure
 from maintenance.sql.result import Result
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
-
-_PARTITIONS = Parameter("partitions", specs)
-_WHERE = Parameter("where", text)
-
-
-def _strategy(value: object) -> str:
-    if value not in ("full", "minor"):
-        raise ValueError("'full' or 'minor' is expected")
-    return str(value)
 
 
 def _compact_database(call: Call) -> Result:
@@ -80,9 +60,7 @@ def _plan_compact_database(call: Call) -> StoredPlan:
         call.get("including_databases", ".*"), call.get("including_tables", ".*"), call.get("excluding_tables")
     )
     request = CompactRequest(full=call.get("compact_strategy") == "full", **call.passed("partition_idle_time"))
-    plan = plan_compact_database(call.session.current(), choice, request, opened=_opening(call))
-    failed = [f"not part of the plan: {name}: {why}" for name, why in plan.arguments[UNPLANNED].items()]
-    return replace(plan, warnings=(*plan.warnings, *failed))
+    return plan_compact_database(call.session.current(), choice, request, opened=_opening(call))
 
 
 def _apply_compact_database(call: Call, plan: StoredPlan) -> Result:
@@ -99,24 +77,18 @@ def _refresh_object_table(call: Call) -> Result:
     return call.done()
 
 
-def _job_mode(value: Value) -> str:
-    """Whether Flink runs one job or one for each table; here tables follow each other either way."""
-    if text(value).lower() not in ("divided", "combined"):
-        raise ValueError("it is 'divided' or 'combined'")
-    return text(value).lower()
-
-
 PROCEDURES = (
     Procedure(
         "compact_database",
         (
             Parameter("including_databases", text),
-            Parameter("mode", _job_mode),
+            # Whether Flink runs one job or one for each table; here tables follow each other either way.
+            Parameter("mode", one_of("divided", "combined")),
             Parameter("including_tables", text),
             Parameter("excluding_tables", text),
             Parameter("options", options, others=("table_options",)),
             Parameter("partition_idle_time", period),
-            Parameter("compact_strategy", _strategy),
+            Parameter("compact_strategy", one_of("full", "minor")),
             DRY_RUN,
         ),
         _compact_database,

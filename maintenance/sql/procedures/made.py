@@ -78,14 +78,12 @@ class Made:
 
     @property
     def _is_of_table(self) -> bool:
-        return not (self.operation.of_catalog or self.operation.of_warehouse)
+        return not self.operation.of_warehouse
 
     def _place(self, call: Call) -> Any:
         catalog = call.session.current()
         if self.operation.of_warehouse:
             return Warehouse(FileIO.of(catalog.options), catalog.warehouse)
-        if self.operation.of_catalog:
-            return catalog
         # Options may be what the operation is asked for, and not the table's.
         own = any(parameter.name == OPTIONS for parameter in self.operation.parameters)
         return call.table(plain=own and not self.operation.takes_options)

@@ -1,7 +1,7 @@
 """Other tables become tables of Paimon."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +10,6 @@ from maintenance.errors import NotFoundError, SqlError, worst_of
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations import migrate_database, migrate_table
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.databases.compact_database import UNPLANNED
 from maintenance.operations.databases.migrate_database import (
     MIGRATE_DATABASE,
     Into,
@@ -83,9 +82,7 @@ def _migrate_database(call: Call) -> Result:
 
 def _plan_database(call: Call) -> StoredPlan:
     _check_connector(call)
-    plan = plan_migrate_database(*_database(call), **_of_database(call))
-    failed = [f"not part of the plan: {name}: {why}" for name, why in plan.arguments[UNPLANNED].items()]
-    return replace(plan, warnings=(*plan.warnings, *failed))
+    return plan_migrate_database(*_database(call), **_of_database(call))
 
 
 def _apply_database(call: Call, plan: StoredPlan) -> Result:

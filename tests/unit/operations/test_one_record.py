@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import Catalog
 from maintenance.operation_names import commands, operation_modules
 from maintenance.operations.operation import Operation, all_operations
+from maintenance.sql import Session
 from tests.unit.test_layers import ROOT
 
 COUNT_FILES = '''
@@ -155,3 +157,22 @@ def test_each_parameter_says_what_it_means(operation: Operation) -> None:  # typ
     for parameter in operation.parameters:
         assert parameter.text.endswith("."), parameter.name
         assert len({*parameter.names}) == len(parameter.names)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["compact('default.t')", "expire_tags(`table` => 'default.t', into_bin => true)", "rollback('default.t', '1')"],
+)
+def test_a_call_opens_its_table_once(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    list(session.execute("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)"))
+    opened: list[str] = []
+    open_table = type(session.current()).open_table
+
+    def counted(catalog: Catalog, name: str) -> object:
+        opened.append(name)
+        return open_table(catalog, name)
+
+    monkeypatch.setattr(type(session.current()), "open_table", counted)
+    session.sql(f"CALL sys.{call}")
+    assert opened == ["default.t"]

@@ -1,6 +1,7 @@
 """Plans: applied they do exactly what they say; when the table has moved they do nothing and say what moved."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,14 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.refs.create_tag import create_tag
-from tests.kept_plans import apply_compact, apply_expire_snapshots, plan_compact, plan_expire_snapshots
+from tests.kept_plans import (
+    apply_compact,
+    apply_expire_snapshots,
+    apply_tag,
+    plan_compact,
+    plan_expire_snapshots,
+    plan_tag,
+)
 
 
 @pytest.fixture
@@ -129,3 +137,18 @@ def test_a_plan_to_sort_is_carried_out_sorting(tmp_path: Path) -> None:
     assert plan.files == 2
     assert apply_compact(None, table, plan).count("committed") == 1
     assert table.to_arrow()["id"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_a_plan_of_an_earlier_release_is_applied_as_it_was_meant_or_refused(table: CatalogTable) -> None:
+    """Times were kept without saying that they are times; other arguments had other names."""
+    for value in range(3):
+        put(table, value, "a")
+    moment = datetime.now(UTC)
+    plan = plan_expire_snapshots(table, retain_max=3, retain_min=1, older_than=moment)
+    as_then = replace(plan, arguments={**plan.arguments, "older_than": moment.isoformat(), "max_deletes": None})
+    assert [int(group.name.split()[1]) for group in plan.groups if "snapshot" in group.name] == [1, 2]
+    assert apply_expire_snapshots(table, as_then).expired == (1, 2)
+    tag = plan_tag(table, "kept")
+    with pytest.raises(OptionError, match="an earlier release has made this plan, and kept 'seconds_retained'"):
+        apply_tag(table, replace(tag, arguments={**tag.arguments, "seconds_retained": 60.0}))
+    assert table.tags.names() == []
