@@ -28,7 +28,6 @@ from maintenance.errors import PaimonError
 from maintenance.spark.connect_server import connect_server
 from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
-from maintenance.spark.sail_server import sail_server
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _HOST = "127.0.0.1"
@@ -105,8 +104,8 @@ def shared_server() -> Iterator[dict[str, str]]:
             spark = project_of_environment().spark
             engine = spark.chosen.settled()
             if engine.kind is EngineKind.SAIL:
-                variables = beside.enter_context(sail_server(spark.options, log=FOLDER / _LOG)).environment()
-                _say(f"Spark: one server for all runs. {engine.told()}")
+                # It starts in a fraction of a second, and a run that is cancelled ends its own.
+                _say(f"Spark: every run starts its own. {engine.told()}")
             elif engine.kind is EngineKind.SPARK and engine.address is None:
                 server = beside.enter_context(connect_server(spark.options, log=FOLDER / _LOG))
                 variables = server.environment()

@@ -106,7 +106,9 @@ class Spark(dg.ConfigurableResource):
                 raise InfrastructureError("no Spark Connect server answers", str(engine), fix)
             return _session_of(engine, options)
         if engine.kind is EngineKind.SAIL:
-            self._say_meaningless(options)
+            keys = meaningless(options)
+            if keys:
+                self._say(f"Nothing follows on Sail from {', '.join(keys)}.")
             return _session_of(engine, options)
         config = {**_OWN_DEFAULTS, **options}
         config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options.get(_JAVA_OPTIONS, '')}".strip()
@@ -120,23 +122,16 @@ class Spark(dg.ConfigurableResource):
         from maintenance.spark.session import is_fixed
 
         server = server_of_environment()
-        if server is None or engine.address is not None or engine.kind is not server.kind:
+        if server is None or engine.address is not None or engine.kind is not EngineKind.SPARK:
             return None
         settings = self.settings()
-        fixed = () if engine.kind is EngineKind.SAIL else filter(is_fixed, settings)
-        other = [key for key in fixed if server.config.get(key) != settings[key]]
+        other = [key for key, value in settings.items() if is_fixed(key) and server.config.get(key) != value]
         lacks = f"was started without '{other[0]}' = '{settings[other[0]]}'" if other else "does not listen"
         if other or not listens(server.remote):
             self._say(f"The Spark Connect server of this machine {lacks}: this run starts one of its own.")
             return None
-        self._say_meaningless(settings)
         free = {key: value for key, value in settings.items() if not is_fixed(key)}
         return _session_of(replace(engine, address=shared_session(server.remote, free)), free)
-
-    def _say_meaningless(self, settings: Mapping[str, str]) -> None:
-        keys = meaningless(settings) if self._engine and self._engine.kind is EngineKind.SAIL else []
-        if keys:
-            self._say(f"Nothing follows on Sail from {', '.join(keys)}.")
 
     def _settings_shown(self) -> str:
         shown = (value for key, value in self.metadata().items() if key != ENGINE)

@@ -51,8 +51,9 @@ from maintenance.scan.split import AnySplit
 from maintenance.scan.stream_position import LIMIT_KEYS, Limits
 from maintenance.spark.application import application_property
 from maintenance.spark.read import as_spark_takes, split_batches
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import in_task
-from maintenance.spark.types import spark_ddl
+from maintenance.spark.types import arrow_schema, spark_ddl
 from maintenance.spark.workers import check_workers
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
@@ -94,6 +95,7 @@ def register(spark: SparkSession) -> None:
     class OfSession(PaimonDataSource):
         # Spark's Python processes know no session, so the class that travels to them has the name of its application.
         properties = application_property(spark)
+        of_arrow = is_sail(spark)
 
     spark.dataSource.register(OfSession)
 
@@ -123,26 +125,37 @@ class RowsPartition(InputPartition):
 
 
 class PaimonDataSource(DataSource):
-    """Format ``paimon``. `properties`: of the snapshots that it writes."""
+    """Format ``paimon``.
+
+    Attributes: `properties`: of the snapshots that it writes; `of_arrow`: whether schemas are Arrow's, as for Sail,
+        which reads no nested types in DDL.
+    """
 
     properties: ClassVar[Mapping[str, str]] = {}
+    of_arrow: ClassVar[bool] = False
 
     @classmethod
     def name(cls) -> str:
         return "paimon"
 
-    def schema(self) -> str:
-        table = opened(self.options)
+    def schema(self) -> Any:
+        columns = self._columns(opened(self.options))
+        # This refuses what Spark has no type for, too.
+        ddl = spark_ddl(columns)
+        return arrow_schema(columns) if self.of_arrow else ddl
+
+    @staticmethod
+    def _columns(table: AnyView | GlobalView) -> Sequence[DataField]:
         try:
-            return spark_ddl(columns_of(table))
+            return columns_of(table)
         except NotFoundError:
             # A batch read of what is not there says so when it is planned; a stream may start behind it.
             if isinstance(table, AuditLogView):
-                return spark_ddl([ROW_KIND, *table.table.schema.fields])
-            return spark_ddl(table.schema.fields if isinstance(table, Table) else table.fields)
+                return [ROW_KIND, *table.table.schema.fields]
+            return table.schema.fields if isinstance(table, Table) else table.fields
 
     def reader(self, schema: StructType) -> "PaimonReader":
-        return PaimonReader(dict(self.options), schema.fieldNames())
+        return PaimonReader(dict(self.options), _names(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
         table, options = self._sink(())
@@ -171,7 +184,7 @@ class PaimonDataSource(DataSource):
         table = opened_.table if isinstance(opened_, AuditLogView) else opened_
         if not isinstance(table, Table) or isinstance(opened_, AuditLogView) != with_kind:
             raise UnsupportedError(f"a stream of {opened_.identifier}", "the source", "Stream the table itself.")
-        names = [name for name in schema.fieldNames() if name != ROW_KIND.name or not with_kind]
+        names = [name for name in _names(schema) if name != ROW_KIND.name or not with_kind]
         if names != list(table.schema.field_names):
             # The stream starts at a snapshot of another schema, whose columns Spark knows.
             table = table.target()[0]
@@ -210,6 +223,11 @@ class PaimonReader(DataSourceReader):
             # Of a plan without partitions Spark asks for one that is None.
             return
         yield from split_batches(partition.split_read, partition.split)
+
+
+def _names(schema: "StructType | pa.Schema") -> list[str]:
+    """Sail gives a schema of Arrow."""
+    return list(schema.names)
 
 
 def columns_of(table: AnyView | GlobalView) -> Sequence[DataField]:

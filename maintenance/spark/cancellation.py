@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from maintenance.spark.application import is_connect
 from maintenance.spark.errors import errors_of_tasks
+from maintenance.spark.sail import is_sail
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +34,7 @@ def ended_with_caller(spark: "SparkSession") -> Iterator[None]:
 
     An error of this engine that a task raised is raised as itself.
     """
-    jobs = _SessionJobs(spark) if is_connect(spark) else _ContextJobs(spark)
+    jobs = _jobs_of(spark)
     jobs.begin()
     try:
         with errors_of_tasks():
@@ -44,6 +45,12 @@ def ended_with_caller(spark: "SparkSession") -> Iterator[None]:
     finally:
         with suppress(Exception):  # a Spark that is lost: what happened before is what has to be reported
             jobs.end()
+
+
+def _jobs_of(spark: "SparkSession") -> "_SessionJobs | _ContextJobs":
+    if not is_connect(spark):
+        return _ContextJobs(spark)
+    return _SailJobs(spark) if is_sail(spark) else _SessionJobs(spark)
 
 
 class _SessionJobs:
@@ -61,6 +68,19 @@ class _SessionJobs:
 
     def end(self) -> None:
         self._spark.removeTag(self._tag)
+
+
+class _SailJobs(_SessionJobs):
+    """The same of Sail, whose tasks are threads that nobody can end but their server.
+
+    It hears of an interrupt when they are done. A server of this process ends with the interrupted call instead.
+    """
+
+    def cancel(self, *, interrupted: bool) -> None:
+        from maintenance.spark.sail_server import end_own_server
+
+        if not (interrupted and end_own_server(self._spark)):
+            super().cancel(interrupted=interrupted)
 
 
 class _ContextJobs:

@@ -21,7 +21,6 @@ from typing import Any
 
 import pyspark
 
-from maintenance.spark.engine import EngineKind
 from maintenance.spark.server_process import free_ports, running
 from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
@@ -29,7 +28,6 @@ from maintenance.spark.tasks import run_tasks
 # Where a process finds the server that its parent has started: its address, and the settings it was started with.
 REMOTE_VARIABLE = "PAIMON_SPARK_REMOTE"
 CONFIG_VARIABLE = "PAIMON_SPARK_CONFIG"
-KIND_VARIABLE = "PAIMON_SPARK_ENGINE"
 _HOME = Path(pyspark.__path__[0])
 _START_SECONDS = 120.0
 # It waits most of the time, and gives back then what it does not need; the work of tasks is done in Python.
@@ -47,30 +45,21 @@ class ConnectServer:
         remote: its address, with the token.
         config: what it was started with, apart from its defaults.
         ui: address of its Spark UI, where known.
-        kind: what it is: Spark or Sail.
     """
 
     remote: str
     config: Mapping[str, str]
     ui: str | None = None
-    kind: EngineKind = EngineKind.SPARK
 
     def environment(self) -> dict[str, str]:
         """Variables by which processes find it."""
-        return {
-            REMOTE_VARIABLE: self.remote,
-            CONFIG_VARIABLE: json.dumps(dict(self.config)),
-            KIND_VARIABLE: self.kind.value,
-        }
+        return {REMOTE_VARIABLE: self.remote, CONFIG_VARIABLE: json.dumps(dict(self.config))}
 
 
 def server_of_environment() -> ConnectServer | None:
     """The server that a parent of this process has started, if it has."""
     remote = os.environ.get(REMOTE_VARIABLE)
-    if not remote:
-        return None
-    kind = EngineKind(os.environ.get(KIND_VARIABLE) or EngineKind.SPARK)
-    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}"), kind=kind)
+    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}")) if remote else None
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """What is otherwise where a session is one of a Sail server: which it is, and what it does not do there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from maintenance.errors import OptionError
+from maintenance.errors import OptionError, PredicateError, UnsupportedError
 from maintenance.spark.application import is_connect
 
 if TYPE_CHECKING:
@@ -66,3 +67,28 @@ def meaningless(settings: Mapping[str, str]) -> list[str]:
 def evaluator_of(session: "SparkSession | None") -> "SparkSession | None":
     """What computes values that are written: the session, but of Sail, whose values are its own, this process."""
     return None if is_sail(session) else session
+
+
+def refuse_streams(session: Any, where: str) -> None:
+    """Raises: UnsupportedError: the session is one of Sail."""
+    if is_sail(session):
+        raise UnsupportedError(
+            "a stream on Sail, which does not run Python's part of Structured Streaming",
+            where,
+            "Use the engine 'spark', or read and write batch by batch.",
+        )
+
+
+@contextmanager
+def evaluated(session: "SparkSession | None") -> Iterator["SparkSession | None"]:
+    """What computes the values of an operation: the session, but of Sail this process.
+
+    Raises: PredicateError: of Sail, for what this process does not know; it says so.
+    """
+    try:
+        yield evaluator_of(session)
+    except PredicateError as error:
+        if not is_sail(session):
+            raise
+        fix = f"{error.fix} On Sail this process evaluates what is written: use SQL, or the engine 'spark'."
+        raise type(error)(error.found, error.where, fix) from error

@@ -20,6 +20,7 @@ import pyarrow as pa
 from maintenance.errors import PaimonError
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.errors import as_paimon_error, errors_marked
+from maintenance.spark.sail import is_sail
 from maintenance.write.renumber import Runner
 
 if TYPE_CHECKING:
@@ -195,8 +196,8 @@ def payload_frame(
 
     numbers = pa.array(range(count), pa.int32())
     frame = spark.createDataFrame(pa.table({"id": numbers, "payload": pa.array(payloads, pa.binary())}))
-    # Before Spark 4.1 a task may get none, and another one two.
-    by_number = hasattr(frame, "repartitionById")
+    # Before Spark 4.1 and on Sail a task may get none, and another one two.
+    by_number = hasattr(frame, "repartitionById") and not is_sail(spark)
     return (frame.repartitionById(count, "id") if by_number else frame.repartition(count)), sent
 
 

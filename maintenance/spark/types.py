@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
-from maintenance.types.arrow import VARIANT, element_of, map_parts
+from maintenance.types.arrow import VARIANT, arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.nested import retyped
 
@@ -82,6 +82,11 @@ def _quoted(name: str) -> str:
 def spark_ddl(fields: Sequence[DataField]) -> str:
     """The DDL text of a schema; its columns, and what is inside them, may all be null."""
     return ", ".join(f"{_quoted(f.name)} {spark_type(f.type, f'column {f.name}')}" for f in fields)
+
+
+def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The same schema of Arrow."""
+    return pa.schema([pa.field(f.name, arrow_for_spark(arrow_type(f.type))) for f in fields])
 
 
 def arrow_for_spark(arrow: pa.DataType) -> pa.DataType:

@@ -22,8 +22,10 @@ from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import part_bytes
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
 from maintenance.spark.packed_rows import RowRoutes, packed_frame, unpacked
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, portable
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
+from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
 from maintenance.write.postpone import (
@@ -34,7 +36,7 @@ from maintenance.write.postpone import (
     with_buckets,
     with_numbers,
 )
-from maintenance.write.table_write import TableWrite
+from maintenance.write.table_write import TableWrite, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,6 +55,8 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
             f"table {write.context.name}",
             f"Columns are {', '.join(frame.columns)}.",
         )
+    if is_sail(frame.sparkSession) and _routes(write.context):
+        return _collected(frame, write)
     if needs_sizes(write.context):
         write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
     packed = False
@@ -71,6 +75,20 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
 
     with ended_with_caller(frame.sparkSession):
         return [pickle.loads(bytes(row[0])) for row in frame.mapInArrow(run, "outcome binary").collect()]
+
+
+def _routes(context: WriteContext) -> bool:
+    """Whether rows have to come together by their buckets, in the order of the DataFrame."""
+    return moves_keys(context) or has_dynamic_buckets(context) or table_options.BUCKET.of(context.options) != -1
+
+
+def _collected(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
+    """Written by this process: Sail keeps no order of rows on their way from one task to another."""
+    rows = frame.toArrow()
+    try:
+        return list(write_rows(write.context, write.state, write.conformed(rows)))
+    except Exception as error:  # noqa: BLE001 - as of a task
+        return [TaskError(portable(error))]
 
 
 def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":

@@ -42,6 +42,7 @@ from maintenance.scan.split import Deletions, by_bucket
 from maintenance.scan.vectors import live_deletions
 from maintenance.spark.exchange import Sender, run_exchange
 from maintenance.spark.local_exchange import exchange_here
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
 from maintenance.write.buckets import moves_keys
@@ -186,7 +187,8 @@ def _exchanged(spark: "SparkSession | None", plans: Sequence[_Cut]) -> list[Writ
         numbers = range(first, len(receivers))
         parts = split_files(plan.task, _part_bytes(spark, plan.task))
         senders += [Sender(SplitTask(part, plan.bounds, first), numbers) for part in parts]
-    if spark is None:
+    # Sail keeps no order of rows between tasks.
+    if spark is None or is_sail(spark):
         return exchange_here(split_ranges, senders, write_range, receivers)
     return run_exchange(spark, split_ranges, senders, write_range, receivers)
 

@@ -22,6 +22,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.options import table as table_options
 from maintenance.spark.application import is_connect
 from maintenance.spark.cancellation import ended_with_caller
+from maintenance.spark.sail import refuse_streams
 from maintenance.table.table import Table, new_commit_user
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def start_stream(
         time such as ``10 seconds``.
     """
     table = open_table()
+    refuse_streams(spark, f"table {table.identifier}")
     table_options.check_writable(table.options, table.identifier)
     user = commit_user_of(sink.checkpoint, table.file_io, table.options)
     # A Connect server gets a copy of this, and gives each batch its own session.

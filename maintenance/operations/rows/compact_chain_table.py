@@ -25,6 +25,7 @@ from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import write_frame
 from maintenance.table.chain import ChainBranches, chain_of, chained_splits
@@ -176,7 +177,7 @@ def _written(spark: "SparkSession | None", chain: ChainBranches[Table], splits: 
     """The rows of the splits in files of the snapshot branch."""
     read = read_of_chain(chain, splits, ReadRequest())
     context, state = chain.snapshot.write_context(), WriteState(user=new_commit_user(chain.snapshot.options))
-    if spark is None:
+    if spark is None or is_sail(spark):
         return _written_here(read, splits, TableWrite(context, state))
     done = write_frame(splits_to_spark(spark, splits, read), FrameWrite(context, state))
     try:

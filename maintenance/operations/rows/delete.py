@@ -44,7 +44,7 @@ from maintenance.options import table as table_options
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.split_read import partition_values
-from maintenance.spark.sail import evaluator_of
+from maintenance.spark.sail import evaluated
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.values import arrow_of_values
 
@@ -89,8 +89,12 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
     Raises: PredicateError; UnsupportedError: the table is to be compacted first, see `keyed_files`; ConflictError:
         other writers kept changing the same files; CommitError.
     """
+    with evaluated(spark) as evaluator:
+        return _delete(evaluator, table, where)
+
+
+def _delete(spark: "SparkSession | None", table: Table, where: str | None) -> RowChangeReport:
     check_newest(table)
-    spark = evaluator_of(spark)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     table = own_rows(spark, table, where, predicate)
     whole = where is None or (predicate is not None and columns_of(predicate) <= set(table.schema.partition_keys))

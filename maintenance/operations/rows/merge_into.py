@@ -35,7 +35,7 @@ from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
-from maintenance.spark.sail import evaluator_of
+from maintenance.spark.sail import evaluated, is_sail
 from maintenance.table.rows import read_splits, splits_to_spark
 from maintenance.table.table import Table
 
@@ -76,9 +76,21 @@ def merged_by(
     clauses: Sequence[Clause],
 ) -> RowChangeReport:
     """As `merge_into`, with a writer that gets what changes."""
+    if is_sail(spark) and not isinstance(source, pa.Table):
+        source = source.toArrow()
+    with evaluated(spark) as evaluator:
+        return _merged(writer, evaluator, table, source, on, clauses)
+
+
+def _merged(
+    writer: ChangeWriter,
+    spark: "SparkSession | None",
+    table: Table,
+    source: "DataFrame | pa.Table",
+    on: str,
+    clauses: Sequence[Clause],
+) -> RowChangeReport:
     check_newest(table)
-    if spark is not None and evaluator_of(spark) is None:
-        spark, source = None, source if isinstance(source, pa.Table) else source.toArrow()
     names = source.column_names if isinstance(source, pa.Table) else source.columns
     checked_clauses = checked(table, on, clauses, names)
     if spark is None and not isinstance(source, pa.Table):

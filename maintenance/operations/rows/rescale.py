@@ -30,6 +30,7 @@ from maintenance.predicate.tree import Predicate
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Split
 from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import write_frame
 from maintenance.table.partitions import named_partitions
@@ -172,7 +173,7 @@ def _written(
     }
     scaled = replace(table, schema=replace(table.schema, options=options))
     context, state = scaled.write_context(), WriteState(user=new_commit_user(table.options))
-    if spark is None:
+    if spark is None or is_sail(spark):
         tables = read_splits(splits, read)
         return write_rows(context, state, conform(pa.concat_tables(tables), None, context)) if tables else []
     done = write_frame(splits_to_spark(spark, splits, read), FrameWrite(context, state))

@@ -52,7 +52,7 @@ from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
-from maintenance.spark.sail import evaluator_of
+from maintenance.spark.sail import evaluated
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 
@@ -102,8 +102,14 @@ def update(
     Raises: PredicateError, DataError, UnsupportedError: the table's merge engine does not take updates; ConflictError:
         other writers kept changing the same files; CommitError.
     """
+    with evaluated(spark) as evaluator:
+        return _update(evaluator, table, assignments, where)
+
+
+def _update(
+    spark: "SparkSession | None", table: Table, assignments: Mapping[str, object], where: str | None
+) -> RowChangeReport:
     check_newest(table)
-    spark = evaluator_of(spark)
     values = resolved(table, assignments, in_process=spark is None)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     table = own_rows(spark, table, where, predicate, values)
