@@ -53,7 +53,7 @@ from maintenance.spark.application import application_property
 from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import in_task
-from maintenance.spark.types import arrow_schema, spark_ddl
+from maintenance.spark.types import arrow_schema, has_time, spark_ddl
 from maintenance.spark.workers import check_workers
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
@@ -142,7 +142,13 @@ class PaimonDataSource(DataSource):
         columns = self._columns(opened(self.options))
         # This refuses what Spark has no type for, too.
         ddl = spark_ddl(columns)
-        return arrow_schema(columns) if self.of_arrow else ddl
+        if not self.of_arrow:
+            return ddl
+        for column in columns:
+            if has_time(column.type):
+                found = f"column {column.name}: {column.type} in the format 'paimon' on Sail"
+                raise UnsupportedError(found, "the source", "Read it with to_spark of the table, or leave it out.")
+        return arrow_schema(columns)
 
     @staticmethod
     def _columns(table: AnyView | GlobalView) -> Sequence[DataField]:
@@ -155,7 +161,7 @@ class PaimonDataSource(DataSource):
             return table.schema.fields if isinstance(table, Table) else table.fields
 
     def reader(self, schema: StructType) -> "PaimonReader":
-        return PaimonReader(dict(self.options), _names(schema))
+        return PaimonReader(dict(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
         table, options = self._sink(())
@@ -195,9 +201,10 @@ class PaimonDataSource(DataSource):
 class PaimonReader(DataSourceReader):
     """One batch read."""
 
-    def __init__(self, options: Mapping[str, str], columns: Sequence[str]) -> None:
+    def __init__(self, options: Mapping[str, str], schema: "StructType | pa.Schema") -> None:
         self._options = options
-        self._columns = list(columns)
+        self._columns = _names(schema)
+        self._arrow = schema if isinstance(schema, pa.Schema) else None
         self._predicate: Predicate | None = None
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
@@ -218,11 +225,19 @@ class PaimonReader(DataSourceReader):
     @in_task
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):
-            yield from as_spark_takes(partition.rows).to_batches()
+            yield from self._named(as_spark_takes(partition.rows).to_batches())
         if not isinstance(partition, SplitPartition):
             # Of a plan without partitions Spark asks for one that is None.
             return
-        yield from split_batches(partition.split_read, partition.split)
+        yield from self._named(split_batches(partition.split_read, partition.split))
+
+    def _named(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """With the names inside of lists and maps that Sail's schema has: it compares them."""
+        for batch in batches:
+            if self._arrow is None:
+                yield batch
+            else:
+                yield batch.cast(pa.schema([self._arrow.field(name) for name in batch.schema.names]))
 
 
 def _names(schema: "StructType | pa.Schema") -> list[str]:

@@ -42,3 +42,9 @@ def wait_a_minute(session: Any) -> None:
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     session.client.set_retry_policies([DefaultPolicy(max_retries=_CALLS, max_backoff=_LONGEST_PAUSE)])
+
+
+def expect_nothing(session: Any) -> None:
+    """Let calls of a Connect session fail at once, also those under way: its server is about to end."""
+    for policy in session.client.get_retry_policies():
+        policy.max_retries = 0

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from maintenance.spark.connect_server import ConnectServer
+from maintenance.spark.lost import expect_nothing
 from maintenance.spark.sail_process import check_versions
 from maintenance.spark.server_process import free_ports, listens, running
 from maintenance.spark.session import ROOT
@@ -57,10 +58,11 @@ def end_own_server(session: Any) -> bool:
     pid = os.getpid()
     if pid not in _OWN or session.client.host != _HOST or not _OWN[pid][0].remote.endswith(f":{_port_of(session)}"):
         return False
+    # There will be nobody to say goodbye to.
+    expect_nothing(session)
+    session.release_session_on_close = False
     _, stack = _OWN.pop(pid)
     stack.close()
-    # There is nobody to say goodbye to.
-    session.release_session_on_close = False
     session.stop()
     return True
 

@@ -84,6 +84,15 @@ def spark_ddl(fields: Sequence[DataField]) -> str:
     return ", ".join(f"{_quoted(f.name)} {spark_type(f.type, f'column {f.name}')}" for f in fields)
 
 
+def has_time(data_type: DataType) -> bool:
+    """Whether a type is a TIME, or has one inside."""
+
+    def within(arrow: pa.DataType) -> bool:
+        return pa.types.is_time(arrow) or any(within(arrow.field(n).type) for n in range(arrow.num_fields))
+
+    return within(arrow_type(data_type))
+
+
 def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
     """The same schema of Arrow."""
     return pa.schema([pa.field(f.name, arrow_for_spark(arrow_type(f.type))) for f in fields])

@@ -22,8 +22,10 @@ _STARTED: list[SparkSession] = []
 _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
 # What asks Spark for the most different things; the other files are run on the others by `make test-nightly`.
 _ALWAYS_ON = {"connect": ("test_sessions", "test_sql"), "sail": ("test_sessions",)}
-# Sail has values of its own, which tests/spark/test_sail.py measures, and no streams.
-_NOT_ON_SAIL = ("test_functions", "test_sql", "test_streams", "test_stream_writer", "test_tpch")
+# Sail has values of its own, which are compared in test_sail, writes none of them, and has no streams.
+_NOT_ON_SAIL = (
+    "test_functions", "test_row_changes", "test_sql", "test_streams", "test_stream_writer", "test_tpch",
+)  # fmt: skip
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -32,11 +34,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         module = metafunc.module.__name__.rpartition(".")[2]
         # A stream starts many processes.
         is_stream = "stream" in metafunc.function.__name__
+        marked = metafunc.definition.get_closest_marker("not_on_sail")
         more = [
             kind
             for kind, modules in _ALWAYS_ON.items()
             if wants_all() or (module in modules and not is_stream)
-            if kind != "sail" or not (is_stream or module in _NOT_ON_SAIL)
+            if kind != "sail" or not (is_stream or module in _NOT_ON_SAIL or marked)
         ]
         metafunc.parametrize("spark", ["classic", *more], indirect=True, scope="module")
 

@@ -235,6 +235,7 @@ def test_what_is_committed_is_not_taken_back(tmp_path: Path) -> None:
     assert snapshot.commit_identifier == BATCH_IDENTIFIER
 
 
+@pytest.mark.not_on_sail("it names no application")
 def test_the_snapshot_names_the_spark_application(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path)
     register(spark)
@@ -263,6 +264,7 @@ def test_partitions_are_dropped_by_name(tmp_path: Path) -> None:
     assert rows_of(table) == []
 
 
+@pytest.mark.not_on_sail("every mode but overwrite appends there")
 def test_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     register(spark)
     options = {"write-only": "false", "num-sorted-run.compaction-trigger": "2", "bucket": "2"}

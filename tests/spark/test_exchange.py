@@ -92,6 +92,7 @@ def test_what_is_on_its_way_takes_no_more_memory_than_it_may() -> None:
     assert 8 << 20 <= most[0] < 24 << 20
 
 
+@pytest.mark.not_on_sail("rows are exchanged in this process")
 def test_parts_are_smaller_where_batches_have_no_limit_of_bytes(spark: SparkSession) -> None:
     key = "spark.sql.execution.arrow.{}PerBatch"
     before = {name: str(spark.conf.get(key.format(name))) for name in ("maxBytes", "maxRecords")}

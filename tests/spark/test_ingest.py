@@ -11,7 +11,6 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.spark.sail import is_sail
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
 
 
@@ -37,9 +36,8 @@ def test_a_frame_is_written_as_arrow_is(spark: SparkSession, tmp_path: Path) -> 
     }
 
 
+@pytest.mark.not_on_sail("it names no application")
 def test_the_snapshot_names_the_spark_application(spark: SparkSession, tmp_path: Path) -> None:
-    if is_sail(spark):
-        pytest.skip("Sail names no application")
     table = create_table(tmp_path)
     ingest(spark, table, keyed({1: "a"}), commit_user="loader")
     snapshot = table.latest_snapshot()

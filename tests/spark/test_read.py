@@ -149,6 +149,7 @@ def test_after_compaction(spark: SparkSession, table: CatalogTable) -> None:
     assert found(load(spark, table).where("id >= 0")) == expected
 
 
+@pytest.mark.not_on_sail("it reads no TIME through the format: see test_sail")
 def test_every_type(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path, [(name, text) for name, (text, _) in TYPES.items()], ())
     values = {name: value for name, (_, value) in TYPES.items()}

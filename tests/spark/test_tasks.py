@@ -76,6 +76,7 @@ def place(payload: int) -> tuple[int, int]:
     return payload, context.partitionId()
 
 
+@pytest.mark.not_on_sail("its tasks have no numbers")
 def test_small_payloads_share_a_task_and_large_ones_do_not(spark: SparkSession) -> None:
     small, large = 1 << 10, 1 << 30
     sizes = [small] * 9 + [large, small, large] + [small] * 3
@@ -112,6 +113,7 @@ def write_without_end(folder: str) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.not_on_sail("its tasks are threads: see test_sail")
 def test_no_task_is_at_work_once_its_caller_was_interrupted(spark: SparkSession, tmp_path: Path) -> None:
     def interrupt_when_both_are_at_work() -> None:
         while len(list(tmp_path.iterdir())) < 2:

@@ -27,6 +27,7 @@ from maintenance.operations.ingestion.inline import (
 from maintenance.options import table as table_options
 from maintenance.spark.application import application_property
 from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import write_frame
 from maintenance.table.table import Table
@@ -130,7 +131,7 @@ def _written(
     spark: "SparkSession | None", data: "DataFrame | pa.Table", write: FrameWrite, target: CommitTarget
 ) -> Sequence[CommitMessage]:
     if isinstance(data, pa.Table):
-        if spark is None:
+        if spark is None or is_sail(spark):
             return write_rows(write.context, write.state, write.conformed(data))
         data = spark.createDataFrame(data)
     outcomes = write_frame(data, write)
