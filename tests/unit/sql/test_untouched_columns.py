@@ -3,6 +3,7 @@
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,14 @@ VALUES: Mapping[str, pa.Array] = {
     "VECTOR<FLOAT, 2>": pa.array([[-0.0, 1.5], None, [0.0, 2.5]], pa.list_(pa.float32(), 2)),
     "VARIANT": parse_json(pa.array(['{"a": [1, 2.50, "x"]}', None, "1e300"])),
 }  # fmt: skip
+# Of tables with data evolution alone.
+BLOBS: Mapping[str, pa.Array] = {
+    "BLOB": pa.array([b"\x00\xff", None, b""], pa.large_binary()),
+    "ARRAY<BLOB>": pa.array([[b"\xff", b"", None], None, []], pa.list_(pa.large_binary())),
+    "MAP<STRING, BLOB>": pa.array([[("k", b"\x00"), ("l", None)], None, []], pa.map_(pa.string(), pa.large_binary())),
+}
 COLUMNS = tuple((f"c{number}", kind) for number, kind in enumerate(VALUES))
+BLOB_COLUMNS = tuple((f"b{number}", kind) for number, kind in enumerate(BLOBS))
 FIELDS = (("id", "INT NOT NULL"), ("n", "BIGINT"), *COLUMNS)
 EVOLVED = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -86,6 +94,7 @@ TABLES: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
     "append with vectors": ((), VECTORS),
     "tracked": ((), {"row-tracking.enabled": "true"}),
     "evolved": ((), EVOLVED),
+    "evolved with vectors": ((), {**EVOLVED, **VECTORS}),
     "keyed": (("id",), {}),
     "keyed with vectors": (("id",), {**VECTORS, "write-only": "false"}),
 }
@@ -97,9 +106,19 @@ FORMATS: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-def rows(first: int = 0) -> pa.Table:
+def fields_of(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return (*FIELDS, *BLOB_COLUMNS) if "data-evolution.enabled" in options else FIELDS
+
+
+def rows(options: Mapping[str, str], first: int = 0) -> pa.Table:
     ids = pa.array(range(first, first + 3), pa.int32())
-    return pa.table({"id": ids, "n": pa.array([0, 0, 0], pa.int64())} | {n: VALUES[kind] for n, kind in COLUMNS})
+    values = {name: {**VALUES, **BLOBS}[kind] for name, kind in fields_of(options)[2:]}
+    return pa.table({"id": ids, "n": pa.array([0, 0, 0], pa.int64()), **values})
+
+
+def names_of(options: Mapping[str, str]) -> list[str]:
+    """The columns that are not named by a statement."""
+    return [name for name, _ in fields_of(options)[2:]]
 
 
 def bits(table: pa.Table, names: Sequence[str]) -> dict[str, Any]:
@@ -125,8 +144,8 @@ REBUILD = Rebuild(lambda array, kind, _: array.view(kind))
 @pytest.fixture(params=TABLES)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogTable:
     keys, options = TABLES[request.param]
-    table = create_table(tmp_path, FIELDS, keys, options)
-    table.write_arrow(rows())
+    table = create_table(tmp_path, fields_of(options), keys, options)
+    table.write_arrow(rows(options))
     return table
 
 
@@ -150,39 +169,43 @@ CHANGES = (
 
 @pytest.mark.parametrize("statement", CHANGES)
 def test_a_change_of_one_column_leaves_the_others(table: CatalogTable, tmp_path: Path, statement: str) -> None:
-    before = bits(sorted_rows(tmp_path), [name for name, _ in COLUMNS])
+    names = names_of(table.options)
+    before = bits(sorted_rows(tmp_path), names)
     session_of(tmp_path).sql(statement)
     after = sorted_rows(tmp_path)
     assert set(after.column("n").to_pylist()) == {1}
-    assert bits(after, [name for name, _ in COLUMNS]) == before
+    assert bits(after, names) == before
 
 
+# Rows of tables with data evolution are deleted by vectors alone.
+@pytest.mark.parametrize("table", [name for name in TABLES if name != "evolved"], indirect=True)
 def test_a_deletion_leaves_the_other_rows(table: CatalogTable, tmp_path: Path) -> None:
-    if "data-evolution.enabled" in table.options:
-        return  # such rows are deleted by vectors alone
     before = sorted_rows(tmp_path)
     session_of(tmp_path).sql("DELETE FROM db.t WHERE LENGTH(CONCAT(id, 'x')) = 2 AND id + 1 = 2")
     kept = before.filter(pa.array([True, False, True]))
     assert bits(sorted_rows(tmp_path), before.column_names) == bits(kept, before.column_names)
 
 
+INSERTS = (
+    "INSERT INTO db.other SELECT * FROM db.t",
+    "INSERT OVERWRITE db.other SELECT * FROM db.t",
+    "INSERT INTO db.other SELECT t.* FROM db.t AS t JOIN (SELECT id AS i FROM db.t) AS o ON t.id = o.i",
+    "INSERT INTO db.other SELECT * FROM (SELECT * FROM db.t ORDER BY id) AS q WHERE id < 9",
+)
+CREATED = "CREATE TABLE db.made AS SELECT * FROM db.t"
+
+
 @pytest.mark.parametrize("dialect", ["spark", "flink"])
 @pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO db.other SELECT * FROM db.t",
-        "INSERT OVERWRITE db.other SELECT * FROM db.t",
-        "INSERT INTO db.other SELECT t.* FROM db.t AS t JOIN (SELECT id AS i FROM db.t) AS o ON t.id = o.i",
-        "INSERT INTO db.other SELECT * FROM (SELECT * FROM db.t ORDER BY id) AS q WHERE id < 9",
-        "CREATE TABLE db.made AS SELECT * FROM db.t",
-    ],
+    ("statement", "kind"), [*product((*INSERTS, CREATED), ["append"]), *product(INSERTS, ["evolved"])]
 )
-def test_what_is_selected_is_inserted_as_it_is(tmp_path: Path, statement: str, dialect: str) -> None:
+def test_what_is_selected_is_inserted_as_it_is(tmp_path: Path, statement: str, kind: str, dialect: str) -> None:
+    _, options = TABLES[kind]
     for name in ("db.t", "db.other"):
-        create_table(tmp_path, FIELDS, (), {}, name=name)
-    get_table(tmp_path).write_arrow(rows())
+        create_table(tmp_path, fields_of(options), (), options, name=name)
+    get_table(tmp_path).write_arrow(rows(options))
     session_of(tmp_path, dialect).sql(statement)
-    names = [name for name, _ in FIELDS]
+    names = ["id", "n", *names_of(options)]
     before, made = sorted_rows(tmp_path), sorted_rows(tmp_path, "db.made" if "db.made" in statement else "db.other")
     # A new table has microseconds where the query had milliseconds of an instant.
     coarse = next(name for name, kind in COLUMNS if kind == "TIMESTAMP_LTZ(3)")
@@ -191,14 +214,15 @@ def test_what_is_selected_is_inserted_as_it_is(tmp_path: Path, statement: str, d
 
 
 def test_a_merge_takes_the_rows_of_its_source_as_they_are(table: CatalogTable, tmp_path: Path) -> None:
-    source = create_table(tmp_path, FIELDS, (), {}, name="db.s")
-    source.write_arrow(rows(2))
+    of_source = EVOLVED if "data-evolution.enabled" in table.options else {}
+    source = create_table(tmp_path, fields_of(table.options), (), of_source, name="db.s")
+    source.write_arrow(rows(of_source, 2))
     session_of(tmp_path).sql(
         "MERGE INTO db.t AS t USING db.s AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * "
         "WHEN NOT MATCHED THEN INSERT *"
     )
-    names = [name for name, _ in COLUMNS]
-    old, new = (bits(part, names) for part in (rows().slice(0, 2), rows(2)))
+    names = names_of(table.options)
+    old, new = (bits(part, names) for part in (rows(of_source).slice(0, 2), rows(of_source, 2)))
     found = bits(sorted_rows(tmp_path), names)
     expected = {name: old[name] + new[name] for name in names}
     assert {name: found[name] for name in names} == expected
@@ -209,7 +233,7 @@ def test_every_format_keeps_digits_and_far_years(tmp_path: Path, file_format: st
     names = [name for name, kind in COLUMNS if "TIMESTAMP" in kind and FORMATS[file_format](kind)]
     fields = (("id", "INT NOT NULL"), ("n", "BIGINT"), *((name, kind) for name, kind in COLUMNS if name in names))
     table = create_table(tmp_path, fields, ("id",), {"file.format": file_format})
-    table.write_arrow(rows().select(["id", "n", *names]).slice(2 if file_format == "orc" else 0))
+    table.write_arrow(rows({}).select(["id", "n", *names]).slice(2 if file_format == "orc" else 0))
     before = bits(sorted_rows(tmp_path), names)
     count = len(before[names[0]])
     session_of(tmp_path).sql("UPDATE db.t SET n = n + 1")
