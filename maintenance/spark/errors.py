@@ -49,6 +49,7 @@ _USER = frozenset(
 # What a Python worker raises that cannot import what a task needs, or is of another version.
 _NO_MODULE = re.compile(r"ModuleNotFoundError: (No module named '[\w.]+')")
 _NO_PACKAGE = re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION|PYTHON_VERSION_MISMATCH)\] ([^\n]*)")
+_NO_TIMES = "[UNSUPPORTED_TIME_TYPE]"
 _LONGEST = 400
 _FIXES = {
     ErrorClass.USER: "Correct what the message names, then run it again.",
@@ -106,11 +107,17 @@ def error_of_task(error: BaseException) -> PaimonError | None:
             return kind(parts["found"], parts["where"], parts["fix"])
         except (ValueError, KeyError, TypeError):
             continue
-    return _error_of_worker(str(error))
+    return _error_of_session(str(error))
 
 
-def _error_of_worker(text: str) -> OptionError | None:
-    """Why a Python worker could not begin with a task, if that is what Spark's exception tells."""
+def _error_of_session(text: str) -> OptionError | None:
+    """What the session lacks, if that is what Spark's exception tells."""
+    if _NO_TIMES in text:
+        return OptionError(
+            "Spark Connect sends no columns of type TIME in this session",
+            "the Spark session",
+            "Set 'spark.sql.timeType.enabled' = 'true' in it, or leave them out.",
+        )
     found = _NO_MODULE.search(text) or _NO_PACKAGE.search(text)
     if found is None:
         return None

@@ -36,7 +36,7 @@ _MEANINGLESS = (
     "spark.serializer", "spark.shuffle.", "spark.speculation", "spark.sql.adaptive.",
     "spark.sql.autoBroadcastJoinThreshold", "spark.sql.broadcastTimeout", "spark.sql.cbo.", "spark.sql.codegen.",
     "spark.sql.execution.arrow.", "spark.sql.files.", "spark.sql.join.", "spark.sql.shuffle.partitions",
-    "spark.sql.statistics.", "spark.task.", "spark.ui.",
+    "spark.sql.statistics.", "spark.sql.timeType.", "spark.task.", "spark.ui.",
 )  # fmt: skip
 _KNOWN: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 

@@ -24,11 +24,15 @@ from maintenance.metadata.zone import local_zone
 from maintenance.spark.lost import wait_a_minute
 from maintenance.spark.sail import check_settings, is_sail
 
+TIMES_KEY = "spark.sql.timeType.enabled"
+"""Whether a Connect server sends its clients columns of type TIME."""
 # Settings of a session: also those of a Connect server's have them. The zone is that of this process besides.
 _SESSION_DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.shuffle.partitions": "8",
+    # Without it a Connect server sends no TIME to its clients.
+    TIMES_KEY: "true",
 }
 # Settings that count when Spark starts.
 START_DEFAULTS = {

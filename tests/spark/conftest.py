@@ -1,27 +1,31 @@
-"""One Spark session for all tests here, of each kind: in this process, of a Connect server, and of Sail."""
+"""One Spark session for all tests of a process, of each kind: in this process, of a Connect server, and of Sail."""
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from maintenance.spark.application import is_connect
 from maintenance.spark.connect_server import connect_server
 from maintenance.spark.opened import close_session, is_stopped
-from maintenance.spark.sail import is_sail
 from maintenance.spark.sail_server import sail_server
 from maintenance.spark.session import get_session
 from tests.cases import wants_all
 
 # Queries here are small: to compile one takes longer than to run it.
 _SETTINGS = {"spark.sql.shuffle.partitions": "3", "spark.sql.codegen.wholeStage": "false"}
-_STARTED: list[SparkSession] = []
-# How Spark marks a process all of whose sessions are of a server.
+_CLASSIC, _CONNECT, _SAIL = "classic", "connect", "sail"
+# The session of this process, and one of a server beside it.
+_STARTED: dict[str, SparkSession] = {}
+# How Spark marks a process whose functions are those of a server's sessions.
 _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
-# What asks Spark for the most different things; the other files are run on the others by `make test-nightly`.
-_ALWAYS_ON = {"connect": ("test_sessions", "test_sql"), "sail": ("test_sessions",)}
+# What takes a server long: a stream starts many processes of Python. It is run on Connect by `make test-slow`.
+_LONG_ON_CONNECT = ("test_commit_order", "test_functions", "test_stream_writer", "test_streams", "test_tpch")
+# What asks Spark for the most different things; the other files are run on Sail by `make test-nightly`.
+_ALWAYS_ON_SAIL = ("test_sessions",)
 # Sail has values of its own, which are compared in test_sail, writes none of them, and has no streams.
 _NOT_ON_SAIL = (
     "test_functions", "test_row_changes", "test_sql", "test_streams", "test_stream_writer", "test_tpch",
@@ -31,17 +35,14 @@ _NOT_ON_SAIL = (
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every test that takes a session takes one of each kind."""
     if "spark" in metafunc.fixturenames:
-        module = metafunc.module.__name__.rpartition(".")[2]
-        # A stream starts many processes.
+        file = metafunc.module.__name__.rpartition(".")[2]
         is_stream = "stream" in metafunc.function.__name__
+        is_long = is_stream or file in _LONG_ON_CONNECT
+        kinds: list[Any] = [_CLASSIC, pytest.param(_CONNECT, marks=pytest.mark.slow) if is_long else _CONNECT]
         marked = metafunc.definition.get_closest_marker("not_on_sail")
-        more = [
-            kind
-            for kind, modules in _ALWAYS_ON.items()
-            if wants_all() or (module in modules and not is_stream)
-            if kind != "sail" or not (is_stream or module in _NOT_ON_SAIL or marked)
-        ]
-        metafunc.parametrize("spark", ["classic", *more], indirect=True, scope="module")
+        if not (is_stream or file in _NOT_ON_SAIL or marked) and (wants_all() or file in _ALWAYS_ON_SAIL):
+            kinds.append(_SAIL)
+        metafunc.parametrize("spark", kinds, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +51,8 @@ def connect_remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("connect") / "server.log"
     with connect_server(_SETTINGS, log=log, master="local[2]") as server:
         yield server.remote
-        _say_goodbye()
+        # Behind the server's end a session would try to say goodbye for a long time.
+        _stop(_CONNECT)
 
 
 @pytest.fixture(scope="session")
@@ -58,31 +60,40 @@ def sail_remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Sail server of this test run."""
     with sail_server(log=tmp_path_factory.mktemp("sail") / "server.log") as server:
         yield server.remote
-        _say_goodbye()
-
-
-def _say_goodbye() -> None:
-    """Behind the server's end a session would try to do it for a long time."""
-    if _STARTED and is_connect(_STARTED[-1]):
-        _STARTED.pop().stop()
+        _stop(_SAIL)
 
 
 @pytest.fixture(scope="module")
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    """A session of the kind that is asked for: the one of the module before, if it has not been stopped since."""
-    kind: str = getattr(request, "param", "classic")
-    remote = request.getfixturevalue(f"{kind}_remote") if kind != "classic" else None
-    if not (_STARTED and _kind(_STARTED[-1]) == kind and _lives(_STARTED[-1])):
-        without_sessions()
-        if remote is not None:
-            _STARTED.append(get_session(remote=remote, config=_SETTINGS))
+    """A session of the kind that is asked for: the one of the modules before, if it has not been stopped since."""
+    kind: str = getattr(request, "param", _CLASSIC)
+    remote = request.getfixturevalue(f"{kind}_remote") if kind != _CLASSIC else None
+    if kind not in _STARTED or is_stopped(_STARTED[kind]):
+        os.environ.pop(_CONNECT_VARIABLE, None)
+        if remote is None:
+            close_session()
+            _STARTED[kind] = get_session(master="local[2]", config=_SETTINGS)
         else:
-            _STARTED.append(get_session(master="local[2]", config=_SETTINGS))
-    elif remote is not None:
+            # Of servers PySpark knows one at a time.
+            _stop(_SAIL if kind == _CONNECT else _CONNECT)
+            with _classic_hidden():
+                _STARTED[kind] = get_session(remote=remote, config=_SETTINGS)
+    if remote is not None:
         os.environ[_CONNECT_VARIABLE] = "1"
-    yield _STARTED[-1]
+    yield _STARTED[kind]
     # Tests elsewhere in this process start sessions of their own.
     os.environ.pop(_CONNECT_VARIABLE, None)
+
+
+@contextmanager
+def _classic_hidden() -> Iterator[None]:
+    """PySpark starts no session of a server beside one of this process, though they do not disturb each other."""
+    context, session = SparkContext._active_spark_context, SparkSession._instantiatedSession
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None
+    try:
+        yield
+    finally:
+        SparkContext._active_spark_context, SparkSession._instantiatedSession = context, session
 
 
 @pytest.fixture
@@ -94,19 +105,17 @@ def no_session() -> Iterator[None]:
 
 
 def without_sessions() -> None:
-    """Stop what runs: a process has sessions of one kind at a time."""
+    """Stop what runs."""
     close_session()
-    for session in (*_STARTED[-1:], SparkSession.getActiveSession()):
-        if session is not None and _lives(session):
-            session.stop()
+    for kind in [*_STARTED]:
+        _stop(kind)
+    session = SparkSession.getActiveSession()
+    if session is not None and not is_stopped(session):
+        session.stop()
     os.environ.pop(_CONNECT_VARIABLE, None)
 
 
-def _kind(session: SparkSession) -> str:
-    if not is_connect(session):
-        return "classic"
-    return "sail" if is_sail(session) else "connect"
-
-
-def _lives(session: Any) -> bool:
-    return not is_stopped(session)
+def _stop(kind: str) -> None:
+    session = _STARTED.pop(kind, None)
+    if session is not None and not is_stopped(session):
+        session.stop()

@@ -1,8 +1,5 @@
 """Errors of tasks come back through Spark as they were raised, and Spark's own get a class and one line."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,29 +11,12 @@ from pyspark.sql import SparkSession
 from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, DataError, ErrorClass, MissingFileError, PaimonError
 from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.spark.application import is_connect
 from maintenance.spark.errors import as_paimon_error, errors_of_tasks
+from maintenance.spark.session import TIMES_KEY
 from maintenance.spark.tasks import in_task
 from tests.tables import create_table, get_table, keyed
 
-ROOT = Path(__file__).parent.parent.parent
-CONNECT = """
-import sys
-from maintenance.errors import CorruptFileError
-from maintenance.spark.errors import errors_of_tasks, as_paimon_error
-from maintenance.spark.session import get_session
-from tests.tables import get_table
-
-spark, table = get_session(remote="local[2]"), get_table(sys.argv[1])
-try:
-    with errors_of_tasks():
-        table.to_spark(spark).collect()
-except CorruptFileError as error:
-    print("found:", error.where, type(error.__cause__).__module__)
-try:
-    spark.range(3).where("nothing = 1").collect()
-except Exception as error:
-    print("user:", as_paimon_error(error, "where").error_class)
-"""
 SAID = ("three's a crowd (or 'four')", 'column "a", 5°', "Take {another} one.")
 
 
@@ -110,6 +90,13 @@ def test_mistakes_in_sql_are_the_users(spark: SparkSession) -> None:
         assert "Exception: [" in actual.found
 
 
+def test_times_that_a_server_does_not_send_are_named() -> None:
+    told = PySparkException("[UNSUPPORTED_TIME_TYPE] The data type TIME is not supported. SQLSTATE: 0A000")
+    actual = as_paimon_error(told, "where")
+    assert (actual.error_class, actual.where) == (ErrorClass.USER, "the Spark session")
+    assert f"Set '{TIMES_KEY}' = 'true'" in str(actual)
+
+
 def delete(table: CatalogTable, spark: SparkSession) -> object:
     return table.delete("rand() < 2 AND v = 'a'", spark=spark)
 
@@ -139,6 +126,10 @@ def test_a_frame_of_a_user_says_it_too(spark: SparkSession, damaged: Path, tmp_p
     with pytest.raises(PySparkException) as caught:
         get_table(damaged).to_spark(spark).collect()
     assert isinstance(as_paimon_error(caught.value, "a frame"), CorruptFileError)
+    with pytest.raises(CorruptFileError, match="bucket-0/data-") as named, errors_of_tasks():
+        get_table(damaged).to_spark(spark).collect()
+    kind = "connect" if is_connect(spark) else "captured"
+    assert type(named.value.__cause__).__module__ == f"pyspark.errors.exceptions.{kind}"
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     next(iter((tmp_path / "db.db" / "t" / "bucket-0").iterdir())).unlink()
@@ -149,23 +140,3 @@ def test_a_frame_of_a_user_says_it_too(spark: SparkSession, damaged: Path, tmp_p
 def test_an_error_is_its_own_answer() -> None:
     error = PaimonError("found", "where", "Fix.")
     assert as_paimon_error(error, "elsewhere") is error
-
-
-@pytest.mark.slow
-def test_errors_through_spark_connect(damaged: Path) -> None:
-    # SPARK_TESTING: on a port of its own, for other tests of this machine start such servers as well.
-    python = {
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
-        "SPARK_TESTING": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", CONNECT, str(damaged)],
-        cwd=ROOT, env={**os.environ, **python}, capture_output=True, text=True, timeout=540, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    actual, user = (line for line in done.stdout.splitlines() if line.startswith(("found:", "user:")))
-    assert "bucket-0/data-" in actual
-    assert actual.endswith("pyspark.errors.exceptions.connect")
-    assert user == "user: user"

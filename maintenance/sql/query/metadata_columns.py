@@ -1,28 +1,43 @@
-"""Spark's metadata columns in queries: tables that are asked for them show them, but not to a star."""
+"""Columns that tables have only for who names them, not for a star: Spark's metadata columns, and those that system
+tables have in other releases of Paimon.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.sql.query.relations import Readable, Relation, own_alias
 from maintenance.table.system.metadata_columns import METADATA_COLUMNS, MetadataView, metadata_fields
+from maintenance.table.system.view import SystemTableView
 from maintenance.table.table import Table
 
 
-def show_metadata(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
-    """Give the tables of a query the metadata columns, if it names one."""
-    mentioned = {node.name for node in tree.find_all(exp.Identifier)} & METADATA_COLUMNS
-    if not mentioned:
-        return
+def show_metadata(tree: exp.Expr, relations: Mapping[str, Relation], *, of_rows: bool) -> None:
+    """Give the tables of a query the columns that it names and a star leaves out.
+
+    `of_rows`: Spark's metadata columns, too.
+    """
+    mentioned = {node.name for node in tree.find_all(exp.Identifier)}
     shown: dict[str, list[str]] = {}
     for relation in relations.values():
-        table = relation.view
-        if not isinstance(table, Table) or not mentioned & {field.name for field in metadata_fields(table)}:
-            continue
-        shown[relation.name] = [field.name for field in relation.fields()]
-        relation.show(MetadataView(table))
+        view = _with_all(relation.view, mentioned if of_rows else mentioned - METADATA_COLUMNS)
+        if view is not None:
+            shown[relation.name] = [field.name for field in relation.fields()]
+            relation.show(view)
+    if not shown:
+        return
     for select in list(tree.find_all(exp.Select)):
         _spread_stars(select, shown)
+
+
+def _with_all(view: Readable, mentioned: set[str]) -> Readable | None:
+    """A table with the columns that it hides, None if none of them is mentioned."""
+    if isinstance(view, Table) and mentioned & METADATA_COLUMNS & {field.name for field in metadata_fields(view)}:
+        return MetadataView(view)
+    if isinstance(view, SystemTableView) and mentioned & {field.name for field in view.system.hidden}:
+        return replace(view, system=view.system.with_hidden())
+    return None
 
 
 def rows_with_metadata(source: exp.Expr, parts: Iterable[exp.Expr | None]) -> exp.Select:

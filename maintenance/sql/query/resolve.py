@@ -57,8 +57,7 @@ def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapp
     refuse_functions(tree, source)
     nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
     _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
-    if session.dialect == "spark":
-        show_metadata(tree, relations)
+    show_metadata(tree, relations, of_rows=session.dialect == "spark")
     _name_current(session, tree)
     _newest_partitions(session, tree)
     long = [column for column in tree.find_all(exp.Column) if column.args.get("db") is not None]

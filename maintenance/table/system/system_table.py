@@ -1,7 +1,8 @@
 """What a system table is."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import pyarrow as pa
 
@@ -24,6 +25,10 @@ class SystemTable:
     schema: pa.Schema
     rows: Callable[[Table], list[tuple[object, ...]]]
     hidden: tuple[pa.Field, ...] = ()
+
+    def with_hidden(self) -> Self:
+        """This table with all of its columns shown."""
+        return replace(self, schema=pa.schema([*self.schema, *self.hidden]), hidden=())
 
     def read(self, table: Table) -> pa.Table:
         """All rows, with the hidden columns."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -158,6 +158,27 @@ def test_columns_of_other_releases_are_read_by_name_alone(catalog: Catalog) -> N
         assert hidden not in catalog.get_table(f"db.t${name}").to_arrow().column_names
         assert hidden not in Session(catalog).sql(f"SELECT * FROM db.`t${name}`").to_arrow().column_names
         assert rows(catalog, name, columns=[hidden], where=f"{hidden} = 'x'") == []
+
+
+@pytest.mark.parametrize("dialect", ["spark", "flink"])
+def test_sql_reads_columns_of_other_releases_by_name(catalog: Catalog, dialect: Literal["spark", "flink"]) -> None:
+    path = Path(table_of(catalog).paths.snapshot(1))
+    path.write_text(path.read_text().replace('"schemaId"', '"writerVersion" : "java-2.1", "schemaId"', 1))
+    create_tag(table_of(catalog), "here", snapshot_id=1)
+    create_branch(table_of(catalog), "b", tag="here")
+    session = Session(catalog, dialect=dialect)
+
+    def found(text: str) -> list[list[Any]]:
+        return [list(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+
+    assert found("SELECT writer_version FROM db.`t$snapshots` WHERE snapshot_id = 1") == [["java-2.1"]]
+    assert found("SELECT s.snapshot_id FROM db.`t$snapshots` AS s WHERE s.writer_version = 'java-2.1'") == [[1]]
+    assert found("SELECT tag_name, branches FROM db.`t$tags` WHERE tag_name = 'here'") == [["here", "[b]"]]
+    whole = session.sql("SELECT t.*, t.branches AS x FROM db.`t$tags` AS t").to_arrow().column_names
+    assert "branches" not in whole
+    assert whole[-1] == "x"
+    both = "SELECT COUNT(*) FROM db.`t$snapshots` s JOIN db.`t$tags` t USING (snapshot_id) WHERE branches = '[b]'"
+    assert found(both) == [[1]]
 
 
 def test_ranges_of_vectors_are_complete() -> None:
