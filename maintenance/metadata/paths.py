@@ -29,6 +29,8 @@ class TablePaths:
     Attributes:
         root: without a slash at the end.
         branch: ``main`` or the name of a branch.
+        index_beside_data: whether index files of a bucket are in its folder.
+        has_keys: whether the table has a primary key: then all its index files are of buckets.
         external: where new data files go, if not below the root.
         follows_main: whether the branch is the one that the table's option `branch` names. Paimon's files in it have
             the ids of main's schemas.
@@ -45,6 +47,7 @@ class TablePaths:
     zone: str = UTC
     external: ExternalPaths | None = None
     follows_main: bool = False
+    has_keys: bool = False
 
     @classmethod
     def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
@@ -59,6 +62,7 @@ class TablePaths:
             local_zone(),
             ExternalPaths.of(options),
             branch == table_options.BRANCH.of(options) != MAIN_BRANCH,
+            bool(schema.primary_keys),
         )
 
     @property
@@ -115,11 +119,15 @@ class TablePaths:
         return f"{self.root}/manifest/{stored_name(name, self.manifest_folder())}"
 
     def index_file(self, entry: IndexManifestEntry) -> str:
-        """An index file: where the entry says, or beside the data of its bucket, or in `index/`."""
+        """An index file: where the entry says, or beside the data of its bucket, or in `index/`.
+
+        Source: Java `IndexFileHandler`; indexes of rows by their ids are in `index/` whatever the option says.
+        """
         if entry.external_path is not None:
             return entry.external_path
         name = stored_name(entry.file_name, f"{self.root}/index")
-        if self.index_beside_data and entry.index_type in (HASH_INDEX, DELETION_VECTORS_INDEX):
+        of_bucket = self.has_keys or entry.index_type in (HASH_INDEX, DELETION_VECTORS_INDEX)
+        if self.index_beside_data and of_bucket:
             return f"{self.bucket_folder(entry.partition, entry.bucket)}/{name}"
         return f"{self.root}/index/{name}"
 

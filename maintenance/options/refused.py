@@ -6,7 +6,7 @@ Source: Java `CoreOptions`, the options of Flink's and Spark's connectors, and o
 from typing import Any
 
 from maintenance.options.option import Option, boolean, duration, names, number, one_of, string
-from maintenance.options.state import ALWAYS, CHANGES, OFF, ON, READS, WRITES, Refused, only
+from maintenance.options.state import ALWAYS, OFF, ON, READS, WRITES, Refused, only
 
 _CLASS_OF_JAVA = "it names a class of Java, which cannot run here"
 _EXACT = "reads here return all rows or fail"
@@ -42,11 +42,11 @@ REFUSED: tuple[Option[Any], ...] = (
         "postpone.batch-write-fixed-bucket.rescale-load-factor",
         number,
         None,
-        state=Refused("writes here do not change the number of buckets that a partition has", by=CHANGES),
+        state=Refused("writes here do not change the number of buckets that a partition has", by=WRITES),
     ),
-    Option("pk-vector.index.columns", names, (), state=Refused("indexes of vectors are not built here", by=CHANGES)),
-    Option("pk-multivalue.index.columns", names, (), state=Refused("indexes of arrays are not built here", by=CHANGES)),
-    Option("pk-full-text.index.columns", names, (), state=Refused("indexes of texts are not built here", by=CHANGES)),
+    Option("pk-vector.index.columns", names, (), state=Refused("indexes of vectors are not built here", by=WRITES)),
+    Option("pk-multivalue.index.columns", names, (), state=Refused("indexes of arrays are not built here", by=WRITES)),
+    Option("pk-full-text.index.columns", names, (), state=Refused("indexes of texts are not built here", by=WRITES)),
     Option(
         "orc.column.encoding.direct",
         string,

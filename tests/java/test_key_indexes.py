@@ -97,8 +97,10 @@ def assert_finds(table: CatalogTable, entry: IndexManifestEntry, names: list[str
         assert list(rows) == [number for number, value in enumerate(stored) if value == wanted]
 
 
-def test_compactions_keep_indexes(java: JavaProcess, tmp_path: Path) -> None:
-    table = create_table(tmp_path, FIELDS, ("id",), {**INDEXED, "bucket": "2"})
+@pytest.mark.parametrize("place", ["index", "bucket-[01]"])
+def test_compactions_keep_indexes(java: JavaProcess, tmp_path: Path, place: str) -> None:
+    beside = {"index-file-in-data-file-dir": "true"} if place != "index" else {}
+    table = create_table(tmp_path, FIELDS, ("id",), {**INDEXED, "bucket": "2", **beside})
     expected = {key: row(key) for key in range(60)}
     write(table, list(expected.values()))
     check(tmp_path, expected)
@@ -123,7 +125,7 @@ def test_compactions_keep_indexes(java: JavaProcess, tmp_path: Path) -> None:
     expire_snapshots(get_table(tmp_path), retain_max=1, retain_min=1, older_than=future)
     remove_orphan_files(None, get_table(tmp_path), minimum_age=timedelta(0))
     check(tmp_path, expected)
-    files = {path.name for path in Path(table.location).glob("index/*") if not path.name.startswith(".")}
+    files = {path.name for path in Path(table.location).glob(f"{place}/index-*")}
     assert {entry.file_name for entry in indexes(get_table(tmp_path))} <= files
     assert len(files) <= 6
 

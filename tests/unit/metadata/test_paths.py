@@ -95,6 +95,8 @@ def test_index_files() -> None:
     assert beside.index_file(vectors) == "/w/t/bucket-0/index-0"
     assert beside.index_file(replace(vectors, index_type=HASH_INDEX, bucket=1)) == "/w/t/bucket-1/index-0"
     assert beside.index_file(replace(vectors, index_type="bitmap")) == "/w/t/index/index-0"
+    assert replace(beside, has_keys=True).index_file(replace(vectors, index_type="bitmap")) == "/w/t/bucket-0/index-0"
+    assert replace(MAIN, has_keys=True).index_file(replace(vectors, index_type="bitmap")) == "/w/t/index/index-0"
     assert MAIN.index_file(replace(vectors, index_type=HASH_INDEX)) == "/w/t/index/index-0"
     assert beside.index_file(replace(vectors, external_path="s3://b/i")) == "s3://b/i"
 

@@ -10,9 +10,14 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, SetOption
+from maintenance.commit.changes import Changes
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.publish import publish
 from maintenance.errors import UnsupportedError
+from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.databases.clone import clone
 from maintenance.operations.expiry.expire_partitions import expire_partitions
@@ -61,7 +66,10 @@ def of_format(warehouse: Path, name: str) -> CatalogTable:
 
 def clone_it(table: CatalogTable, warehouse: Path) -> None:
     report = clone(table, open_warehouse(warehouse), "db.copy")
-    assert report.new_files == len(live(table)) == 2
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert len(live(table)) == 2
+    assert report.new_files == len(live(table)) + len(table.manifests.read_index(snapshot))
     copies = {entry.file.file_name for entry in live(get_table(warehouse, "db.copy"))}
     assert copies == {entry.file.file_name for entry in live(table)}
 
@@ -113,6 +121,40 @@ ACTIONS: dict[str, Callable[[CatalogTable, Path], object]] = {
 def test_it_works_and_decodes_nothing(tmp_path: Path, name: str, action: str) -> None:
     table = of_format(tmp_path, name)
     ACTIONS[action](table, tmp_path)
+
+
+# Their files are listed like other index files, whatever is in them.
+INDEXES = {"pk-vector.index.columns": "e", "pk-full-text.index.columns": "v", "pk-multivalue.index.columns": "v"}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_nor_does_it_build_indexes(tmp_path: Path, action: str) -> None:
+    table = create_table(tmp_path, FIELDS, ("p", "id"), partition_keys=("p",))
+    for number in range(2):
+        table.write_arrow(row(number))
+    create_tag(table, "early", snapshot_id=1)
+    (entry, *_) = live(table)
+    meta = GlobalIndexMeta(0, 0, 2, source_meta=b"files")
+    index = IndexManifestEntry(
+        FileKind.ADD, entry.partition, 0, "of-tomorrow", "index-x", len(CONTENT), 1, global_index=meta
+    )
+    path = Path(table.paths.index_file(index))
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(CONTENT)
+    publish(
+        table.commit_target(),
+        Changes(CommitKind.COMPACT, (), index=lambda old: [*old, index]),
+        CommitIdentity("x"),
+        lambda *_: None,
+    )
+    schema = Path(table.paths.schema(0))
+    given = ", ".join(f'"{key}" : "{value}"' for key, value in INDEXES.items())
+    schema.write_text(schema.read_text().replace('"write-only"', f'{given}, "write-only"'))
+    table = get_table(tmp_path)
+    ACTIONS[action](table, tmp_path)
+    states = map(table.snapshots.get, table.snapshots.list_ids())
+    is_used = any(entry.file_name == "index-x" for state in states for entry in table.manifests.read_index(state))
+    assert path.exists() or not is_used
 
 
 @pytest.mark.parametrize("name", FORMATS)
