@@ -3,7 +3,7 @@
 Each format has a module of its own; `data_formats` lists them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -43,6 +43,13 @@ class FileSelection:
 
 
 EVERY_ROW = FileSelection()
+
+
+def in_batches(tables: Iterable[pa.Table], batch_rows: int) -> Iterator[pa.Table]:
+    """Tables that are decoded at once, cut into such of at most `batch_rows` rows."""
+    for table in tables:
+        for start in range(0, table.num_rows, batch_rows):
+            yield table.slice(start, batch_rows)
 
 
 class DataReader(Protocol):

@@ -27,6 +27,7 @@ from maintenance.format.data_format import (
     FileSettings,
     OpenWriter,
     format_options,
+    in_batches,
 )
 from maintenance.format.rows.nested import entries, rebuilt
 from maintenance.options.formats import AVRO_HONOURED
@@ -190,9 +191,7 @@ class _AvroReader:
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
-        for table in self._tables(fields, batch_rows):
-            for start in range(0, table.num_rows, batch_rows):
-                yield table.slice(start, batch_rows)
+        return in_batches(self._tables(fields, batch_rows), batch_rows)
 
     def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
         return None

@@ -4,24 +4,21 @@ Source: Java `LanceFileFormat`, `LanceRecordsWriter`.
 """
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.data_format import DataFormat, FileSettings, OpenWriter, format_options
 from maintenance.format.native.library import Source, library, reading_by, writing_by
-from maintenance.format.native.reader import NativeReader
 from maintenance.format.native.scratch import Scratch
-from maintenance.format.native.stored import check_types, copied_rows, stored_schema
-from maintenance.format.native.vortex_file import check_own_encoding
+from maintenance.format.native.self_encoded import self_encoded
+from maintenance.format.native.stored import copied_rows, stored_schema
 from maintenance.types.data_type import DataField
 
 _NAME = "lance"
 _MODULE = f"{_NAME}.file"
 _VERSION = "2.1"  # which the release of the library that Paimon has can read, and the first with rows that are null
-_LACKING = ("VARIANT", "BLOB", "MULTISET", "MAP")
 
 
 class _LanceFile:
@@ -81,18 +78,4 @@ class _LanceWriter:
             Scratch.copy(path, self._sink)
 
 
-def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    library(_NAME, "options")
-    format_options(settings, ())
-    check_own_encoding(settings)
-    check_types(fields, _NAME, lambda data_type: data_type.root in _LACKING)
-    return lambda sink: _LanceWriter(sink, fields)
-
-
-def _open_reader(
-    source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
-) -> NativeReader:
-    return NativeReader(_LanceFile(source, path), path)
-
-
-LANCE = DataFormat(_NAME, _open_reader, _prepare_writer)
+LANCE = self_encoded(_NAME, _LanceFile, _LanceWriter)

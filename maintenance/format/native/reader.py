@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.data_format import EVERY_ROW, FileSelection, natural_table
+from maintenance.format.data_format import EVERY_ROW, FileSelection, in_batches, natural_table
 from maintenance.format.native.library import Source, reading_by
 from maintenance.types.arrow import arrow_schema
 from maintenance.types.data_type import DataField
@@ -48,9 +48,7 @@ class NativeReader:
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
-        for table in self._tables(fields, batch_rows, selection):
-            for start in range(0, table.num_rows, batch_rows):
-                yield table.slice(start, batch_rows)
+        return in_batches(self._tables(fields, batch_rows, selection), batch_rows)
 
     def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
         return None if selection.rows is None else self._file.positions(selection.rows)

@@ -5,22 +5,19 @@ Source: Java `VortexFileFormat`, `VortexRecordsWriter`.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import UnsupportedError
-from maintenance.format.data_format import DataFormat, FileSettings, OpenWriter, format_options
 from maintenance.format.native.library import Source, library, reading_by, writing_by
-from maintenance.format.native.reader import NativeReader
 from maintenance.format.native.scratch import Scratch
-from maintenance.format.native.stored import check_types, stored_rows, stored_schema
+from maintenance.format.native.self_encoded import self_encoded
+from maintenance.format.native.stored import stored_rows, stored_schema
 from maintenance.types.data_type import DataField
 
 _NAME = "vortex"
 _EDITION = "core2025.10.0"  # which the releases of the library that Paimon names can read
-_LACKING = ("VARIANT", "BLOB", "MULTISET", "MAP")
 _RATIO = 4  # of bytes in memory to bytes in a file, by which Java decides when a file is full
 
 
@@ -69,28 +66,4 @@ class _VortexWriter:
             Scratch.copy(path, self._sink)
 
 
-def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    library(_NAME, "options")
-    format_options(settings, ())
-    check_own_encoding(settings)
-    check_types(fields, _NAME, lambda data_type: data_type.root in _LACKING)
-    return lambda sink: _VortexWriter(sink, fields)
-
-
-def check_own_encoding(settings: FileSettings) -> None:
-    """Refuse a codec of a format that chooses how to encode each column. Raises: UnsupportedError."""
-    if settings.compression != "zstd":  # the default of all formats
-        raise UnsupportedError(
-            f"compression '{settings.compression}' of {settings.format} files",
-            "options",
-            "Unset it: this format chooses its own encodings.",
-        )
-
-
-def _open_reader(
-    source: pa.NativeFile, path: str, options: Mapping[str, str], columns: Sequence[DataField] = ()
-) -> NativeReader:
-    return NativeReader(_VortexFile(source, path), path)
-
-
-VORTEX = DataFormat(_NAME, _open_reader, _prepare_writer)
+VORTEX = self_encoded(_NAME, _VortexFile, _VortexWriter)

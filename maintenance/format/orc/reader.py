@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, PaimonError
-from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, is_of_storage, natural_table
+from maintenance.format.data_format import (
+    EVERY_ROW,
+    DataFormat,
+    FileSelection,
+    in_batches,
+    is_of_storage,
+    natural_table,
+)
 from maintenance.format.orc.map_keys import check_map_keys
 from maintenance.format.orc.stripes import matching_stripes
 from maintenance.format.orc.tail import OrcTail
@@ -46,9 +53,7 @@ class _OrcReader:
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
-        for table in self._tables(fields, selection):
-            for start in range(0, table.num_rows, batch_rows):
-                yield table.slice(start, batch_rows)
+        return in_batches(self._tables(fields, selection), batch_rows)
 
     def _tables(self, fields: Sequence[DataField], selection: FileSelection) -> Iterator[pa.Table]:
         """The stripes that the filter does not rule out."""

@@ -20,6 +20,7 @@ from maintenance.format.data_format import (
     FileSettings,
     OpenWriter,
     format_options,
+    in_batches,
 )
 from maintenance.format.row_file.decoding import PADDING, decode_rows
 from maintenance.format.row_file.encoding import encode_rows
@@ -72,9 +73,7 @@ class RowReader:
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
-        for table in self._tables(fields, selection):
-            for start in range(0, table.num_rows, batch_rows):
-                yield table.slice(start, batch_rows)
+        return in_batches(self._tables(fields, selection), batch_rows)
 
     def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
         return selection.rows
