@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 from maintenance.errors import OptionError
 from maintenance.options.option import Option, duration, string
-from maintenance.options.own import MATERIALIZED_TABLE_DIALECT
+from maintenance.options.own import MATERIALIZED_TABLE_DIALECT, MATERIALIZED_TABLE_ZONE
 
 TYPE, MATERIALIZED_TABLE = "type", "materialized-table"
 _PREFIX = "materialized-table."
@@ -94,6 +94,7 @@ class Definition:
         foreign: whether that is another engine, which has stored what it needs to find its job again.
         date_formatters: partition column -> pattern of Java's `DateTimeFormatter`.
         dialect: of the query, ``flink`` or ``spark``.
+        zone: in which it is evaluated; None: that of whoever refreshes the table, as its definer did not say.
     """
 
     query: str
@@ -105,6 +106,7 @@ class Definition:
     foreign: bool = False
     date_formatters: Mapping[str, str] | None = None
     dialect: str = "flink"
+    zone: str | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, str], where: str) -> Self:
@@ -130,6 +132,7 @@ class Definition:
             bool(options.get(HANDLER_BYTES)),
             date_formatters(options),
             MATERIALIZED_TABLE_DIALECT.of(options),
+            MATERIALIZED_TABLE_ZONE.of(options),
         )
 
     @classmethod

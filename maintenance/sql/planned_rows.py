@@ -13,6 +13,7 @@ from maintenance.operations.rows.change_writer import ChangePreview, ChangeWrite
 from maintenance.operations.rows.planned_merge import PlannedWriter, groups_of
 from maintenance.operations.rows.row_changes import RowChangeReport
 from maintenance.sql.cursor import Cursor, Source, statements_of
+from maintenance.sql.known_settings import spark_in_zone
 from maintenance.sql.settings import READ_SETTINGS
 from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table
@@ -76,4 +77,5 @@ def apply_statement(session: "SessionState", plan: StoredPlan) -> RowChangeRepor
         raise CorruptFileError("its statement changes no rows", f"plan {plan.id}", "Launch a dry run for a new plan.")
     table = statement.target(other)
     check_plan(plan, CHANGE_ROWS, table)
-    return statement.carry_out(other, table, PlannedWriter(table, plan))
+    with spark_in_zone(other.spark, other.zone):
+        return statement.carry_out(other, table, PlannedWriter(table, plan))

@@ -15,6 +15,7 @@ from maintenance.options.materialized import Definition
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.query.resolve import Resolved, is_of_with, resolve
 from maintenance.sql.query.run import prepared
+from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DefiningQuery:
-    """Attributes: `session`: knows the catalogs by the names that the query has for them; nothing is set in it."""
+    """Attributes: `session`: knows the catalogs by the names that the query has for them, and is in its time zone."""
 
     session: "SessionState"
     definition: Definition
@@ -49,6 +50,8 @@ class DefiningQuery:
         where = f"the definition of {table.identifier}"
         definition = Definition.of(table.options, f"table {table.identifier}")
         inner = session.beside("spark" if definition.dialect == "spark" else "flink")
+        if definition.zone is not None:
+            inner.settings[SETTINGS[inner.dialect]] = definition.zone
         source = Source(definition.query, inner.sql_dialect)
         statements = statements_of(source)
         if len(statements) != 1:

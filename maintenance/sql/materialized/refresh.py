@@ -19,6 +19,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.options import table as table_options
 from maintenance.spark.sail import evaluator_of
+from maintenance.sql.known_settings import spark_in_zone
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.partitions import reading_condition, restricted
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, Source, plan_refresh
@@ -109,16 +110,18 @@ def carry_out(
     # Its rows are written: their values are those of the dialect, which Sail's are not.
     plan.query.session.spark = evaluator_of(spark())
     progress(f"{plan.table.identifier}: {plan.kind}, since {plan.why}")
-    done = ingest(
-        plan.query.session.spark,
-        plan.table,
-        rows_of(plan),
-        commit_user=REFRESH,
-        commit_identifier=plan.number,
-        overwrite=_overwrite(plan),
-        properties=plan.record.properties() if plan.record else None,
-        progress=progress,
-    )
+    inner = plan.query.session
+    with spark_in_zone(inner.spark, inner.zone):
+        done = ingest(
+            inner.spark,
+            plan.table,
+            rows_of(plan),
+            commit_user=REFRESH,
+            commit_identifier=plan.number,
+            overwrite=_overwrite(plan),
+            properties=plan.record.properties() if plan.record else None,
+            progress=progress,
+        )
     lost = not done.snapshot_ids and (done.row_count or plan.kind != RefreshKind.ROWS)
     if done.already_committed or lost:
         raise ConflictError(

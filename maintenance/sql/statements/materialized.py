@@ -33,7 +33,7 @@ from maintenance.options.materialized import (
     date_formatters,
     is_materialized,
 )
-from maintenance.options.own import MATERIALIZED_TABLE_DIALECT
+from maintenance.options.own import MATERIALIZED_TABLE_DIALECT, MATERIALIZED_TABLE_ZONE
 from maintenance.sql.created_table import created_table
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.materialized.refresh import refresh_materialized_table
@@ -85,7 +85,7 @@ class Query:
     def stored(self, session: "SessionState") -> dict[str, str]:
         """The options that it is kept in."""
         dialect = {} if session.dialect == "flink" else {MATERIALIZED_TABLE_DIALECT.key: session.dialect}
-        return {QUERY: self.text(session), **dialect}
+        return {QUERY: self.text(session), **dialect, MATERIALIZED_TABLE_ZONE.key: session.zone}
 
 
 @dataclass(frozen=True, slots=True)

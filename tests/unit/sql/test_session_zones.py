@@ -1,6 +1,7 @@
 """The zone of a session, and settings: honoured or refused by their name."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -211,6 +212,27 @@ def test_paimonctl_shows_instants_in_the_zone(lake: Path) -> None:
     query = "SELECT v FROM db.t WHERE id = 1"
     assert "2024-01-01 12:00:00+00:00" in shown(query)
     assert "2024-01-01 20:00:00+08:00" in shown(SETS["spark"].format("Asia/Shanghai"), query)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_prompt_stays_in_the_zone_that_was_set(
+    lake: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end() -> str:
+        raise EOFError
+
+    query = "SELECT v FROM db.t\n WHERE v = TIMESTAMP_LTZ '{}';"
+    typed = [query.format("2024-01-01 12:00:00"), SETS[dialect].format("Asia/Shanghai") + ";"]
+    typed += [query.format("2024-01-01 20:00:00"), RESETS[dialect] + ";", query.format("2024-01-01 12:00:00")]
+    lines = iter("\n".join(typed).splitlines())
+    monkeypatch.setattr("maintenance.cli.prompt.line_reader", lambda _: lambda _prompt: next(lines, None) or end())
+    command = ["--warehouse", str(lake), "--dialect", dialect, "--format", "csv", "sql"]
+    with monkeypatch.context() as on_a_terminal:
+        on_a_terminal.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
+        result = CliRunner().invoke(cli, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    shown = re.findall(r"2024-01-01 [\d:+]+", result.output.replace("000", ""))
+    assert shown == ["2024-01-01 12:00:00+00:00", "2024-01-01 20:00:00+08:00", "2024-01-01 12:00:00+00:00"]
 
 
 REFUSED = {

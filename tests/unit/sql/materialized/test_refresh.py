@@ -2,11 +2,13 @@
 
 import json
 import random
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from maintenance.catalog import RemoveOption
 from maintenance.errors import ConflictError, OptionError, OutdatedPlanError, PaimonError, SqlError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
@@ -298,3 +300,47 @@ def test_rows_are_those_of_the_query_after_any_changes(session: Session, query: 
         kinds.add(refresh(session).kind)
         assert rows(session, "SELECT * FROM m") == rows(session, query)
     assert kinds - {"whole"}, "not always the whole table"
+
+
+IN_SHANGHAI = "SET 'table.local-time-zone' = 'Asia/Shanghai'"
+# Of noon and of eight in the evening in UTC, there the next day.
+DAYS = "SELECT id, CAST(at AS DATE) AS d, CAST(at AS STRING) AS s FROM moments"
+
+
+@pytest.fixture
+def shanghai(tmp_path: Path) -> Session:
+    """Knows the table `moments`, and the time zone alone."""
+    session = Session({"warehouse": str(tmp_path / "lake")}, dialect="flink")
+    session.sql(IN_SHANGHAI)
+    session.sql("CREATE TABLE moments (id INT, at TIMESTAMP_LTZ(3))")
+    session.sql("INSERT INTO moments VALUES (1, TIMESTAMP_LTZ '2024-01-01 20:00:00')")
+    define(session, DAYS, keys="", freshness="'1' MINUTE")
+    return session
+
+
+def test_a_refresh_is_in_the_zone_of_the_definition(shanghai: Session, tmp_path: Path) -> None:
+    shanghai.sql("INSERT INTO moments VALUES (2, TIMESTAMP_LTZ '2024-01-02 04:00:00')")
+    expected = [(1, date(2024, 1, 1), "2024-01-01 20:00:00.000"), (2, date(2024, 1, 2), "2024-01-02 04:00:00.000")]
+    other = Session({"warehouse": str(tmp_path / "lake")}, dialect="spark")
+    assert refresh(other).kind == "rows"
+    assert rows(other, "SELECT * FROM m") == expected
+    other.sql("SET spark.sql.session.timeZone = America/New_York")
+    refresh(other, full=True)
+    assert rows(other, "SELECT * FROM m") == expected
+
+
+def test_a_new_query_has_the_zone_of_its_session(shanghai: Session, tmp_path: Path) -> None:
+    other = Session({"warehouse": str(tmp_path / "lake")}, dialect="flink")
+    other.sql("SET 'table.local-time-zone' = 'Pacific/Kiritimati'")
+    other.sql(f"ALTER MATERIALIZED TABLE m AS {DAYS}")
+    refresh(shanghai, full=True)
+    assert rows(shanghai, "SELECT * FROM m") == [(1, date(2024, 1, 2), "2024-01-02 02:00:00.000")]
+
+
+def test_a_definition_of_another_engine_takes_the_zone_of_the_refresh(shanghai: Session, tmp_path: Path) -> None:
+    catalog = shanghai.catalog_of(DEFAULT_CATALOG)
+    catalog.alter_table("default.m", [RemoveOption("paimon-maintenance.materialized-table.time-zone")])
+    refresh(Session({"warehouse": str(tmp_path / "lake")}, dialect="flink"), full=True)
+    assert rows(shanghai, "SELECT d, s FROM m") == [(date(2024, 1, 1), "2024-01-01 12:00:00.000")]
+    refresh(shanghai, full=True)
+    assert rows(shanghai, "SELECT d, s FROM m") == [(date(2024, 1, 1), "2024-01-01 20:00:00.000")]
