@@ -26,6 +26,8 @@ _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
 _LONG_ON_CONNECT = ("test_commit_order", "test_functions", "test_stream_writer", "test_streams", "test_tpch")
 # What asks Spark for the most different things; the other files are run on Sail by `make test-nightly`.
 _ALWAYS_ON_SAIL = ("test_sessions",)
+# An interrupt reaches the call of a session of this process that has begun after all of servers.
+_ALONE = ("test_tasks",)
 # Sail has values of its own, which are compared in test_sail, writes none of them, and has no streams.
 _NOT_ON_SAIL = (
     "test_functions", "test_row_changes", "test_sql", "test_streams", "test_stream_writer", "test_tpch",
@@ -68,6 +70,8 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """A session of the kind that is asked for: the one of the modules before, if it has not been stopped since."""
     kind: str = getattr(request, "param", _CLASSIC)
     remote = request.getfixturevalue(f"{kind}_remote") if kind != _CLASSIC else None
+    if request.module.__name__.rpartition(".")[2] in _ALONE:
+        without_sessions()
     if kind not in _STARTED or is_stopped(_STARTED[kind]):
         os.environ.pop(_CONNECT_VARIABLE, None)
         if remote is None:

@@ -1,5 +1,6 @@
 """The same statement gives the same rows with Spark and without."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
