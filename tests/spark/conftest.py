@@ -22,8 +22,10 @@ _CLASSIC, _CONNECT, _SAIL = "classic", "connect", "sail"
 _STARTED: dict[str, SparkSession] = {}
 # How Spark marks a process whose functions are those of a server's sessions.
 _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
-# What takes a server long: a stream starts many processes of Python. It is run on Connect by `make test-slow`.
-_LONG_ON_CONNECT = ("test_commit_order", "test_functions", "test_stream_writer", "test_streams", "test_tpch")
+# What takes long, as a stream does, which starts many processes of Python. It is run on Connect by `make test-slow`.
+_LONG_ON_CONNECT = (
+    "test_commit_order", "test_functions", "test_stream_writer", "test_streams", "test_tpch", "test_untouched_columns",
+)  # fmt: skip
 # What asks Spark for the most different things; the other files are run on Sail by `make test-nightly`.
 _ALWAYS_ON_SAIL = ("test_sessions",)
 # An interrupt reaches the call of a session of this process that has begun after all of servers.
@@ -31,6 +33,7 @@ _ALONE = ("test_tasks",)
 # Sail has values of its own, which are compared in test_sail, writes none of them, and has no streams.
 _NOT_ON_SAIL = (
     "test_functions", "test_row_changes", "test_sql", "test_streams", "test_stream_writer", "test_tpch",
+    "test_untouched_columns",
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from tests.unit.sql.test_untouched_columns import (
     sorted_rows,
 )
 
-KINDS = ("append", "append with vectors", "tracked", "evolved with vectors", "keyed", "keyed with vectors")
+KINDS = ("append with vectors", "tracked", "evolved with vectors", "keyed")
 
 
 def columns_of(options: Mapping[str, str]) -> list[tuple[str, str]]:
