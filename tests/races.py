@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import CommitIdentity
 from maintenance.fs.file_io import FileIO
-from maintenance.fs.local_disk import always
+from maintenance.fs.staged import StagedFile
 from maintenance.operations.ingestion.inline import commit_rows_of
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.message import CommitMessage
@@ -43,10 +43,10 @@ class Overtaken(FileIO):
 
     rivals: list[Callable[[], object]] = field(default_factory=list)
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
+    def stage(self, path: str, data: bytes) -> StagedFile:
         if self.rivals:
             self.rivals.pop(0)()
-        return FileIO.publish(self, path, data, still)
+        return FileIO.stage(self, path, data)
 
 
 def overtaken(table: CatalogTable, *rivals: Callable[[], object]) -> CatalogTable:

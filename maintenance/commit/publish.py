@@ -14,11 +14,11 @@ from maintenance.commit.iceberg.follow import follow
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.lock import LockTimeoutError
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
+from maintenance.commit.publish_check import PublishCheck
 from maintenance.commit.replays import last_committed, remember
 from maintenance.commit.row_ids import with_row_ids
 from maintenance.commit.row_ranges import torn_rows
 from maintenance.commit.strict import StrictMode
-from maintenance.commit.succession import Succession
 from maintenance.commit.target import CommitTarget
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
@@ -178,16 +178,12 @@ class _Written:
     def publish(self, snapshot: Snapshot, previous: Snapshot | None) -> bool:
         """Publish a snapshot once all that it names is safe. False if it lost; what only it needed is deleted then."""
         self._flush()
-        made = Succession(self.target.file_io, self.target.paths, snapshot, previous, self._entries)
-        with self.target.lock.held() as lock:
-
-            def still() -> bool:
-                may_hold = made.may_hold()
-                lock.check()
-                self.unanswered = may_hold
-                return may_hold
-
-            published = self.target.record.publish(made, still)
+        check = PublishCheck(self.target.file_io, self.target.paths, snapshot, previous, self._entries)
+        with self.target.lock.held() as lock, self.target.record.stage(check) as ready:
+            may_publish = check.may_publish()
+            lock.check()
+            self.unanswered = may_publish
+            published = may_publish and ready.publish()
             self.unanswered = False
         if published:
             self.target.record.committed(self.target.paths, self._entries)

@@ -4,26 +4,56 @@ Most catalogs keep nothing: a snapshot is published by creating its file. A REST
 Hive metastore lists partitions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
-from maintenance.commit.succession import Succession
+from maintenance.commit.publish_check import PublishCheck
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.snapshots import StagedSnapshot
+
+
+class ReadySnapshot(Protocol):
+    """A snapshot that one step makes visible."""
+
+    def publish(self) -> bool:
+        """Take that step, atomically; False if the snapshot is not the next one. Once, and after the check.
+
+        Raises: InfrastructureError: whether it is there is unknown.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _OfFile:
+    """A snapshot that is published by creating its file."""
+
+    staged: StagedSnapshot
+    check: PublishCheck
+
+    def publish(self) -> bool:
+        if not self.staged.create():
+            return False
+        if not self.check.is_next():
+            self.staged.withdraw()
+            return False
+        return self.staged.confirm()
+
+
+@contextmanager
+def _staged(check: PublishCheck) -> Iterator[_OfFile]:
+    with check.snapshots.stage(check.snapshot) as staged:
+        yield _OfFile(staged, check)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogRecord:
     """The record of one table in a catalog that keeps none; a small value that travels to Spark's tasks."""
 
-    def publish(self, made: Succession, still: Callable[[], bool]) -> bool:
-        """Make a snapshot visible, atomically; False if it is not the next one.
-
-        Args: `still`: asked right before; if it says no, nothing is published, and the answer is False.
-
-        Raises: InfrastructureError: whether it is there is unknown.
-        """
-        return made.snapshots.publish(made.snapshot, still, made.holds)
+    def stage(self, check: PublishCheck) -> AbstractContextManager[ReadySnapshot]:
+        """Make a snapshot ready to be published. What was not published is gone at the end of the `with` block."""
+        return _staged(check)
 
     def committed(self, paths: TablePaths, entries: Sequence[ManifestEntry]) -> None:
         """Report what a published snapshot changed. Never fails: the rows are committed."""

@@ -11,7 +11,7 @@ Elsewhere it is the driver's exclusive creation; one that only looks before it w
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from maintenance.fs import local_disk
 from maintenance.fs.location import is_local, local_path
 from maintenance.fs.reported import reported
 from maintenance.fs.settings import settings_of
+from maintenance.fs.staged import StagedFile
 from maintenance.fs.storage import FileStatus, Storage
 from maintenance.fs.storages import storage_of
 from maintenance.options.catalog import CacheSettings
@@ -135,17 +136,21 @@ class FileIO:
         local_disk.flush_folders([local_path(folder) for folder in folders if is_local(folder)])
 
     @reported("write", missing_is_fault=True)
-    def publish(self, path: str, data: bytes, still: Callable[[], bool] = local_disk.always) -> bool:
+    def stage(self, path: str, data: bytes) -> StagedFile:
+        """Make a file ready to get its name, so that one step is left. Raises: WriteError: as of `publish`."""
+        return StagedFile(path, self._storage(path).stage(path, data))
+
+    def publish(self, path: str, data: bytes) -> bool:
         """Create a file atomically, safe from a power cut. Returns False, and writes nothing, if its name is taken.
 
-        Args: `still`: asked right before the file appears; if it says no, nothing is written, and the answer is False.
         Raises: WriteError: it cannot be written to the local disk, and is not there.
         """
-        return self._storage(path).publish(path, data, still)
+        with self.stage(path, data) as staged:
+            return staged.publish()
 
     @reported("write")
     def prevent(self, paths: Collection[str]) -> None:
-        """See to it that files of local disks that are being published here, and were allowed to, do not appear."""
+        """See to it that files of local disks that are staged here do not appear."""
         for folder, group in groupby(sorted(path for path in paths if is_local(path)), os.path.dirname):
             local_disk.prevent(local_path(folder), {os.path.basename(path) for path in group})
 

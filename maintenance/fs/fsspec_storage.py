@@ -5,7 +5,7 @@ table beside it. What deletes or moves a folder here takes each path for what it
 """
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from pyarrow import fs as pafs
 
+from maintenance.fs.staged import InMemory
 from maintenance.fs.storage import FileStatus
 
 _PATTERNS = frozenset("*?[")
@@ -75,9 +76,10 @@ class FsspecStorage:
         del flushed
         self.fs.pipe_file(path, data)
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
-        if not still():
-            return False
+    def stage(self, path: str, data: bytes) -> InMemory:
+        return InMemory(self, path, data)
+
+    def create_absent(self, path: str, data: bytes) -> bool:
         try:
             self.fs.pipe_file(path, data, mode="create")
         except Exception as error:  # noqa: BLE001 - drivers have errors of their own; raised again below

@@ -94,22 +94,10 @@ class HdfsStorage:
         self.create(temporary, data)
         self._renamed(temporary, path, "OVERWRITE")
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
+    def stage(self, path: str, data: bytes) -> "_Unrenamed":
         temporary = _temporary(path)
         self.create(temporary, data)
-        if not still():
-            self.delete(temporary)
-            return False
-        try:
-            self._renamed(temporary, path, "NONE")
-        except FileExistsError:
-            self.delete(temporary)
-            return self._holds(path, data)
-        except UnclearAnswerError:
-            if self._deleted(temporary, recursive=False):
-                raise
-            return self._holds(path, data)
-        return True
+        return _Unrenamed(self, path, temporary, data)
 
     def list_files(self, folder: str) -> list[FileStatus]:
         items = (item for page in self._pages(folder) for item in page if item["type"] == "FILE")
@@ -259,6 +247,32 @@ class HdfsStorage:
             return [action(value) for value in values]
         with ThreadPoolExecutor(min(_THREADS, len(values))) as pool:
             return list(pool.map(action, values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unrenamed:
+    """A file under a temporary name."""
+
+    storage: HdfsStorage
+    path: str
+    temporary: str
+    data: bytes
+
+    def publish(self) -> bool:
+        storage = self.storage
+        try:
+            storage._renamed(self.temporary, self.path, "NONE")
+        except FileExistsError:
+            storage.delete(self.temporary)
+            return storage._holds(self.path, self.data)
+        except UnclearAnswerError:
+            if storage._deleted(self.temporary, recursive=False):
+                raise
+            return storage._holds(self.path, self.data)
+        return True
+
+    def discard(self) -> None:
+        self.storage.delete(self.temporary)
 
 
 class _Output(WriteOnly):

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 
 from maintenance.errors import WriteError, storage_fix
 
@@ -35,15 +36,37 @@ def write_new(path: str, data: bytes, *, flushed: bool) -> None:
         raise
 
 
-def always() -> bool:
-    return True
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """A flushed file under a temporary name. Who calls `prevent` takes that away, and with it the name to come."""
+
+    path: str
+    temporary: str
+
+    def publish(self) -> bool:
+        """Give it its name, atomically and flushed. Returns False if a file of that name exists, or was prevented.
+
+        Raises: WriteError: certainly there is no file of that name because of this call.
+        """
+        try:
+            linked = _link(self.temporary, self.path)
+        finally:
+            _remove_quietly(self.temporary)
+        if linked:
+            try:
+                flush_folder(os.path.dirname(self.path))
+            except OSError as error:
+                lost = "its folder cannot be flushed"
+                _LOG.warning("%s is published, but a power cut now may lose it: %s: %s", self.path, lost, error)
+        return linked
+
+    def discard(self) -> None:
+        _remove_quietly(self.temporary)
 
 
-def publish(path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
-    """Create a file atomically and flushed. Returns False if one of that name exists, or if it must not be created.
+def stage(path: str, data: bytes) -> Unlinked:
+    """Write and flush a file, so that only its name is missing.
 
-    Args: `still`: asked at the last moment, when only the name is missing; if it says no, nothing is created. Who calls
-        `prevent` afterwards can rely on the answer that was given before.
     Raises: WriteError: certainly there is no file of that name because of this call.
     """
     temporary = _temporary(path)
@@ -52,17 +75,7 @@ def publish(path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
         write_new(temporary, data, flushed=True)
     except OSError as error:
         raise WriteError(f"a file cannot be written: {error.strerror}", path, storage_fix(error)) from error
-    try:
-        linked = still() and _link(temporary, path)
-    finally:
-        _remove_quietly(temporary)
-    if linked:
-        try:
-            flush_folder(os.path.dirname(path))
-        except OSError as error:
-            lost = "its folder cannot be flushed"
-            _LOG.warning("%s is published, but a power cut now may lose it: %s: %s", path, lost, error)
-    return linked
+    return Unlinked(path, temporary)
 
 
 def _link(temporary: str, path: str) -> bool:
@@ -85,7 +98,7 @@ def _link(temporary: str, path: str) -> bool:
 def prevent(folder: str, names: Collection[str]) -> None:
     """See to it that files that are being published under these names do not appear.
 
-    Their temporary files are deleted, without which a publication that asked `still` before cannot go on.
+    Their temporary files are deleted, without which a file that is staged cannot get its name.
     """
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:

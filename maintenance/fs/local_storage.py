@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -77,8 +77,8 @@ class LocalStorage:
     def overwrite(self, path: str, data: bytes, *, flushed: bool) -> None:
         local_disk.replace(local_path(path), data, flushed=flushed)
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
-        return local_disk.publish(local_path(path), data, still)
+    def stage(self, path: str, data: bytes) -> local_disk.Unlinked:
+        return local_disk.stage(local_path(path), data)
 
     def list_files(self, folder: str) -> list[FileStatus]:
         found = []

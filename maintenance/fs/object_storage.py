@@ -27,6 +27,7 @@ from obstore import exceptions
 from maintenance.fs.markers import delete_markers
 from maintenance.fs.object_errors import is_behind_the_end, is_refused, is_worth_repeating, store_error
 from maintenance.fs.object_file import WHOLE_BYTES, ObjectInput, ObjectOutput
+from maintenance.fs.staged import InMemory
 from maintenance.fs.storage import FileStatus
 
 T = TypeVar("T")
@@ -122,11 +123,13 @@ class ObjectStorage:
         del flushed
         self.write_bytes(path, data)
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
+    def stage(self, path: str, data: bytes) -> InMemory:
+        self._valid_key(path)
+        return InMemory(self, path, data)
+
+    def create_absent(self, path: str, data: bytes) -> bool:
         """Create an object if it is absent. After an unclear answer, what is there decides."""
         key = self._valid_key(path)
-        if not still():
-            return False
         if self.root.startswith("oss:"):
             _warn_of_oss(self.root)
         for attempt in range(1, _PUBLISH_ATTEMPTS + 1):

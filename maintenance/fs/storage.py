@@ -1,8 +1,10 @@
 """What every kind of storage offers. There are three: local disks, object stores, and what fsspec has a driver for."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from maintenance.fs.staged import Unnamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,11 +73,8 @@ class Storage(Protocol):
     def overwrite(self, path: str, data: bytes, *, flushed: bool) -> None:
         """Replace a small file as a whole."""
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
-        """Create a file atomically, False if the name is taken by another content.
-
-        `still`: asked right before; if it says no, nothing is created, and the answer is False.
-        """
+    def stage(self, path: str, data: bytes) -> Unnamed:
+        """Make a file ready to get its name."""
 
     def list_files(self, folder: str) -> list[FileStatus]:
         """The files directly in a folder, without those that start with a dot."""

@@ -4,17 +4,18 @@ A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h
 otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Self
 
 from maintenance.errors import ExpiredError, NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO, is_whole
-from maintenance.fs.local_disk import always
 from maintenance.fs.location import is_local
+from maintenance.fs.staged import StagedFile
 from maintenance.metadata import hints
 from maintenance.metadata.cache import RecentlyUsed, metadata_cache
 from maintenance.metadata.hints import EARLIEST, LATEST
@@ -183,26 +184,15 @@ class Snapshots:
             yield snapshot
             snapshot = self.find(snapshot.id - 1) if snapshot.id > 1 else None
 
-    def publish(
-        self, snapshot: Snapshot, still: Callable[[], bool] = always, holds: Callable[[], bool] = always
-    ) -> bool:
-        """Make a snapshot visible, atomically; False if another one has this id.
+    def stage(self, snapshot: Snapshot) -> "StagedSnapshot":
+        """Make a snapshot ready to be published."""
+        path, data = self.paths.snapshot(snapshot.id), serialize_snapshot(snapshot)
+        return StagedSnapshot(self, snapshot.id, path, data, self.file_io.stage(path, data))
 
-        Then the LATEST hint follows. Whether it can be written changes nothing: the snapshot is there.
-
-        Args:
-            still: asked at the last moment before the file is there; if it says no, so does the answer.
-            holds: asked once the file is there; if it says no, the file is deleted again, and the answer is False.
-        """
-        path = self.paths.snapshot(snapshot.id)
-        data = serialize_snapshot(snapshot)
-        if not self.file_io.publish(path, data, still) and not self._has(path, data):
-            return False
-        if not holds():
-            self.file_io.delete_quietly([path])
-            return False
-        self.write_hint(LATEST, snapshot.id, flushed=False)
-        return not is_local(path) or self._stays(path, data)
+    def publish(self, snapshot: Snapshot) -> bool:
+        """Make a snapshot visible, atomically, whatever was there before; False if another one has this id."""
+        with self.stage(snapshot) as staged:
+            return staged.create() and staged.confirm()
 
     def prevent(self, snapshot_ids: Collection[int]) -> None:
         """Before snapshots go: nobody who has looked for the last time can still create one of these numbers."""
@@ -232,16 +222,49 @@ class Snapshots:
                     snapshots[snapshot_id] = snapshot
         return snapshots
 
-    def _has(self, path: str, data: bytes) -> bool:
+
+@dataclass(frozen=True, slots=True)
+class StagedSnapshot:
+    """A snapshot whose file is ready; deleted at the end of its `with` block if it did not get its name."""
+
+    snapshots: Snapshots
+    id: int
+    path: str
+    data: bytes
+    file: StagedFile
+
+    def create(self) -> bool:
+        """Create its file, atomically; False if another snapshot has this id. Then it is confirmed or withdrawn."""
+        return self.file.publish() or self._is_there()
+
+    def withdraw(self) -> None:
+        """Delete the file that was just created."""
+        self.snapshots.file_io.delete_quietly([self.path])
+
+    def confirm(self) -> bool:
+        """Let the LATEST hint follow; False if another writer has replaced the file meanwhile.
+
+        Whether the hint can be written changes nothing: the snapshot is there.
+        """
+        self.snapshots.write_hint(LATEST, self.id, flushed=False)
+        return not is_local(self.path) or self._stays()
+
+    def _is_there(self) -> bool:
         try:
-            return self.file_io.read_settled(path) == data
+            return self.snapshots.file_io.read_settled(self.path) == self.data
         except FileNotFoundError:
             return False
 
-    def _stays(self, path: str, data: bytes) -> bool:
+    def _stays(self) -> bool:
         """Whether a new file is still the same. Java gives a snapshot its name in two steps on a local disk, and may
         so replace one that came between them."""
         try:
-            return self.file_io.read_bytes(path) == data
+            return self.snapshots.file_io.read_bytes(self.path) == self.data
         except FileNotFoundError:
             return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.file.__exit__(*problem)

@@ -1,11 +1,12 @@
 """Snapshots of a table of a REST catalog: the server publishes them. Source: Java `RESTCatalog.commitSnapshot`."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from maintenance.commit.publish_check import PublishCheck
 from maintenance.commit.record import CatalogRecord
-from maintenance.commit.succession import Succession
 from maintenance.errors import InfrastructureError, NotFoundError, UnsupportedError
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.metastore.rest.forms import json_of_snapshot, statistics_of
@@ -23,41 +24,8 @@ class RestRecord(CatalogRecord):
     table: str
     table_id: str
 
-    def publish(self, made: Succession, still: Callable[[], bool]) -> bool:
-        """As of `CatalogRecord`. If the answer is lost, the snapshot is read back before anything is decided.
-
-        Raises: InfrastructureError: the snapshot is not there, and may still come; other errors: it was refused.
-        """
-        if not still():
-            return False
-        snapshot = made.snapshot
-        data = serialize_snapshot(snapshot)
-        body = {
-            "tableId": self.table_id,
-            "snapshot": json_of_snapshot(data),
-            "statistics": statistics_of(made.paths, made.entries),
-        }
-        try:
-            answer = self.server.post("databases", self.database, "tables", self.table, "commit", body=body)
-        except InfrastructureError:
-            # It may have been carried out all the same.
-            stored = made.snapshots.find(snapshot.id)
-            if stored is None:
-                raise
-            return self._is_ours(stored, snapshot)
-        if answer.get("success"):
-            return True
-        # A request that was sent twice finds its own snapshot in its way.
-        stored = made.snapshots.find(snapshot.id)
-        return stored is not None and self._is_ours(stored, snapshot)
-
-    @staticmethod
-    def _is_ours(stored: Snapshot, ours: Snapshot) -> bool:
-        return (stored.commit_user, stored.commit_identifier, stored.delta_manifest_list) == (
-            ours.commit_user,
-            ours.commit_identifier,
-            ours.delta_manifest_list,
-        )
+    def stage(self, check: PublishCheck) -> AbstractContextManager["_RestSnapshot"]:
+        return nullcontext(_RestSnapshot(self, check))
 
     @property
     def keeps_partitions(self) -> bool:
@@ -85,6 +53,47 @@ class RestRecord(CatalogRecord):
             f"table {table}",
             "The server keeps the latest snapshot itself: use Paimon's procedure there.",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _RestSnapshot:
+    """A snapshot that the server publishes."""
+
+    record: RestRecord
+    check: PublishCheck
+
+    def publish(self) -> bool:
+        """As of `ReadySnapshot`. If the answer is lost, the snapshot is read back before anything is decided.
+
+        Raises: InfrastructureError: the snapshot is not there, and may still come; other errors: it was refused.
+        """
+        record, snapshot = self.record, self.check.snapshot
+        body = {
+            "tableId": record.table_id,
+            "snapshot": json_of_snapshot(serialize_snapshot(snapshot)),
+            "statistics": statistics_of(self.check.paths, self.check.entries),
+        }
+        try:
+            answer = record.server.post("databases", record.database, "tables", record.table, "commit", body=body)
+        except InfrastructureError:
+            # It may have been carried out all the same.
+            stored = self.check.snapshots.find(snapshot.id)
+            if stored is None:
+                raise
+            return _is_ours(stored, snapshot)
+        if answer.get("success"):
+            return True
+        # A request that was sent twice finds its own snapshot in its way.
+        stored = self.check.snapshots.find(snapshot.id)
+        return stored is not None and _is_ours(stored, snapshot)
+
+
+def _is_ours(stored: Snapshot, ours: Snapshot) -> bool:
+    return (stored.commit_user, stored.commit_identifier, stored.delta_manifest_list) == (
+        ours.commit_user,
+        ours.commit_identifier,
+        ours.delta_manifest_list,
+    )
 
 
 @dataclass(frozen=True, slots=True)

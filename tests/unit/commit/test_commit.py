@@ -20,7 +20,7 @@ from maintenance.errors import CommitError, ConflictError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.fs.file_io import FileIO
-from maintenance.fs.local_disk import always
+from maintenance.fs.staged import StagedFile
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -191,9 +191,9 @@ class Outrun(FileIO):
 
     rival: Callable[[], object] = object
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
+    def stage(self, path: str, data: bytes) -> StagedFile:
         self.rival()
-        return FileIO.publish(self, path, data, still)
+        return FileIO.stage(self, path, data)
 
 
 @dataclass(frozen=True, slots=True)

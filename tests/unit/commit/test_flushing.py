@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.fs.file_io import FileIO
-from maintenance.fs.local_disk import always
+from maintenance.fs.staged import StagedFile
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
 from tests.tables import create_table, keyed
@@ -26,10 +26,10 @@ class Noting(FileIO):
         self.flushed.extend(listed)
         FileIO.flush(self, listed, root)
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
+    def stage(self, path: str, data: bytes) -> StagedFile:
         if "/snapshot/" in path:
             self.at_publishing.append(list(self.flushed))
-        return FileIO.publish(self, path, data, still)
+        return FileIO.stage(self, path, data)
 
 
 def named(table: CatalogTable, snapshot_id: int) -> set[str]:

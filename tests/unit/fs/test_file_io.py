@@ -115,7 +115,8 @@ def test_publishing_creates_and_never_replaces(io: FileIO, root: str) -> None:
 
 def test_nothing_is_published_that_is_no_longer_wanted(io: FileIO, root: str) -> None:
     path = f"{root}/snapshot/snapshot-1"
-    assert not io.publish(path, b"1", lambda: False)
+    with io.stage(path, b"1"):
+        assert not io.exists(path)
     assert not io.exists(path)
     assert [status.path for status in io.list_tree(root)] == []
 
@@ -124,13 +125,11 @@ def test_a_publication_that_was_prevented(tmp_path: Path) -> None:
     """Only that of the name: others go on."""
     io, folder = FileIO(), str(tmp_path / "snapshot")
 
-    def prevented() -> bool:
-        io.prevent([f"{folder}/snapshot-1", f"{folder}/snapshot-3"])
-        return True
-
     for number, published in ((1, False), (11, True), (2, True), (3, False)):
         path = f"{folder}/snapshot-{number}"
-        assert io.publish(path, b"1", prevented) == published
+        with io.stage(path, b"1") as staged:
+            io.prevent([f"{folder}/snapshot-1", f"{folder}/snapshot-3"])
+            assert staged.publish() == published
     assert sorted(os.listdir(folder)) == ["snapshot-11", "snapshot-2"]
 
 

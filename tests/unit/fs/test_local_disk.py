@@ -25,9 +25,9 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_published_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "snapshot" / "snapshot-1"
     with no_room(), pytest.raises(WriteError, match="cannot be written"):
-        local_disk.publish(str(path), b"content")
+        local_disk.stage(str(path), b"content").publish()
     assert names(path.parent) == []
-    assert local_disk.publish(str(path), b"content")
+    assert local_disk.stage(str(path), b"content").publish()
     assert names(path.parent) == ["snapshot-1"]
 
 
@@ -43,7 +43,7 @@ def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
 def test_publishing_where_no_folder_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(WriteError):
-        local_disk.publish(str(tmp_path / "file" / "snapshot-1"), b"content")
+        local_disk.stage(str(tmp_path / "file" / "snapshot-1"), b"content").publish()
 
 
 def test_flushing(tmp_path: Path) -> None:

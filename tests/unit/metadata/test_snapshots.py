@@ -267,23 +267,24 @@ def test_a_number_is_given_once(snapshots: Snapshots) -> None:
 
 
 def test_one_that_may_not_appear(snapshots: Snapshots) -> None:
-    assert not snapshots.publish(snapshot_of(1), still=lambda: False)
-    assert not snapshots.publish(snapshot_of(1), holds=lambda: False)
+    with snapshots.stage(snapshot_of(1)):
+        assert snapshots.list_ids() == []
+    with snapshots.stage(snapshot_of(1)) as staged:
+        assert staged.create()
+        staged.withdraw()
     assert (snapshots.list_ids(), snapshots.read_hint(LATEST)) == ([], None)
-    assert snapshots.publish(snapshot_of(1), still=lambda: True, holds=lambda: True)
+    assert snapshots.publish(snapshot_of(1))
 
 
 def test_one_that_java_replaces_is_not_there(snapshots: Snapshots) -> None:
-    def replaced() -> bool:
+    with snapshots.stage(snapshot_of(1)) as staged:
+        assert staged.create()
         Path(snapshots.paths.snapshot(1)).write_bytes(serialize_snapshot(snapshot_of(1, commit_user="java")))
-        return True
-
-    def expired() -> bool:
+        assert not staged.confirm()
+    with snapshots.stage(snapshot_of(2)) as staged:
+        assert staged.create()
         remove(snapshots, 2)
-        return True
-
-    assert not snapshots.publish(snapshot_of(1), holds=replaced)
-    assert snapshots.publish(snapshot_of(2), holds=expired), "it was there, and has gone since"
+        assert staged.confirm(), "it was there, and has gone since"
 
 
 def test_a_store_is_not_asked_again() -> None:

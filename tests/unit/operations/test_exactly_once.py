@@ -15,7 +15,7 @@ from maintenance.errors import CommitError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import commit_records
-from maintenance.metadata.snapshots import Snapshots
+from maintenance.metadata.snapshots import Snapshots, StagedSnapshot
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.ingestion.stream_sink import check_known
@@ -84,14 +84,14 @@ def test_snapshots_of_other_writers_are_recorded_before_they_expire(tmp_path: Pa
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, first: Callable[[], object]) -> None:
     """Let another process act after a commit was prepared, and before it is published for the first time."""
-    real = Snapshots.publish
+    real = Snapshots.stage
 
-    def publish(self: Snapshots, snapshot: Snapshot, still: Callable[[], bool], holds: Callable[[], bool]) -> bool:
-        monkeypatch.setattr(Snapshots, "publish", real)
+    def stage(self: Snapshots, snapshot: Snapshot) -> StagedSnapshot:
+        monkeypatch.setattr(Snapshots, "stage", real)
         first()
-        return real(self, snapshot, still, holds)
+        return real(self, snapshot)
 
-    monkeypatch.setattr(Snapshots, "publish", publish)
+    monkeypatch.setattr(Snapshots, "stage", stage)
 
 
 @pytest.mark.parametrize("primary_key", [True, False])

@@ -10,7 +10,7 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.errors import InfrastructureError
 from maintenance.fs.file_io import FileIO
-from maintenance.fs.local_disk import always
+from maintenance.fs.staged import StagedFile
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.analyze_table import analyze_table
@@ -31,19 +31,32 @@ class Halting(FileIO):
     between: list[Event] = field(default_factory=list)
     after: list[Event] = field(default_factory=list)
 
-    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
-        def halted_still() -> bool:
-            answer = still()
-            if self.between and "/snapshot/" in path:
-                self.between.pop()()
-            return answer
-
-        if self.before and "/snapshot/" in path:
+    def stage(self, path: str, data: bytes) -> StagedFile:
+        if "/snapshot/" not in path:
+            return FileIO.stage(self, path, data)
+        if self.before:
             self.before.pop()()
-        published = FileIO.publish(self, path, data, halted_still)
-        if self.after and "/snapshot/" in path:
+        return StagedFile(path, HaltedFile(FileIO.stage(self, path, data), self.between, self.after))
+
+
+@dataclass(frozen=True, slots=True)
+class HaltedFile:
+    """A file of such a process, which has had its last look at the table."""
+
+    file: StagedFile
+    between: list[Event]
+    after: list[Event]
+
+    def publish(self) -> bool:
+        if self.between:
+            self.between.pop()()
+        published = self.file.publish()
+        if self.after:
             self.after.pop()()
         return published
+
+    def discard(self) -> None:
+        self.file.file.discard()
 
 
 def expire_all_but_the_last(table: CatalogTable) -> None:

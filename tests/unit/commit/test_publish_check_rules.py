@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.commit import succession
-from maintenance.commit.succession import Succession
+from maintenance.commit import publish_check
+from maintenance.commit.publish_check import PublishCheck
 from maintenance.errors import InfrastructureError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
@@ -50,15 +50,15 @@ def left(table: CatalogTable, *ids: int, earliest: int | None = None) -> None:
 
 def made(
     table: CatalogTable, snapshot_id: int = 3, entries: Sequence[ManifestEntry] = (MINE,), *, first: bool = False
-) -> Succession:
+) -> PublishCheck:
     """A snapshot of this number; of its own files unless they are given no later snapshot knows any."""
     known = {number: table.snapshots.get(number) for number in (snapshot_id, snapshot_id - 1)}
     previous = None if first else known[snapshot_id - 1]
-    return Succession(table.file_io, table.paths, known[snapshot_id], previous, entries)
+    return PublishCheck(table.file_io, table.paths, known[snapshot_id], previous, entries)
 
 
 def remote(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(succession, "is_local", lambda _: False)
+    monkeypatch.setattr(publish_check, "is_local", lambda _: False)
 
 
 # Before the file is created
@@ -82,15 +82,15 @@ def remote(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_number_that_may_be_used(table: CatalogTable, ids: Collection[int], earliest: int | None, may: bool) -> None:
     mine = made(table)
     left(table, *ids, earliest=earliest)
-    assert mine.may_hold() == may
+    assert mine.may_publish() == may
 
 
 def test_the_first_number(table: CatalogTable) -> None:
     mine = made(table, 2, first=True)
     left(table)
-    assert mine.may_hold()
+    assert mine.may_publish()
     left(table, earliest=5)
-    assert mine.may_hold()
+    assert mine.may_publish()
 
 
 def test_another_snapshot_with_the_number_of_the_previous_one(table: CatalogTable) -> None:
@@ -98,7 +98,7 @@ def test_another_snapshot_with_the_number_of_the_previous_one(table: CatalogTabl
     other = replace(table.snapshots.get(2), commit_user="someone else")
     left(table, 1)
     Path(table.location, "snapshot", "snapshot-2").write_bytes(serialize_snapshot(other))
-    assert not mine.may_hold()
+    assert not mine.may_publish()
 
 
 def test_a_store_moves_its_hint_and_deletes_in_any_order(table: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_store_moves_its_hint_and_deletes_in_any_order(table: CatalogTable, mo
     remote(monkeypatch)
     mine = made(table)
     left(table, 2, 4, 5, earliest=4)
-    assert mine.may_hold()
+    assert mine.may_publish()
 
 
 # After it was created
@@ -121,7 +121,7 @@ def test_where_the_previous_one_is_there_it_counts(
     left(table, 2, 3, 5, earliest=earliest)
     if not local:
         remote(monkeypatch)
-    assert mine.holds()
+    assert mine.is_next()
 
 
 def test_a_hint_of_a_store_that_has_passed_it(table: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,18 +129,18 @@ def test_a_hint_of_a_store_that_has_passed_it(table: CatalogTable, monkeypatch: 
     remote(monkeypatch)
     mine = made(table)
     left(table, 2, 3, 4, 5, earliest=4)
-    assert not mine.holds()
+    assert not mine.is_next()
     own = made_of_own(table)
     left(table, 2, 3, 4, 5, earliest=4)
-    assert own.holds()
+    assert own.is_next()
 
 
-def made_of_own(table: CatalogTable) -> Succession:
+def made_of_own(table: CatalogTable) -> PublishCheck:
     """The snapshot 3 that is in the later ones."""
     snapshot = table.snapshots.find(3)
     assert snapshot is not None
     previous = replace(snapshot, id=2)
-    return Succession(table.file_io, table.paths, snapshot, previous, table.manifests.delta_entries(snapshot))
+    return PublishCheck(table.file_io, table.paths, snapshot, previous, table.manifests.delta_entries(snapshot))
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_where_the_previous_one_is_gone(
         left(table, *ids)
         if holds is None:
             with pytest.raises(InfrastructureError, match="snapshot 3 was created while others expired"):
-                mine.holds()
+                mine.is_next()
         else:
-            assert mine.holds() == holds
+            assert mine.is_next() == holds
         restored(table, snapshots)
 
 
@@ -187,10 +187,10 @@ def test_the_first_snapshot_with_others_before_it(table: CatalogTable) -> None:
     mine = replace(made(table), previous=None)
     snapshots = {number: table.snapshots.get(number) for number in range(1, 7)}
     left(table, 2, 3)
-    assert mine.holds()
+    assert mine.is_next()
     restored(table, snapshots)
     left(table, 1, 3)
-    assert not mine.holds()
+    assert not mine.is_next()
 
 
 def test_files_that_were_added_and_deleted_again_say_nothing(table: CatalogTable) -> None:
@@ -198,7 +198,7 @@ def test_files_that_were_added_and_deleted_again_say_nothing(table: CatalogTable
     mine = replace(made(table, entries=(MINE, gone)), previous=None)
     left(table, 4)
     with pytest.raises(InfrastructureError):
-        mine.holds()
+        mine.is_next()
 
 
 def test_files_that_it_deletes_and_the_next_one_has(table: CatalogTable) -> None:
@@ -207,20 +207,20 @@ def test_files_that_it_deletes_and_the_next_one_has(table: CatalogTable) -> None
     deletes = replace(made(table, entries=(replace(old, kind=FileKind.DELETE),)), previous=None)
     snapshots = {number: table.snapshots.get(number) for number in range(1, 7)}
     left(table, 3, 4)
-    assert not deletes.holds()
+    assert not deletes.is_next()
     restored(table, snapshots)
     left(table, 4)
-    assert not deletes.holds()
+    assert not deletes.is_next()
     restored(table, snapshots)
     left(table, 5)
     with pytest.raises(InfrastructureError):
-        deletes.holds()
+        deletes.is_next()
     # A file that the next one does not have says nothing.
     restored(table, snapshots)
     left(table, 4)
     other = replace(deletes, entries=(replace(MINE, kind=FileKind.DELETE),))
     with pytest.raises(InfrastructureError):
-        other.holds()
+        other.is_next()
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,10 @@ def test_an_index_manifest_that_later_ones_have(
     left(table)
     restored(table, {next_one: follower})
     if known:
-        assert mine.holds()
+        assert mine.is_next()
     else:
         with pytest.raises(InfrastructureError, match="whether it counts is unknown"):
-            mine.holds()
+            mine.is_next()
 
 
 def test_a_later_one_whose_files_are_gone_says_nothing(table: CatalogTable) -> None:
@@ -258,7 +258,7 @@ def test_a_later_one_whose_files_are_gone_says_nothing(table: CatalogTable) -> N
     for name in (later.base_manifest_list, later.delta_manifest_list):
         Path(table.location, "manifest", name).unlink()
     with pytest.raises(InfrastructureError):
-        mine.holds()
+        mine.is_next()
 
 
 def test_it_looks_again_while_others_expire(table: CatalogTable) -> None:
@@ -266,13 +266,13 @@ def test_it_looks_again_while_others_expire(table: CatalogTable) -> None:
     mine = made_of_own(table)
     left(table, 4, 5)
     looks: list[int] = []
-    right = Succession._is_in
+    right = PublishCheck._is_in
 
-    def expiring(self: Succession, later_id: int, *, there: bool) -> bool | None:
+    def expiring(self: PublishCheck, later_id: int, *, there: bool) -> bool | None:
         looks.append(later_id)
         return None if len(looks) < 3 else right(self, later_id, there=there)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Succession, "_is_in", expiring)
-        assert mine.holds()
+        patch.setattr(PublishCheck, "_is_in", expiring)
+        assert mine.is_next()
     assert looks == [4, 4, 4]

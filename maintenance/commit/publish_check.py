@@ -24,7 +24,7 @@ _LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Succession:
+class PublishCheck:
     """A snapshot that was created, what it changes, and the snapshot that it was made from; None = it is the first."""
 
     file_io: FileIO
@@ -37,7 +37,7 @@ class Succession:
     def snapshots(self) -> Snapshots:
         return Snapshots(self.file_io, self.paths)
 
-    def may_hold(self) -> bool:
+    def may_publish(self) -> bool:
         """Before the file is created: whether the previous snapshot is still there. The newest one always is.
 
         On a local disk an expiry moves the hint before it deletes, and deletes the temporary files of those who asked
@@ -49,7 +49,7 @@ class Succession:
             return False
         return previous is None or snapshots.find(previous.id) == previous
 
-    def holds(self) -> bool:
+    def is_next(self) -> bool:
         """After the file was created: whether it was the next one.
 
         Raises: InfrastructureError: it has expired since, or others have, so that nothing can tell any more.
