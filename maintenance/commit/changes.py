@@ -1,15 +1,13 @@
-"""What one snapshot changes, and what is asked of it before it is published."""
+"""What one snapshot changes."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from maintenance.commit.conflicts import Conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions
-from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
-from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import CommitKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,3 @@ class Changes:
         deleted = {(e.file.file_name, e.file.level) for e in self.entries if e.kind == FileKind.DELETE}
         added = (e for e in self.entries if e.kind == FileKind.ADD)
         return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in deleted)
-
-
-Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
-Prepare = Callable[[Changes, Snapshot | None], Changes]
-Plan = Callable[[Snapshot | None], Changes]

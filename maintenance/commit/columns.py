@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.commit import entries_of_messages, publish_or_abort
+from maintenance.commit.commit import aborting, entries_of_messages
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.global_indexes import check_added, indexes_of
 from maintenance.commit.identity import CommitIdentity
@@ -46,18 +47,29 @@ def commit_columns(
     if action == DROP_PARTITION_INDEX:
         after = _without_indexes(after, partitions, updated)
     changes = Changes(kind, entries, index=after)
+    work = CommitAttempts(target, identity)
+    with aborting(work, messages):
+        for attempt in work:
+            with attempt:
+                latest = attempt.latest
+                attempt.commit(
+                    changes,
+                    (_check_indexed(target, latest, partitions, updated) if action == THROW_ERROR else None)
+                    or torn_rows(target.manifests, written, latest, seen=seen)
+                    or check_vectors(target.manifests, messages, latest),
+                )
+        return work.snapshot().id
 
-    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        if action == THROW_ERROR and latest is not None:
-            indexed = indexes_of(target.manifests.read_index(latest), partitions, updated)
-            if indexed:
-                groups = frozenset((entry.partition, entry.bucket) for entry in indexed)
-                return Conflict("the columns got a global index meanwhile", groups)
-        return torn_rows(target.manifests, written, latest, seen=seen) or check_vectors(
-            target.manifests, messages, latest
-        )
 
-    return publish_or_abort(target, messages, changes, identity, check)
+def _check_indexed(
+    target: CommitTarget, latest: Snapshot | None, partitions: Collection[bytes], updated: Collection[int]
+) -> Conflict | None:
+    """Global indexes that the columns have by now. `updated`: ids of the columns."""
+    indexed = [] if latest is None else indexes_of(target.manifests.read_index(latest), partitions, updated)
+    if not indexed:
+        return None
+    groups = frozenset((entry.partition, entry.bucket) for entry in indexed)
+    return Conflict("the columns got a global index meanwhile", groups)
 
 
 def _without_indexes(after: IndexChange | None, partitions: Collection[bytes], updated: Collection[int]) -> IndexChange:
@@ -87,12 +99,14 @@ def commit_global_indexes(
     def after(old: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
         return [*(entry for entry in old if entry.file_name not in removed), *added]
 
-    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        return check_added(target.manifests, target.load_schemas, added, latest, seen)
-
     partitions = dict.fromkeys(entry.partition for entry in added)
     messages = [
         CommitMessage(partition, 0, -1, new_index_files=tuple(e for e in added if e.partition == partition))
         for partition in partitions
     ]
-    return publish_or_abort(target, messages, Changes(CommitKind.APPEND, (), index=after), identity, check)
+    changes, work = Changes(CommitKind.APPEND, (), index=after), CommitAttempts(target, identity)
+    with aborting(work, messages):
+        for attempt in work:
+            with attempt:
+                attempt.commit(changes, check_added(target.manifests, target.load_schemas, added, attempt.latest, seen))
+        return work.snapshot().id

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.changes import Changes, Check, Plan
+from maintenance.commit.attempts import CommitAttempts
+from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
-from maintenance.commit.publish import conflict_error, publish
+from maintenance.commit.outcome import Lost, Published
 from maintenance.commit.target import CommitTarget
 from maintenance.commit.vectors import check_vectors, vectors_after
 from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError, ReplayedError
@@ -46,35 +47,21 @@ class CompactCommit:
 _KEEP_KEYS = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
 
-def _append(files: OrderedFiles, identity: CommitIdentity, state: WriteState | None) -> tuple[int, ...]:
+def _append(work: CommitAttempts, files: OrderedFiles, state: WriteState | None) -> tuple[int, ...]:
     target = files.target
     changes = _append_changes(files.written)
-    if not changes.entries and not changes.changelog and not _commits_nothing(target.options, identity):
+    if not changes.entries and not changes.changelog and not _commits_nothing(target.options, work.identity):
         return ()
-
-    def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        conflict = _check_bucket_number(target, changes, latest)
-        if conflict is None and state is not None and state.hash_files is not None:
-            conflict = _check_hash_files(target, changes, latest, state.hash_files)
-        if conflict is None and state is not None and state.key_index is not None:
-            conflict = _check_keys_stayed(target, changes, latest, state.key_index.snapshot)
-        return conflict
-
-    ready = (files.messages, changes)
-
-    def prepare(_changes: Changes, latest: Snapshot | None) -> Changes:
-        nonlocal ready
-        messages = files.upon(latest)
-        if messages is not ready[0]:
-            ready = (messages, _append_changes(messages))
-        return ready[1]
-
     try:
-        snapshot, conflict, _ = publish(target, changes, identity, check, prepare)
-        if snapshot is None:
-            raise conflict_error(target, conflict)
+        for attempt in work:
+            with attempt:
+                if attempt.check(changes, _check_places(target, changes, attempt.latest, state)):
+                    messages = files.upon(attempt.latest)
+                    attempt.publish(changes if messages is files.written else _append_changes(messages))
+        snapshot = work.snapshot()
     except (CommitError, ConflictError, DataError):
-        files.discard()
+        if not work.may_be_published:
+            files.discard()
         raise
     files.published()
     return (snapshot.id,)
@@ -113,10 +100,10 @@ def append_or_abort(
     Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
         than these files, or another writer gave keys of it their places meanwhile.
     """
-    files = OrderedFiles.of(target, messages, state, run)
+    files, work = OrderedFiles.of(target, messages, state, run), CommitAttempts(target, identity)
     try:
-        with _aborting(target, messages):
-            return _append(files, identity, state), files.messages
+        with aborting(work, messages):
+            return _append(work, files, state), files.messages
     except ReplayedError:
         return (), ()
 
@@ -133,18 +120,27 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
     The files of lost groups are deleted: nothing names them.
     """
     lost: dict[Group, str] = {}
-    attempts = 0
+    attempts, snapshot_id = 0, None
     while True:
         remaining = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
         if not remaining:
             break
-        snapshot, conflict, tried = publish(target, _compact_changes(remaining), identity, _checked(remaining))
-        attempts += tried
-        if conflict is None:
+        outcome = _compact(target, remaining, identity)
+        attempts += outcome.attempts
+        if isinstance(outcome, Published):
+            snapshot_id = outcome.snapshot.id
             break
-        lost |= dict.fromkeys(_tied(remaining, conflict.groups), conflict.reason)
+        lost |= dict.fromkeys(_tied(remaining, outcome.conflict.groups), outcome.conflict.reason)
     abort(target, [m for m in messages if (m.partition, m.bucket) in lost])
-    return CompactCommit(snapshot.id if remaining and snapshot else None, lost, attempts)
+    return CompactCommit(snapshot_id, lost, attempts)
+
+
+def _compact(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> Published | Lost:
+    work, changes = CommitAttempts(target, identity), _compact_changes(messages)
+    for attempt in work:
+        with attempt:
+            attempt.commit(changes, _check_work(target, messages, changes, attempt.latest))
+    return work.outcome
 
 
 def _tied(messages: Sequence[CommitMessage], lost: frozenset[Group]) -> frozenset[Group]:
@@ -162,17 +158,15 @@ def _compact_changes(messages: Sequence[CommitMessage]) -> Changes:
     return Changes(CommitKind.COMPACT, entries, changelog, vectors_after(messages))
 
 
-def _checked(messages: Sequence[CommitMessage]) -> "Check":
-    """The check of changes that replace files, and vectors of files."""
-
-    def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        return (
-            check_replaced(target, changes, latest)
-            or check_vectors(target.manifests, messages, latest)
-            or _check_moved(target, messages, latest)
-        )
-
-    return check
+def _check_work(
+    target: CommitTarget, messages: Sequence[CommitMessage], changes: Changes, latest: Snapshot | None
+) -> Conflict | None:
+    """What conflicts with changes that replace files, and vectors of files. `messages`: that they are made of."""
+    return (
+        check_replaced(target, changes, latest)
+        or check_vectors(target.manifests, messages, latest)
+        or _check_moved(target, messages, latest)
+    )
 
 
 def _check_moved(target: CommitTarget, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Conflict | None:
@@ -204,40 +198,24 @@ def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identit
         lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, (*m.compact_after, *m.new_files))],
     )
     changes = Changes(CommitKind.OVERWRITE, entries, index=vectors_after(messages))
-    checked = _checked(messages)
-
-    def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        return _check_bucket_number(target, changes, latest) or checked(target, changes, latest)
-
-    return publish_or_abort(target, messages, changes, identity, check)
-
-
-def publish_or_abort(
-    target: CommitTarget,
-    messages: Sequence[CommitMessage],
-    changes: Changes | Plan,
-    identity: CommitIdentity,
-    check: Check,
-) -> int:
-    """Publish the changes that messages make. Returns the snapshot's id.
-
-    Raises: CommitError, ConflictError: certainly nothing was published, and the files of the messages are deleted.
-    """
-    with _aborting(target, messages):
-        snapshot, conflict, _ = publish(target, changes, identity, check)
-        if snapshot is None:
-            raise conflict_error(target, conflict)
-    return snapshot.id
+    work = CommitAttempts(target, identity)
+    with aborting(work, messages):
+        for attempt in work:
+            with attempt:
+                conflict = _check_bucket_number(target, changes, attempt.latest)
+                attempt.commit(changes, conflict or _check_work(target, messages, changes, attempt.latest))
+        return work.snapshot().id
 
 
 @contextmanager
-def _aborting(target: CommitTarget, messages: Sequence[CommitMessage]) -> Iterator[None]:
+def aborting(work: CommitAttempts, messages: Sequence[CommitMessage]) -> Iterator[None]:
     """Delete the files of messages when it is certain that nothing was published."""
     try:
         yield
     except (CommitError, ConflictError, DataError):
-        # After any other error the snapshot may be there and need its files.
-        abort(target, messages)
+        # What follows a commit may fail so, too; after any other error the snapshot may be there and need its files.
+        if not work.may_be_published:
+            abort(work.target, messages)
         raise
 
 
@@ -274,6 +252,18 @@ def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | No
         key_of=key_reader(key_types) if key_types else None,
         check_buckets=changes.kind != CommitKind.OVERWRITE,
     )
+
+
+def _check_places(
+    target: CommitTarget, changes: Changes, latest: Snapshot | None, state: WriteState | None
+) -> Conflict | None:
+    """What conflicts with the buckets and partitions that new rows were given. `state`: on which, None = not known."""
+    conflict = _check_bucket_number(target, changes, latest)
+    if conflict is None and state is not None and state.hash_files is not None:
+        conflict = _check_hash_files(target, changes, latest, state.hash_files)
+    if conflict is None and state is not None and state.key_index is not None:
+        conflict = _check_keys_stayed(target, changes, latest, state.key_index.snapshot)
+    return conflict
 
 
 def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.commit import publish_or_abort
+from maintenance.commit.commit import aborting
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.target import CommitTarget
@@ -27,19 +28,28 @@ def commit_key_indexes(
     def after(old: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
         return [*(entry for entry in old if entry.file_name not in removed), *added]
 
-    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        partitions = {entry.partition for entry in added}
-        live = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
-        files = {group: {entry.file.file_name for entry in entries} for group, entries in by_bucket(live).items()}
-        lost = {
-            (entry.partition, entry.bucket)
-            for entry in added
-            if not _sources(entry) <= files.get((entry.partition, entry.bucket), set())
-        }
-        return Conflict("data files that were indexed are gone", frozenset(lost)) if lost else None
-
     messages = [CommitMessage(entry.partition, entry.bucket, -1, new_index_files=(entry,)) for entry in added]
-    return publish_or_abort(target, messages, Changes(CommitKind.COMPACT, (), index=after), identity, check)
+    changes, work = Changes(CommitKind.COMPACT, (), index=after), CommitAttempts(target, identity)
+    with aborting(work, messages):
+        for attempt in work:
+            with attempt:
+                attempt.commit(changes, _check_sources(target, added, attempt.latest))
+        return work.snapshot().id
+
+
+def _check_sources(
+    target: CommitTarget, added: Sequence[IndexManifestEntry], latest: Snapshot | None
+) -> Conflict | None:
+    """Groups whose new index files are of data files that are gone."""
+    partitions = {entry.partition for entry in added}
+    live = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
+    files = {group: {entry.file.file_name for entry in entries} for group, entries in by_bucket(live).items()}
+    lost = {
+        (entry.partition, entry.bucket)
+        for entry in added
+        if not _sources(entry) <= files.get((entry.partition, entry.bucket), set())
+    }
+    return Conflict("data files that were indexed are gone", frozenset(lost)) if lost else None
 
 
 def _sources(entry: IndexManifestEntry) -> set[str]:

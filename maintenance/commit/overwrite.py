@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import is_postponed
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.commit import abort, check_replaced, entries_of_messages, publish_or_abort
+from maintenance.commit.commit import abort, aborting, check_replaced, entries_of_messages
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
-from maintenance.commit.publish import publish
 from maintenance.commit.target import CommitTarget
 from maintenance.errors import DataError, ReplayedError, UnsupportedError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
@@ -111,12 +111,14 @@ def overwrite_or_abort(
     messages = _without_changelog(target, messages)
     new = [entry for message in messages for entry in message.new_index_files]
     added = raised(target, entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)]))
-
-    def planned(latest: Snapshot | None) -> Changes:
-        return _changes(target, latest, (added, new), replaces)
-
+    work = CommitAttempts(target, identity)
     try:
-        return (publish_or_abort(target, messages, planned, identity, check_replaced),)
+        with aborting(work, messages):
+            for attempt in work:
+                with attempt:
+                    changes = _changes(target, attempt.latest, (added, new), replaces)
+                    attempt.commit(changes, check_replaced(target, changes, attempt.latest))
+            return (work.snapshot().id,)
     except ReplayedError:
         return ()
 
@@ -129,18 +131,19 @@ def drop_partitions(
     Args: `chosen`: of the live entries the partitions to drop; asked again whenever another writer was first.
     Raises: CommitError: other writers kept publishing first.
     """
+    work = CommitAttempts(target, identity)
+    for attempt in work:
+        with attempt:
+            live = [] if attempt.latest is None else target.manifests.live_entries(attempt.latest)
+            changes = _without(live, frozenset(chosen(live)))
+            attempt.commit(changes, None if changes.entries else Conflict("nothing is left to drop", frozenset()))
+    return work.snapshot_id()
 
-    def planned(latest: Snapshot | None) -> Changes:
-        live = [] if latest is None else target.manifests.live_entries(latest)
-        going = set(chosen(live))
-        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in live if entry.partition in going)
-        return Changes(CommitKind.OVERWRITE, gone, index=lambda old: [e for e in old if e.partition not in going])
 
-    def check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
-        return None if changes.entries else Conflict("nothing is left to drop", frozenset())
-
-    snapshot, _, _ = publish(target, planned, identity, check)
-    return None if snapshot is None else snapshot.id
+def _without(live: Sequence[ManifestEntry], going: Collection[bytes]) -> Changes:
+    """What takes partitions out of a state."""
+    gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in live if entry.partition in going)
+    return Changes(CommitKind.OVERWRITE, gone, index=lambda old: [e for e in old if e.partition not in going])
 
 
 def _without_changelog(target: CommitTarget, messages: Sequence[CommitMessage]) -> list[CommitMessage]:

@@ -65,7 +65,7 @@ class Following(CommitRules):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOut(CommitRules):
+class ExcludedPartitions(CommitRules):
     """Rules of a handle that adds no rows to some partitions, for others show theirs there. `rules`: the table's."""
 
     rules: CommitRules

@@ -6,12 +6,12 @@ If another writer has changed one of the partitions meanwhile nothing is committ
 from collections.abc import Sequence
 from dataclasses import replace
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.commit import entries_of_messages, publish_or_abort
+from maintenance.commit.commit import aborting, entries_of_messages
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import raised
-from maintenance.commit.target import CommitTarget
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -49,15 +49,18 @@ def publish_replaced(
     )
     before = _index_files(table, snapshot, partitions)
 
-    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        selection = EntrySelection(partitions.__contains__)
-        live = [] if latest is None else target.manifests.live_entries(latest, selection)
-        if {entry.identity for entry in live} == planned and _index_files(table, latest, partitions) == before:
-            return None
-        return Conflict("another writer changed a partition that was being rewritten", frozenset())
-
+    changed = Conflict("another writer changed a partition that was being rewritten", frozenset())
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
-    return publish_or_abort(table.commit_target(), messages, changes, identity, check)
+    work = CommitAttempts(table.commit_target(), identity)
+    with aborting(work, messages):
+        for attempt in work:
+            with attempt:
+                latest, selection = attempt.latest, EntrySelection(partitions.__contains__)
+                live = [] if latest is None else table.manifests.live_entries(latest, selection)
+                same = {entry.identity for entry in live} == planned
+                same = same and _index_files(table, latest, partitions) == before
+                attempt.commit(changes, None if same else changed)
+        return work.snapshot().id
 
 
 def _index_files(table: Table, snapshot: Snapshot | None, partitions: set[bytes]) -> set[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from maintenance.commit.rules import Following, KeptOut
+from maintenance.commit.rules import ExcludedPartitions, Following
 from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.variant.extension import shown
@@ -106,7 +106,7 @@ class Table(TableHandle):
         """As of `TableHandle`, with what the table's kind demands of commits."""
         rules = commit_rules(self)
         if self.kept_out:
-            rules = KeptOut(rules, self.kept_out, self.identifier)
+            rules = ExcludedPartitions(rules, self.kept_out, self.identifier)
         for base in self.follows:
             rules = Following(rules, self.snapshots, base, self.identifier)
         return replace(TableHandle.commit_target(self), rules=rules)

@@ -83,7 +83,7 @@ def test_a_source_goes_only_after_the_commit_and_as_it_was_migrated(
         raise OSError("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("maintenance.operations.databases.migration.publish", dies)
+        patch.setattr("maintenance.operations.databases.migration.CommitAttempts", dies)
         with pytest.raises(OSError, match="killed"):
             migrate_table(source, catalog, "db.t", delete_origin=True)
     assert dropped == []

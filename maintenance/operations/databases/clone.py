@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import conflict_error, publish
-from maintenance.commit.target import CommitTarget
+from maintenance.commit.outcome import Lost
 from maintenance.errors import ConflictError, ExpiredError, MissingFileError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import Snapshot
@@ -246,30 +246,30 @@ class _Clone:
 
     def _commit(self, target: Table, snapshot: Snapshot, state: CloneState) -> int | None:
         """The id of the target's new snapshot; None if its state was the source's already."""
-
-        def planned(newest: Snapshot | None) -> Changes:
-            changes = state.changes_of(CloneState.of(target, newest, self.chosen), self.chosen)
-            return replace(changes, next_row_id=snapshot.next_row_id)
-
-        def check(_target: CommitTarget, changes: Changes, newest: Snapshot | None) -> Conflict | None:
-            if newest is not None and not self._is_own(newest):
-                return Conflict(f"another writer committed snapshot {newest.id} to the target", frozenset())
-            index = CloneState.of(target, newest, self.chosen).index
-            same = newest is not None and not changes.entries and list(index) == list(state.index)
-            return Conflict(_NOTHING, frozenset()) if same else None
-
         properties = {
             OPERATION_PROPERTY: "clone",
             CLONED_FROM: self.table.identifier,
             CLONED_SNAPSHOT: str(snapshot.id),
         }
         identity = CommitIdentity(new_commit_user(target.options), watermark=snapshot.watermark, properties=properties)
-        made, conflict, _ = publish(target.commit_target(), planned, identity, check)
-        if made is not None:
-            return made.id
-        if conflict is not None and conflict.reason == _NOTHING:
+        work = CommitAttempts(target.commit_target(), identity)
+        for attempt in work:
+            with attempt:
+                there = CloneState.of(target, attempt.latest, self.chosen)
+                changes = replace(state.changes_of(there, self.chosen), next_row_id=snapshot.next_row_id)
+                attempt.commit(changes, self._conflict(changes, there, state, attempt.latest))
+        if isinstance(work.outcome, Lost) and work.outcome.conflict.reason == _NOTHING:
             return None
-        raise conflict_error(target.commit_target(), conflict)
+        return work.snapshot().id
+
+    def _conflict(
+        self, changes: Changes, there: CloneState, state: CloneState, newest: Snapshot | None
+    ) -> Conflict | None:
+        """Why the target is not changed. `there`: what it has in the snapshot `newest`."""
+        if newest is not None and not self._is_own(newest):
+            return Conflict(f"another writer committed snapshot {newest.id} to the target", frozenset())
+        same = newest is not None and not changes.entries and list(there.index) == list(state.index)
+        return Conflict(_NOTHING, frozenset()) if same else None
 
     def _report(
         self,

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import conflict_error, publish
-from maintenance.commit.target import CommitTarget
+from maintenance.commit.outcome import Lost
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
@@ -253,29 +253,29 @@ class Migration:
 
     def _commit(self, target: Table, entries: Sequence[ManifestEntry]) -> int | None:
         """The id of the snapshot; None if the target has all. A source without rows is committed, too: as migrated."""
-
-        def planned(newest: Snapshot | None) -> Changes:
-            live = () if newest is None else target.manifests.live_entries(newest)
-            there = {entry.identity for entry in live}
-            return Changes(CommitKind.APPEND, tuple(e for e in entries if e.identity not in there))
-
-        def check(_target: CommitTarget, changes: Changes, newest: Snapshot | None) -> Conflict | None:
-            if newest is not None and not is_migrated(newest, self.source.name):
-                return Conflict(f"another writer committed snapshot {newest.id} to the target", frozenset())
-            return None if changes.entries or newest is None else Conflict(_NOTHING, frozenset())
-
         properties = {
             OPERATION_PROPERTY: MIGRATE_TABLE,
             MIGRATED_FROM: self.source.name,
             MIGRATED_LOCATION: self.source.location.rstrip("/"),
         }
         identity = CommitIdentity(new_commit_user(target.options), properties=properties)
-        made, conflict, _ = publish(target.commit_target(), planned, identity, check)
-        if made is not None:
-            return made.id
-        if conflict is not None and conflict.reason == _NOTHING:
+        work = CommitAttempts(target.commit_target(), identity)
+        for attempt in work:
+            with attempt:
+                newest = attempt.latest
+                live = () if newest is None else target.manifests.live_entries(newest)
+                there = {entry.identity for entry in live}
+                changes = Changes(CommitKind.APPEND, tuple(e for e in entries if e.identity not in there))
+                attempt.commit(changes, self._conflict(changes, newest))
+        if isinstance(work.outcome, Lost) and work.outcome.conflict.reason == _NOTHING:
             return None
-        raise conflict_error(target.commit_target(), conflict)
+        return work.snapshot().id
+
+    def _conflict(self, changes: Changes, newest: Snapshot | None) -> Conflict | None:
+        """Why the target is not changed. `newest`: its snapshot."""
+        if newest is not None and not is_migrated(newest, self.source.name):
+            return Conflict(f"another writer committed snapshot {newest.id} to the target", frozenset())
+        return None if changes.entries or newest is None else Conflict(_NOTHING, frozenset())
 
 
 def _shape(schema: TableSchema) -> tuple[object, ...]:

@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import publish
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.format.metadata.table_statistics import TableStatistics, serialize_statistics
 from maintenance.operations.indexes.column_statistics import chosen_fields, count_columns
@@ -58,6 +58,8 @@ def analyze_table(table: Table, *, columns: Sequence[str] | None = None, all_col
     target.file_io.write_bytes(path, serialize_statistics(statistics))
     target.file_io.flush([path], table.location)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "analyze_table"})
-    changes = Changes(CommitKind.ANALYZE, (), statistics=name)
-    published, _, _ = publish(target, changes, identity, lambda *_: None)
-    return AnalyzeReport(table.identifier, snapshot.id, None if published is None else published.id, rows, size)
+    work = CommitAttempts(target, identity)
+    for attempt in work:
+        with attempt:
+            attempt.commit(Changes(CommitKind.ANALYZE, (), statistics=name))
+    return AnalyzeReport(table.identifier, snapshot.id, work.snapshot_id(), rows, size)

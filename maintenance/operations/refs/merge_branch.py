@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import conflict_error, publish
-from maintenance.commit.target import CommitTarget
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -27,6 +26,7 @@ from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
+_SAME_FILES = "another merge added the same files meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,12 @@ def apply(_run: Run, _table: Table, planned: Plan[MergeBranch, MergeBranchReport
     if not report.files:
         return report
     identity = CommitIdentity(new_commit_user(merge.target.options), properties={OPERATION_PROPERTY: "merge_branch"})
-    snapshot, conflict, _ = publish(merge.target.commit_target(), merge.changes, identity, _check)
-    if snapshot is None:
-        raise conflict_error(merge.target.commit_target(), conflict)
-    return replace(report, snapshot_id=snapshot.id)
+    work = CommitAttempts(merge.target.commit_target(), identity)
+    for attempt in work:
+        with attempt:
+            changes = merge.changes(attempt.latest)
+            attempt.commit(changes, None if changes.entries else Conflict(_SAME_FILES, frozenset()))
+    return replace(report, snapshot_id=work.snapshot().id)
 
 
 def _shown(report: MergeBranchReport) -> Shown:
@@ -119,10 +121,6 @@ def _shown(report: MergeBranchReport) -> Shown:
 OPERATION = Operation(
     "merge_branch", "Add the files of a branch to another one.", MergeBranch, plan, apply, _shown, has_job=False
 )
-
-
-def _check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
-    return None if changes.entries else Conflict("another merge added the same files meanwhile", frozenset())
 
 
 def _check_mergeable(source: Table, target: Table) -> None:

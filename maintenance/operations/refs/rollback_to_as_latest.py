@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import publish
 from maintenance.errors import CommitError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -108,24 +108,22 @@ def apply(
         return replace(planned.report, dry_run=False)
     held = planned.request.tag or _tag_of(table, target)
     kept = held or create_tag(table, f"{_TAG_PREFIX}{target.id}-{uuid.uuid4()}", snapshot_id=target.id).name
-    attempts: list[tuple[Snapshot, Changes]] = []
-
-    def planned_on(newest: Snapshot | None) -> Changes:
-        newest = newest or work.latest
-        attempts.append((newest, _changes(table, target, newest)))
-        return attempts[-1][1]
-
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "rollback_to_as_latest"})
+    commit, before, changes = CommitAttempts(table.commit_target(), identity), work.latest, None
     try:
-        snapshot, _, _ = publish(table.commit_target(), planned_on, identity, lambda *_: None)
+        for attempt in commit:
+            with attempt:
+                before = attempt.latest or work.latest
+                changes = _changes(table, target, before)
+                attempt.commit(changes)
     except CommitError:
         # Nothing is published, so the tag is of no use.
-        if held is None:
+        if held is None and not commit.may_be_published:
             delete_tag(table, kept)
         raise
-    before, changes = attempts[-1]
+    assert changes is not None
     report = _report(table, before.id, target, changes, dry_run=False)
-    return replace(report, current=None if snapshot is None else snapshot.id, tag=kept)
+    return replace(report, current=commit.snapshot_id(), tag=kept)
 
 
 def _shown(report: RollbackToAsLatestReport) -> Shown:

@@ -7,14 +7,14 @@ files in few manifests; no data changes. Source: Java `FileStoreCommitImpl.compa
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.manifest_merge import ManifestMergeOptions, is_merged
-from maintenance.commit.publish import publish
-from maintenance.commit.target import CommitTarget
+from maintenance.commit.outcome import Lost
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
-from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Parameter, text, truth
 from maintenance.operations.plan_store import PlannedGroup
@@ -86,16 +86,16 @@ def apply(_run: Run, table: Table, planned: Plan[CompactManifest, CompactManifes
     assert isinstance(merging, _Merging)
     if not report.needed:
         return report
-
-    def check(target: CommitTarget, _changes: Changes, newest: Snapshot | None) -> Conflict | None:
-        done = newest is None or merging.is_done(target.manifests.data_manifests(newest))
-        return Conflict("another writer merged the manifests meanwhile", frozenset()) if done else None
-
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_manifest"})
-    changes = Changes(CommitKind.COMPACT, (), merging=merging.options)
-    snapshot, _, _ = publish(table.commit_target(), changes, identity, check)
-    if snapshot is None:
+    work = CommitAttempts(table.commit_target(), identity)
+    for attempt in work:
+        with attempt:
+            done = attempt.latest is None or merging.is_done(table.manifests.data_manifests(attempt.latest))
+            conflict = Conflict("another writer merged the manifests meanwhile", frozenset()) if done else None
+            attempt.commit(Changes(CommitKind.COMPACT, (), merging=merging.options), conflict)
+    if isinstance(work.outcome, Lost):
         return replace(report, after=report.before, needed=False)
+    snapshot = work.outcome.snapshot
     return replace(report, snapshot_id=snapshot.id, after=ManifestsSummary.of(table.manifests.data_manifests(snapshot)))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from maintenance.commit.changes import Changes
+from maintenance.commit.conflicts import Conflict
 from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
@@ -18,7 +19,7 @@ from maintenance.metadata.file_sizes import sizes_of
 from maintenance.operations.operation import Operation, Run, Shown, looking
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
-from maintenance.operations.repairs.forget import forget
+from maintenance.operations.repairs.attempts import repair_attempts
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -49,16 +50,27 @@ def _work(run: Run, table: Table, request: RemoveUnexistingFiles, /, *, dry_run:
     threads = _THREADS if parallelism is None else parallelism
     if threads < 1:
         raise OptionError(f"parallelism {parallelism} is below 1", f"table {table.identifier}", "Give 1 or more.")
-    gone: list[ManifestEntry] = []
+    if dry_run:
+        return _report(table, None, _gone(table, table.latest_snapshot(), threads), dry_run=True)
+    gone: Sequence[ManifestEntry] = ()
+    work = repair_attempts(table, "remove_unexisting_files")
+    for attempt in work:
+        with attempt:
+            gone = _gone(table, attempt.latest, threads)
+            attempt.commit(_without(gone), None if gone else Conflict("no file is missing", frozenset()))
+    return _report(table, work.snapshot_id(), gone, dry_run=False)
 
-    def planned(latest: Snapshot | None) -> Changes:
-        gone[:] = _gone(table, latest, threads)
-        names = {(entry.partition, entry.bucket, entry.file.file_name) for entry in gone}
-        entries = tuple(replace(entry, kind=FileKind.DELETE) for entry in gone)
-        return Changes(CommitKind.OVERWRITE, entries, index=without_vectors_of(names))
 
-    nothing = "no file is missing"
-    snapshot_id = forget(table, "remove_unexisting_files", planned, gone, nothing, dry_run=dry_run)
+def _without(gone: Sequence[ManifestEntry]) -> Changes:
+    """What takes files out of the state, with their deletion vectors."""
+    names = {(entry.partition, entry.bucket, entry.file.file_name) for entry in gone}
+    entries = tuple(replace(entry, kind=FileKind.DELETE) for entry in gone)
+    return Changes(CommitKind.OVERWRITE, entries, index=without_vectors_of(names))
+
+
+def _report(
+    table: Table, snapshot_id: int | None, gone: Sequence[ManifestEntry], *, dry_run: bool
+) -> RemoveUnexistingFilesReport:
     return RemoveUnexistingFilesReport(
         table.identifier,
         snapshot_id,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.commit.changes import Changes
+from maintenance.commit.conflicts import Conflict
 from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import WriteError
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -18,7 +19,7 @@ from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.manifests import merge_scan
 from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
 from maintenance.operations.plan_store import PlannedGroup
-from maintenance.operations.repairs.forget import forget
+from maintenance.operations.repairs.attempts import repair_attempts
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -47,25 +48,37 @@ def _work(
     run: Run, table: Table, request: RemoveUnexistingManifests, /, *, dry_run: bool
 ) -> RemoveUnexistingManifestsReport:
     table_options.check_keepable(table.options, table.identifier)
-    missing: list[ManifestFileMeta] = []
+    if dry_run:
+        return _report(table, None, _planned(table, table.latest_snapshot())[0], dry_run=True)
+    missing: Sequence[ManifestFileMeta] = ()
+    work = repair_attempts(table, "remove_unexisting_manifests")
+    for attempt in work:
+        with attempt:
+            missing, changes = _planned(table, attempt.latest)
+            attempt.commit(changes, None if missing else Conflict("no manifest is missing", frozenset()))
+    return _report(table, work.snapshot_id(), missing, dry_run=False)
 
-    def planned(latest: Snapshot | None) -> Changes:
-        metas = [] if latest is None else table.manifests.data_manifests(latest)
-        missing[:] = _missing(table, metas)
-        names = {meta.file_name for meta in missing}
-        kept = [meta for meta in metas if meta.file_name not in names]
-        live = list(merge_scan(entry for meta in kept for entry in table.manifests.read_manifest(meta)))
-        lost = _vectors_without_file(table, latest, live) if missing and latest is not None else set()
-        return Changes(
-            CommitKind.OVERWRITE,
-            (),
-            index=without_vectors_of(lost) if lost else None,
-            kept=lambda now: [meta for meta in now if meta.file_name not in names],
-            total=sum(entry.file.row_count for entry in live),
-        )
 
-    nothing = "no manifest is missing"
-    snapshot_id = forget(table, "remove_unexisting_manifests", planned, missing, nothing, dry_run=dry_run)
+def _planned(table: Table, latest: Snapshot | None) -> tuple[Sequence[ManifestFileMeta], Changes]:
+    """The manifests that are missing in a state, and what takes them out of it."""
+    metas = [] if latest is None else table.manifests.data_manifests(latest)
+    missing = _missing(table, metas)
+    names = {meta.file_name for meta in missing}
+    kept = [meta for meta in metas if meta.file_name not in names]
+    live = list(merge_scan(entry for meta in kept for entry in table.manifests.read_manifest(meta)))
+    lost = _vectors_without_file(table, latest, live) if missing and latest is not None else set()
+    return missing, Changes(
+        CommitKind.OVERWRITE,
+        (),
+        index=without_vectors_of(lost) if lost else None,
+        kept=lambda now: [meta for meta in now if meta.file_name not in names],
+        total=sum(entry.file.row_count for entry in live),
+    )
+
+
+def _report(
+    table: Table, snapshot_id: int | None, missing: Sequence[ManifestFileMeta], *, dry_run: bool
+) -> RemoveUnexistingManifestsReport:
     return RemoveUnexistingManifestsReport(
         table.identifier,
         snapshot_id,

@@ -9,7 +9,7 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed, last_committed, limit_text, remember, unknown_user
-from maintenance.commit.rules import NO_RULES, CommitRules, KeptOut
+from maintenance.commit.rules import NO_RULES, CommitRules, ExcludedPartitions
 from maintenance.errors import DataError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
 from maintenance.metadata import commit_records
@@ -132,9 +132,9 @@ class _Noting(CommitRules):
         self.asked.append(snapshot)
 
 
-def test_partitions_that_rows_are_kept_out_of() -> None:
+def test_partitions_that_are_excluded_from_rows() -> None:
     rules = _Noting()
-    kept = KeptOut(rules, frozenset({b"p", b"q"}), "db.t")
+    kept = ExcludedPartitions(rules, frozenset({b"p", b"q"}), "db.t")
     for entries in ((add("a", partition=b"p"),), (add("a", partition=b"r"), add("b", partition=b"q"))):
         with pytest.raises(DataError, match=r"hide those there.*db\.t"):
             kept.check(CommitKind.APPEND, entries, None)

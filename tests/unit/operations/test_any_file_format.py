@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable, SetOption
+from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
-from maintenance.commit.publish import publish
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind
@@ -141,12 +141,9 @@ def test_nor_does_it_build_indexes(tmp_path: Path, action: str) -> None:
     path = Path(table.paths.index_file(index))
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(CONTENT)
-    publish(
-        table.commit_target(),
-        Changes(CommitKind.COMPACT, (), index=lambda old: [*old, index]),
-        CommitIdentity("x"),
-        lambda *_: None,
-    )
+    for attempt in CommitAttempts(table.commit_target(), CommitIdentity("x")):
+        with attempt:
+            attempt.commit(Changes(CommitKind.COMPACT, (), index=lambda old: [*old, index]))
     schema = Path(table.paths.schema(0))
     given = ", ".join(f'"{key}" : "{value}"' for key, value in INDEXES.items())
     schema.write_text(schema.read_text().replace('"write-only"', f'{given}, "write-only"'))

@@ -7,8 +7,9 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
-from maintenance.errors import DataError
+from maintenance.errors import CommitError, DataError
 from maintenance.operations import drop_partitions, rescale
+from maintenance.table import chain_commits
 from tests.chain_tables import chain_table, found, put, rows
 
 
@@ -66,3 +67,24 @@ def test_a_rescale_of_changes_keeps_what_was_made_of_them(table: CatalogTable) -
     put(table, "snapshot", ("20250814", 9, 9, "merged"))
     rescale(None, table.on_branch("delta"), bucket_num=2)
     assert days(table, "snapshot") == ["20250810", "20250813", "20250814"]
+
+
+def test_an_overwrite_stays_where_what_was_made_of_it_cannot_be_dropped(
+    table: CatalogTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The changes are committed first, and repeating them drops the rest."""
+    put(table, "snapshot", ("20250814", 9, 9, "merged"))
+    delta, new = table.on_branch("delta"), rows(("20250814", 4, 1, "again"))
+    overwrite = Overwrite([{"day": "20250814"}], dynamic=False)
+
+    def busy(*_: object) -> None:
+        raise CommitError("other writers published first in 11 attempts", "the snapshot branch", "Run again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chain_commits, "drop_partitions", busy)
+        with pytest.raises(CommitError, match="the snapshot branch"):
+            delta.overwrite_arrow(new, overwrite)
+    assert found(delta, "day = '20250814'") == [("20250814", 4, 1, "again")]
+    assert days(table, "snapshot") == ["20250810", "20250813", "20250814"]
+    delta.overwrite_arrow(new, overwrite)
+    assert [row[1] for row in found(table, "day = '20250814'")] == [1, 4]

@@ -104,7 +104,7 @@ def change_file(table: CatalogTable, snapshot_id: int, change: Callable[[pa.Tabl
 
 
 def _manifest_writer(table: CatalogTable) -> ManifestWriter:
-    from maintenance.commit.publish import _manifest_writer as writer
+    from maintenance.commit.staging import manifest_writer as writer
 
     return writer(table.commit_target())
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.commit import publish as publishing
+from maintenance.commit.outcome import Overtaken
+from maintenance.commit.staging import Staging
 from maintenance.errors import CommitError, CorruptFileError, NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.vectors import deletion_vectors_intact
@@ -118,7 +119,7 @@ def test_a_state_that_is_not_whole_is_refused(tmp_path: Path) -> None:
 
 def test_a_commit_that_fails_leaves_no_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = written(tmp_path)
-    monkeypatch.setattr(publishing._Written, "publish", lambda *_: False)
+    monkeypatch.setattr(Staging, "publish", lambda *_: Overtaken())
     with pytest.raises(CommitError):
         rollback_to_as_latest(table.copy({"commit.max-retries": "1"}), snapshot_id=1)
     assert table.tags.names() == []

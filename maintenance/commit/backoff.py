@@ -18,7 +18,7 @@ _MAX_DOUBLINGS = 62
 
 
 @dataclass(slots=True)
-class Waits:
+class Backoff:
     """The attempts of one commit.
 
     Attributes:
@@ -38,7 +38,7 @@ class Waits:
     _started: float = 0.0
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "Waits":
+    def of(cls, options: Mapping[str, str]) -> "Backoff":
         return cls(
             table_options.COMMIT_MAX_RETRIES.of(options),
             table_options.COMMIT_MIN_RETRY_WAIT.of(options),

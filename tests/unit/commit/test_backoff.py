@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.commit.waits import Waits
+from maintenance.commit.backoff import Backoff
 from maintenance.errors import CommitError
 from tests.tables import create_table, keyed
 from tests.unit.commit.test_commit import Outrun
@@ -23,8 +23,8 @@ class Clock:
     def now(self) -> float:
         return sum(self.pauses)
 
-    def waits(self, retries: int, longest: timedelta, timeout: timedelta | None = None) -> Waits:
-        return Waits(retries, 10 * MS, longest, timeout, self.now, self.pauses.append)
+    def waits(self, retries: int, longest: timedelta, timeout: timedelta | None = None) -> Backoff:
+        return Backoff(retries, 10 * MS, longest, timeout, self.now, self.pauses.append)
 
 
 def test_there_is_a_pause_between_attempts_and_none_after_the_last() -> None:
