@@ -1,18 +1,23 @@
 """Plans of operations, made and carried out in one line each."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+import maintenance.operations.databases.compact_database as compact_database
+from maintenance.catalog import Catalog
 from maintenance.operations.compaction.compact import OPERATION as COMPACT
 from maintenance.operations.compaction.produce_changelog import OPERATION as CHANGELOG
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
+from maintenance.operations.databases.each_table import Opened, TableChoice
 from maintenance.operations.expiry.expire_partitions import OPERATION as EXPIRE_PARTITIONS
 from maintenance.operations.expiry.expire_snapshots import OPERATION as EXPIRE_SNAPSHOTS
 from maintenance.operations.expiry.expire_tags import OPERATION as EXPIRE_TAGS
 from maintenance.operations.indexes.rewrite_file_index import OPERATION as FILE_INDEX
-from maintenance.operations.operation import Run, silent
+from maintenance.operations.operation import Operation, Run, silent
 from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPHANS
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.refs.create_tag import OPERATION as TAG
@@ -108,3 +113,25 @@ def plan_fast_forward(table: Table, branch: str) -> StoredPlan:
 
 def apply_fast_forward(table: Table, plan: StoredPlan) -> Any:
     return FAST_FORWARD.carry_out(table, plan)
+
+
+def plan_compact_database(
+    catalog: Catalog,
+    choice: TableChoice | None = None,
+    request: CompactRequest | None = None,
+    opened: Opened | None = None,
+) -> StoredPlan:
+    chosen, asked = choice or TableChoice(), request or CompactRequest()
+    tables: dict[str, Any] = {"databases": chosen.databases, "tables": chosen.tables, "excluded": chosen.excluded}
+    return _of_many(opened).dry_run(catalog, **tables, full=asked.full, proof=asked.proof)
+
+
+def apply_compact_database(spark: Any, catalog: Catalog, plan: StoredPlan, **others: Any) -> Any:
+    return _of_many(None).carry_out(catalog, plan, Run(spark), **others)
+
+
+def _of_many(opened: Opened | None) -> Operation[Any, Any, Any]:
+    module = compact_database
+    return replace(
+        module.OPERATION, plan=partial(module.plan, opened=opened), again=partial(module.again, opened=opened)
+    )

@@ -57,7 +57,7 @@ def _steps() -> Iterator[Step]:
     for name, operation in all_operations().items():
         if name == "create_tag":
             yield NEW_TAG
-        elif operation.has_job:
+        elif operation.has_job and operation.is_of_table:
             yield Step(operation, config=launched_config(operation))
 
 

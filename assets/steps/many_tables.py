@@ -5,8 +5,10 @@ sensor `latest_snapshots` asks for nothing while such a run is unfinished.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -24,15 +26,16 @@ from assets.steps.ops import Loggers, job_of_op
 from assets.steps.plans import kept_plan, planned
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import (
     COMPACT_DATABASE,
+    OPERATION,
+    CompactDatabase,
     CompactDatabaseReport,
-    TableChoice,
-    apply_compact_database,
-    compact_database,
-    plan_compact_database,
+    DatabasePlan,
+    again,
 )
+from maintenance.operations.databases.compact_database import plan as plan_compaction
+from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import UNPLANNED, StoredPlan
 from maintenance.options.option import duration
 from maintenance.table.table import Table
@@ -56,25 +59,19 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             if plan is not None:
                 apply_many(context, catalog, spark, described, plan, max_concurrent=config.max_concurrent)
                 return
-            choice, opened = _choice(described, config), _opening(context, described)
-            idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
-            if config.dry_run:
-                request = CompactRequest(full=config.full, partition_idle_time=idle_time, proof=config.proof)
-                plan = plan_compact_database(catalog.open(), choice, request, opened=opened)
-                tell_plan(context, plan, kept_plan(context, catalog, catalog.file_io(), plan))
-                return
-            report = compact_database(
-                spark.session(),
-                catalog.open(),
-                choice,
+            operation, run = _operation(context, described), Run(spark.session, context.log.info)
+            request = CompactDatabase(
+                tables=_pattern(described, config),
                 full=config.full,
-                partition_idle_time=idle_time,
+                partition_idle_time=duration(config.partition_idle_time) if config.partition_idle_time else None,
                 proof=config.proof,
                 max_concurrent=config.max_concurrent,
-                opened=opened,
-                progress=context.log.info,
             )
-            _tell(context, catalog, report, spark.metadata())
+            if config.dry_run:
+                plan = operation.keepable(run, catalog.open(), request)[1]
+                tell_plan(context, plan, kept_plan(context, catalog, catalog.file_io(), plan))
+                return
+            _tell(context, catalog, operation.run(run, catalog.open(), request), spark.metadata())
 
     return compact_tables
 
@@ -90,28 +87,25 @@ def apply_many(
 ) -> None:
     """Carry out a plan for many tables, and report each to its asset. `described`: the tables of tables.yaml."""
     with as_dagster_failure(context):
-        report = apply_compact_database(
-            spark.session(),
-            catalog.open(),
-            plan,
-            max_concurrent=max_concurrent,
-            opened=_opening(context, described),
-            progress=context.log.info,
-        )
+        run = Run(spark.session, context.log.info)
+        operation = _operation(context, described)
+        report = operation.carry_out(catalog.open(), plan, run, max_concurrent=max_concurrent)
         _tell(context, catalog, report, spark.metadata())
 
 
-def _opening(context: dg.OpExecutionContext, described: Mapping[str, TableConfig]) -> Callable[[Table], Table]:
-    """Gives a table the run's id and what tables.yaml says of its compaction."""
+def _operation(
+    context: dg.OpExecutionContext, described: Mapping[str, TableConfig]
+) -> Operation[CompactDatabase, DatabasePlan, CompactDatabaseReport]:
+    """The compaction that gives each table the run's id and what tables.yaml says of its compaction."""
 
     def opened(table: Table) -> Table:
         policy = described[table.identifier].compaction
         return table.of_run(context.run_id).copy(policy.options(table.is_primary_key_table))
 
-    return opened
+    return replace(OPERATION, plan=partial(plan_compaction, opened=opened), again=partial(again, opened=opened))
 
 
-def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> TableChoice:
+def _pattern(described: Mapping[str, TableConfig], config: CompactManyConfig) -> str:
     names = [
         name
         for name in described
@@ -121,7 +115,7 @@ def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> 
     if not names:
         problem = f"no table matches {', '.join(config.tables) or 'nothing'}"
         raise OptionError(problem, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
-    return TableChoice(tables="|".join(re.escape(name) for name in names))
+    return "|".join(re.escape(name) for name in names)
 
 
 def tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[str, Any]) -> None:

@@ -15,7 +15,6 @@ _FUNCTIONS = {
     "analyze_table": "indexes",
     "audit_changelog": "checks",
     "clone": "databases",
-    "compact_database": "databases",
     "explain_scan": "checks",
     "ingest": "ingestion",
     "ingest_landed": "ingestion",

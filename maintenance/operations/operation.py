@@ -261,7 +261,7 @@ class Operation(Generic[Request, P, Report]):
         again: plans again to carry out a kept plan, and refuses if that is another one by now; None = as `_again`.
         kept_as: what plans and steps call it, if not by its name.
         has_plans, has_dry_run: False where there is nothing to plan.
-        of_warehouse: it is about a `Warehouse`, not a table.
+        of_catalog, of_warehouse: it is about a catalog or a `Warehouse`, not a table.
         is_guarded: its only commit changes rows: that of a kept plan has to follow the state that was compared.
         takes_bin: what it deletes can go into the bin.
         takes_options: calls may set options of the table.
@@ -284,6 +284,7 @@ class Operation(Generic[Request, P, Report]):
     kept_as: str = ""
     has_plans: bool = True
     has_dry_run: bool = True
+    of_catalog: bool = False
     of_warehouse: bool = False
     is_guarded: bool = False
     takes_bin: bool = False
@@ -301,7 +302,7 @@ class Operation(Generic[Request, P, Report]):
         return self.kept_as or self.name
 
     def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False) -> Report:
-        """Plan, and do it unless it is a dry run. `place`: the table, or the warehouse."""
+        """Plan, and do it unless it is a dry run. `place`: the table, catalog or warehouse."""
         made = self.plan(run, place, request)
         report: Report = made.report if dry_run else self.apply(run, place, made)
         return report
@@ -358,6 +359,11 @@ class Operation(Generic[Request, P, Report]):
         made = self.plan(run, place, request)
         refuse(stored, changed_groups(stored, tuple(made.groups())))
         return made
+
+    @property
+    def is_of_table(self) -> bool:
+        """Whether it is about one table."""
+        return not (self.of_catalog or self.of_warehouse)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -62,7 +62,7 @@ class CheckedRequest:
         return again_if_expired(lambda: plan_sorting(table, scope, order, now_millis=wall_clock_millis()))
 
 
-def _strategy(value: Value) -> bool:
+def full_or_minor(value: Value) -> bool:
     if value not in ("full", "minor"):
         raise ValueError("'full' or 'minor' is expected")
     return bool(value == "full")
@@ -95,7 +95,7 @@ _PROOF = "How the result is verified: auto, full, sampled or off; empty: as the 
 class CompactRequest:
     """What a user chose. See `compact` for the meaning of each attribute."""
 
-    full: Annotated[bool, Param(_FULL, name="compact_strategy", read=_strategy, of_call=_is_full)] = False
+    full: Annotated[bool, Param(_FULL, name="compact_strategy", read=full_or_minor, of_call=_is_full)] = False
     partitions: Annotated[Sequence[Spec] | None, Param("Only these partitions; empty: all.")] = None
     where: Annotated[str | None, Param(_WHERE)] = None
     # Which partitions were idle or about to expire, the groups of a plan say themselves.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from maintenance.errors import PaimonError
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.clone import CloneReport, clone
-from maintenance.operations.databases.compact_database import TableChoice, each_table, tables_of
+from maintenance.operations.databases.each_table import TableChoice, each_table, tables_of
 from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
 

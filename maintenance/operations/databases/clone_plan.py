@@ -13,7 +13,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.clone import CloneReport, clone
 from maintenance.operations.databases.clone_database import CloneDatabaseReport, goal_of, tables_to_clone
-from maintenance.operations.databases.compact_database import each_table
+from maintenance.operations.databases.each_table import each_table
 from maintenance.operations.plan_store import (
     PlannedGroup,
     StoredPlan,

@@ -4,23 +4,32 @@ Tables are chosen by patterns over their names and compacted side by side, a lim
 table that fails does not block the others.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
 
-from maintenance.errors import OptionError, PaimonError
+from maintenance.errors import PaimonError, worst_of
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.compaction.compact import OPERATION as COMPACT
+from maintenance.operations.compaction.compact import check_groups, due_groups
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.operation import Run
-from maintenance.operations.parameters import fields_of_arguments
-from maintenance.operations.plan_store import StoredPlan, check_plan, moved_groups, plan_of_many, plans_of, refuse
+from maintenance.operations.compaction.request import CompactRequest, full_or_minor
+from maintenance.operations.databases.each_table import Opened, each_table, tables_of
+from maintenance.operations.databases.each_table import TableChoice as TableChoice  # noqa: PLC0414 - users have it from here
+from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.parameters import Param, fields_of_arguments, one_of
+from maintenance.operations.plan_store import (
+    UNPLANNED,
+    PlannedGroup,
+    StoredPlan,
+    moved_groups,
+    plan_of_many,
+    plans_of,
+    refuse,
+)
 from maintenance.operations.progress import Progress
-from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -28,36 +37,6 @@ if TYPE_CHECKING:
 
 COMPACT_DATABASE = "compact_database"
 _PLANNERS = 8
-Done = TypeVar("Done")
-Opened = Callable[[Table], Table]
-
-
-@dataclass(frozen=True, slots=True)
-class TableChoice:
-    """Which tables: regular expressions over whole names, as in Paimon's procedure.
-
-    Attributes:
-        databases, tables: to take; `tables` are matched as ``database.table``.
-        excluded: not to take, though they match; None = none.
-    """
-
-    databases: str = ".*"
-    tables: str = ".*"
-    excluded: str | None = None
-
-    def __post_init__(self) -> None:
-        for pattern in (self.databases, self.tables, self.excluded or ""):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise OptionError(
-                    f"'{pattern}' is not a pattern: {error}", "compact_database", "Correct it."
-                ) from error
-
-    def takes(self, identifier: str) -> bool:
-        database = identifier.partition(".")[0]
-        taken = re.fullmatch(self.databases, database) and re.fullmatch(self.tables, identifier)
-        return bool(taken) and (self.excluded is None or not re.fullmatch(self.excluded, identifier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +55,155 @@ class CompactDatabaseReport:
         return {name: str(error) for name, error in self.errors.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class CompactDatabase:
+    """Which tables, and how they are compacted. `plans`, `unplanned`: of the tables, in a plan that is kept."""
+
+    databases: Annotated[str, Param("Databases whose names match.", name="including_databases")] = ".*"
+    tables: Annotated[str, Param("Tables that match, as database.table.", name="including_tables")] = ".*"
+    excluded: Annotated[str | None, Param("But not those that match this.", name="excluding_tables")] = None
+    options: Annotated[
+        Mapping[str, str] | None,
+        Param("Table options of this run, as k1=v1,k2=v2.", others=("table_options",), is_kept=False),
+    ] = None
+    partition_idle_time: Annotated[
+        timedelta | None, Param("Only partitions that were not written to for this long.", is_kept=False)
+    ] = None
+    full: Annotated[
+        bool, Param("full: every bucket into its top level; minor.", name="compact_strategy", read=full_or_minor)
+    ] = False
+    proof: Annotated[str | None, Param("How the result is verified: auto, full, sampled or off.")] = None
+    max_concurrent: Annotated[int, Param("Tables at a time.", least=1, is_kept=False)] = 2
+    # Whether Flink runs one job or one for each table; here tables follow each other either way.
+    mode: Annotated[
+        str | None, Param("Of Flink's jobs: not used here.", read=one_of("divided", "combined"), is_kept=False)
+    ] = None
+    plans: Sequence[Mapping[str, Any]] | None = None
+    unplanned: Mapping[str, str] | None = None
+
+    @property
+    def choice(self) -> TableChoice:
+        return TableChoice(self.databases, self.tables, self.excluded)
+
+    @property
+    def of_each(self) -> CompactRequest:
+        """What is asked of each table."""
+        return CompactRequest(full=self.full, partition_idle_time=self.partition_idle_time, proof=self.proof)
+
+
+@dataclass(frozen=True)
+class DatabasePlan:
+    """Looked for when somebody asks. `exactly`: the kept plans to carry out, by table; None = what there is."""
+
+    asked: CompactDatabase
+    run: Run
+    catalog: Catalog
+    opened: Opened
+    exactly: Mapping[str, StoredPlan] | None = None
+    of = None
+
+    @property
+    def report(self) -> CompactDatabaseReport:
+        return _carried_out(self.run, self, dry_run=True)
+
+    @cached_property
+    def stored(self) -> StoredPlan:
+        """The plans of all tables as one."""
+
+        def one(table: Table, _: Progress) -> StoredPlan:
+            return COMPACT.keepable(Run(), table, self.asked.of_each)[1]
+
+        names = tables_of(self.catalog, self.asked.choice)
+        plans, _, errors = each_table(self.catalog, names, one, _PLANNERS, self.opened, None)
+        return plan_of_many(COMPACT_DATABASE, plans.values(), errors)
+
+    @property
+    def request(self) -> CompactDatabase:
+        kept = self.stored.arguments
+        return replace(self.asked, plans=kept["plans"], unplanned=kept[UNPLANNED])
+
+    def groups(self) -> tuple[PlannedGroup, ...]:
+        return self.stored.groups
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.stored.warnings
+
+
+def plan(run: Run, catalog: Catalog, request: CompactDatabase, opened: Opened | None = None) -> DatabasePlan:
+    """What would be compacted. `opened`: what is done to each table before, beside setting the request's options."""
+
+    def prepared(table: Table) -> Table:
+        own = table if opened is None else opened(table)
+        return own.copy(request.options) if request.options else own
+
+    return DatabasePlan(request, run, catalog, prepared)
+
+
+def again(
+    run: Run, catalog: Catalog, request: CompactDatabase, stored: StoredPlan, opened: Opened | None = None
+) -> DatabasePlan:
+    """The kept plans and nothing else. Raises: OutdatedPlanError: files of some table have moved."""
+    made, plans = plan(run, catalog, request, opened), plans_of(stored)
+
+    def moved(table: Table, _: Progress) -> list[str]:
+        mine = plans[table.identifier]
+        asked = CompactRequest(**fields_of_arguments(CompactRequest, mine.arguments))
+        return moved_groups(mine, COMPACT.keepable(Run(), table, asked)[1].groups)
+
+    looked, skipped, failed = each_table(catalog, list(plans), moved, _PLANNERS, made.opened, None)
+    troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]
+    refuse(stored, [*troubles, *(f"{name}: {text}" for name, text in {**skipped, **failed}.items())])
+    return replace(made, exactly=plans)
+
+
+def apply(run: Run, _: Catalog, planned: DatabasePlan) -> CompactDatabaseReport:
+    """Compact the tables, a few at a time. A table that fails does not block the others."""
+    return _carried_out(run, planned, dry_run=False)
+
+
+def _carried_out(run: Run, planned: DatabasePlan, *, dry_run: bool) -> CompactDatabaseReport:
+    exactly, asked = planned.exactly, planned.asked
+
+    def one(table: Table, say: Progress) -> CompactReport:
+        if exactly is not None:
+            return COMPACT.carry_out(table, exactly[table.identifier], Run(spark, say))
+        return COMPACT.run(Run(spark, say), table, asked.of_each, dry_run=dry_run)
+
+    spark = None if dry_run else run.session()
+    names = tables_of(planned.catalog, asked.choice) if exactly is None else list(exactly)
+    results = each_table(planned.catalog, names, one, asked.max_concurrent, planned.opened, run.progress)
+    return CompactDatabaseReport(*results)
+
+
+def _shown(report: CompactDatabaseReport) -> Shown:
+    """The number of tables. Raises: the worst error of a table or group that failed."""
+    if report.errors:
+        raise worst_of(report.errors.values())
+    for each in report.reports.values():
+        check_groups(each)
+    changed = any(each.snapshot_ids or (each.dry_run and due_groups(each)) for each in report.reports.values())
+    return Shown.one({"tables": len(report.reports)}, nothing_to_do=not changed)
+
+
+OPERATION = Operation(
+    "compact_database",
+    "Compact the tables of some databases.",
+    CompactDatabase,
+    plan,
+    apply,
+    _shown,
+    again,
+    of_catalog=True,
+    uses_spark=True,
+    has_job=False,
+)
+
+
 def compact_database(
     spark: "SparkSession | None",
     catalog: Catalog,
-    choice: TableChoice = TableChoice(),
+    choice: TableChoice = TableChoice(),  # noqa: B008 - frozen
     *,
     full: bool = False,
     partition_idle_time: timedelta | None = None,
@@ -95,113 +219,9 @@ def compact_database(
         options; the others as of `compact`.
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
-    request = CompactRequest(full=full, partition_idle_time=partition_idle_time, proof=proof)
-
-    def one(table: Table, say: Progress) -> CompactReport:
-        return COMPACT.run(Run(spark, say), table, request, dry_run=dry_run)
-
-    results = each_table(catalog, tables_of(catalog, choice), one, max_concurrent, opened, progress)
-    return CompactDatabaseReport(*results)
-
-
-def plan_compact_database(
-    catalog: Catalog,
-    choice: TableChoice = TableChoice(),
-    request: CompactRequest = CompactRequest(),  # noqa: B008 - frozen
-    *,
-    opened: Opened | None = None,
-) -> StoredPlan:
-    """What `compact_database` would rewrite now, the plans of all tables as one.
-
-    Tables that cannot be planned are not part of it: the plan's argument `UNPLANNED` says why, by table.
-    """
-
-    def one(table: Table, _: Progress) -> StoredPlan:
-        return COMPACT.keepable(Run(), table, request)[1]
-
-    plans, _, errors = each_table(catalog, tables_of(catalog, choice), one, _PLANNERS, opened, None)
-    return plan_of_many(COMPACT_DATABASE, plans.values(), errors)
-
-
-def apply_compact_database(
-    spark: "SparkSession | None",
-    catalog: Catalog,
-    plan: StoredPlan,
-    *,
-    max_concurrent: int = 2,
-    opened: Opened | None = None,
-    progress: Progress | None = None,
-) -> CompactDatabaseReport:
-    """Compact what the plan names, of every table, and nothing else. Arguments as of `compact_database`.
-
-    Raises: OutdatedPlanError: files of some table have moved, then nothing is done to any; OptionError: it is a plan of
-        another operation.
-    """
-    check_plan(plan, COMPACT_DATABASE, None)
-    plans = plans_of(plan)
-
-    def moved(table: Table, _: Progress) -> list[str]:
-        mine = plans[table.identifier]
-        request = CompactRequest(**fields_of_arguments(CompactRequest, mine.arguments))
-        return moved_groups(mine, COMPACT.keepable(Run(), table, request)[1].groups)
-
-    looked, skipped, failed = each_table(catalog, list(plans), moved, _PLANNERS, opened, None)
-    troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]
-    refuse(plan, [*troubles, *(f"{name}: {text}" for name, text in {**skipped, **failed}.items())])
-
-    def one(table: Table, say: Progress) -> CompactReport:
-        return COMPACT.carry_out(table, plans[table.identifier], Run(spark, say))
-
-    return CompactDatabaseReport(*each_table(catalog, list(plans), one, max_concurrent, opened, progress))
-
-
-def tables_of(catalog: Catalog, choice: TableChoice) -> list[str]:
-    names = [f"{database}.{name}" for database in catalog.list_databases() for name in catalog.list_tables(database)]
-    return [name for name in names if choice.takes(name)]
-
-
-class Skipped(Exception):  # noqa: N818 - it is not an error
-    """A table is none for this work. Its text says why."""
-
-
-def each_table(
-    catalog: Catalog,
-    names: Sequence[str],
-    work: Callable[[Table, Progress], Done],
-    at_a_time: int,
-    opened: Opened | None,
-    progress: Progress | None,
-) -> tuple[dict[str, Done], dict[str, str], dict[str, PaimonError]]:
-    """What became of each table: what `work` returned; why it was skipped; why it failed."""
-
-    def one(name: str, say: Progress) -> Done:
-        table = catalog.get_table(name)
-        if not isinstance(table, Table):
-            raise Skipped("it has no files of its own")
-        return work(table if opened is None else opened(table), say)
-
-    return each_name(names, one, at_a_time, progress)
-
-
-def each_name(
-    names: Sequence[str], work: Callable[[str, Progress], Done], at_a_time: int, progress: Progress | None
-) -> tuple[dict[str, Done], dict[str, str], dict[str, PaimonError]]:
-    """As `each_table`, of tables of any kind. `work` may raise `Skipped`."""
-    done: dict[str, Done] = {}
-    skipped: dict[str, str] = {}
-    failed: dict[str, PaimonError] = {}
-
-    def one(identifier: str) -> None:
-        try:
-            done[identifier] = work(
-                identifier, lambda line: None if progress is None else progress(f"{identifier}: {line}")
-            )
-        except Skipped as reason:
-            skipped[identifier] = str(reason)
-        except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
-            failed[identifier] = as_paimon_error(error, f"table {identifier}")
-
-    with ThreadPoolExecutor(max(1, at_a_time)) as pool:
-        list(pool.map(one, names))
-    in_order = [name for name in names if name in done]
-    return {name: done[name] for name in in_order}, skipped, failed
+    request = CompactDatabase(
+        choice.databases, choice.tables, choice.excluded, None, partition_idle_time, full, proof, max_concurrent
+    )
+    run = Run.of(spark, progress)
+    made = plan(run, catalog, request, opened)
+    return made.report if dry_run else apply(run, catalog, made)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.databases.compact_database import Skipped, each_name
+from maintenance.operations.databases.each_table import Skipped, each_name
 from maintenance.operations.databases.migrate_table import (
     apply_migrate_table,
     finish_migration,

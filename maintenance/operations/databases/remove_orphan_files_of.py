@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.databases.compact_database import TableChoice, each_table, tables_of
+from maintenance.operations.databases.each_table import TableChoice, each_table, tables_of
 from maintenance.operations.orphans.orphan_removal import RemoveOrphanFilesReport
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.progress import Progress

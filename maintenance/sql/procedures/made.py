@@ -57,11 +57,12 @@ class Made:
     def apply(self, call: Call, plan: StoredPlan) -> Result:
         """Do what a plan says."""
         place = self._place(call)
-        return self._result(call, self.operation.carry_out(place, plan, self._run(call, place)))
+        own = {OPTIONS: call.get(OPTIONS)} if self._asks_for_options else {}
+        return self._result(call, self.operation.carry_out(place, plan, self._run(call, place), **own))
 
     def _parameters(self) -> Iterator[Parameter]:
         operation = self.operation
-        if self._is_of_table:
+        if operation.is_of_table:
             yield replace(TABLE, others=(*TABLE.others, "tableId"))
         known = {parameter.name: parameter for parameter in (*operation.parameters, DRY_RUN)}
         own: Sequence[str | Parameter] | None = self.spelling.parameters
@@ -76,20 +77,21 @@ class Made:
         if operation.takes_bin:
             yield INTO_BIN
 
-    @property
-    def _is_of_table(self) -> bool:
-        return not self.operation.of_warehouse
-
     def _place(self, call: Call) -> Any:
         catalog = call.session.current()
         if self.operation.of_warehouse:
             return Warehouse(FileIO.of(catalog.options), catalog.warehouse)
-        # Options may be what the operation is asked for, and not the table's.
-        own = any(parameter.name == OPTIONS for parameter in self.operation.parameters)
-        return call.table(plain=own and not self.operation.takes_options)
+        if self.operation.of_catalog:
+            return catalog
+        return call.table(plain=self._asks_for_options and not self.operation.takes_options)
+
+    @property
+    def _asks_for_options(self) -> bool:
+        """Whether options are what the operation is asked for, and not the table's."""
+        return any(parameter.field == OPTIONS for parameter in self.operation.parameters)
 
     def _run(self, call: Call, place: Any) -> Run:
-        into = call.into_of(place, self.operation.name) if self._is_of_table else None
+        into = call.into_of(place, self.operation.name) if self.operation.is_of_table else None
         warehouse = call.session.current().warehouse
         return Run(call.session.spark, call.progress or silent, into, warehouse=warehouse)
 

@@ -1,11 +1,12 @@
-"""The texts of a view for other engines. Source: Java `AlterViewDialectProcedure`."""
+"""Object tables, and the texts of a view for other engines. Source: Java `AlterViewDialectProcedure`."""
 
-from maintenance.errors import OptionError
+from maintenance.errors import OptionError, SqlError
 from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, ViewChange
 from maintenance.operations.parameters import Parameter, text
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.procedure import Call, Procedure
+from maintenance.sql.procedures.procedure import TABLE, Call, Procedure
 from maintenance.sql.result import Result
+from maintenance.table.object_table import ObjectTable
 
 _ACTIONS = ("add", "update", "drop")
 
@@ -28,7 +29,16 @@ def _alter_view_dialect(call: Call) -> Result:
     return call.done()
 
 
+def _refresh_object_table(call: Call) -> Result:
+    """Object tables list their folder at each read, so there is nothing to refresh."""
+    view = call.session.view(path_of(call.get("table")))
+    if not isinstance(view, ObjectTable):
+        raise SqlError(f"'{call.get('table')}' is not an object table", "sys.refresh_object_table", "Name one.")
+    return call.done()
+
+
 PROCEDURES = (
+    Procedure("refresh_object_table", (TABLE,), _refresh_object_table),
     Procedure(
         "alter_view_dialect",
         (

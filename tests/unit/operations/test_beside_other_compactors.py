@@ -13,12 +13,12 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.databases.compact_database import compact_database, plan_compact_database
+from maintenance.operations.databases.compact_database import compact_database
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from tests.deletion_vectors import ENABLED
 from tests.foreign_commits import foreign_compaction, foreign_write
-from tests.kept_plans import apply_compact, plan_compact
+from tests.kept_plans import apply_compact, plan_compact, plan_compact_database
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
 INLINE = {"write-only": "false"}

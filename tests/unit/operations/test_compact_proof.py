@@ -13,14 +13,16 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
-from maintenance.operations.databases.compact_database import (
-    TableChoice,
-    apply_compact_database,
-    compact_database,
-    plan_compact_database,
-)
+from maintenance.operations.databases.compact_database import TableChoice, compact_database
 from maintenance.options.own import COMPACTION_PROOF
-from tests.kept_plans import apply_changelog, apply_compact, plan_compact, preview_changelog
+from tests.kept_plans import (
+    apply_changelog,
+    apply_compact,
+    apply_compact_database,
+    plan_compact,
+    plan_compact_database,
+    preview_changelog,
+)
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
 CHOICE = TableChoice(tables="db.t")

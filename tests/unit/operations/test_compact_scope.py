@@ -12,14 +12,9 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.groups import TIME_IS_UP
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CheckedRequest, CompactRequest
-from maintenance.operations.databases.compact_database import (
-    TableChoice,
-    apply_compact_database,
-    compact_database,
-    plan_compact_database,
-)
+from maintenance.operations.databases.compact_database import TableChoice, compact_database
 from maintenance.operations.plan_store import StoredPlan
-from tests.kept_plans import plan_compact
+from tests.kept_plans import apply_compact_database, plan_compact, plan_compact_database
 from tests.tables import create_table, keyed, live, open_warehouse
 
 FIELDS = (("id", "INT NOT NULL"), ("day", "INT NOT NULL"))

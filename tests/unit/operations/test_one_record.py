@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from maintenance.catalog import Catalog
+from maintenance.errors import PaimonError
 from maintenance.operation_names import commands, operation_modules
 from maintenance.operations.operation import Operation, all_operations
 from maintenance.sql import Session
@@ -176,3 +178,19 @@ def test_a_call_opens_its_table_once(call: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(type(session.current()), "open_table", counted)
     session.sql(f"CALL sys.{call}")
     assert opened == ["default.t"]
+
+
+@pytest.mark.parametrize("call", ["compact('default.t')", "compact_database(including_tables => 'default.t')"])
+def test_options_that_a_plan_was_made_with_reach_the_work(call: str, tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    options = "'primary-key' = 'a', 'bucket' = '1', 'write-only' = 'true'"
+    rows = "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)"
+    list(session.execute(f"CREATE TABLE t (a INT) TBLPROPERTIES ({options}); {rows}"))
+    proof = "paimon-maintenance.compaction.proof"
+    plan = session.plan(f"CALL sys.{call[:-1]}, options => '{proof}=off', compact_strategy => 'full')")
+    assert plan.groups
+    assert plan.table_options == {proof: "off"}
+    with pytest.raises(PaimonError, match="nonsense"):
+        session.apply(replace(plan, table_options={proof: "nonsense"}))
+    session.apply(plan)
+    assert len(list(Path(session.table(("t",)).location).rglob("snapshot-3"))) == 1

@@ -16,10 +16,11 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.operations.compaction.report import CompactReport, GroupResult
-from maintenance.operations.databases.compact_database import compact_database, plan_compact_database
+from maintenance.operations.databases.compact_database import compact_database
 from maintenance.operations.plan_store import UNPLANNED
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
+from tests.kept_plans import plan_compact_database
 from tests.tables import create_table, get_table, live, open_warehouse
 
 FIELDS = (("id", "BIGINT"), ("v", "STRING"))

@@ -16,7 +16,6 @@ from maintenance.errors import OutdatedPlanError
 from maintenance.operations import create_branch, create_tag, delete_tag, fast_forward, rollback_to
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.clone_plan import apply_clone, plan_clone
-from maintenance.operations.databases.compact_database import apply_compact_database, plan_compact_database
 from maintenance.operations.operation import Operation
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.plans.drop_plans import check_drop_table, check_truncate, plan_drop_table, plan_truncate
@@ -38,7 +37,7 @@ from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_
 from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.sql import Session
 from tests import kept_plans
-from tests.kept_plans import apply_orphans, preview_orphans
+from tests.kept_plans import apply_compact_database, apply_orphans, plan_compact_database, preview_orphans
 
 KEYED = {"bucket": "1", "write-only": "true"}
 EVOLVED = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
