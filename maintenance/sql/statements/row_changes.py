@@ -216,14 +216,17 @@ def plain_text(node: exp.Expr, names: Sequence[str]) -> str:
 
 
 def _filter_text(session: "SessionState", table: Table, where: exp.Expr | None, names: Sequence[str]) -> str | None:
-    """A condition as text whose instants are in UTC; None if there is none, or DuckDB has to judge it.
+    """A condition as text whose instants are in UTC, or which only Spark can judge, and does in the session's zone.
 
-    Raises: SqlError: Spark would have to.
+    None if there is none, or DuckDB has to judge it. Raises: SqlError: it is a filter, which Spark would have to judge.
     """
     if where is None:
         return None
     zoned = with_instants(where, table.schema.fields, session.zone, is_flink=session.dialect == "flink")
     if zoned is None and not session.engine.is_embedded:
+        text = plain_text(where, names)
+        if not _is_filter(text, table):
+            return text
         problem = f"the condition compares instants with local times, and the session's zone is {session.zone}"
         raise SqlError(problem, f"table {table.identifier}", "Cast one side, or set the zone to UTC.")
     return None if zoned is None else plain_text(zoned, names)
