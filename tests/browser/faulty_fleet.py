@@ -17,12 +17,10 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.operations.ingestion.inline import append_rows
+from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
-from maintenance.write.state import WriteState
 from maintenance.write.table_write import write_rows
 
 HEALTHY = "fleet.orders"
@@ -239,13 +237,11 @@ def _note_wrong_keys(table: CatalogTable) -> None:
     (entry,) = table.manifests.live_entries(_snapshot(table))
     _put(table, "etl", 1)
     context = table.write_context()
-
-    def write(state: WriteState) -> list[CommitMessage]:
-        messages = write_rows(context, state, conform(_rows(0, 20, "broken"), None, context))
-        wrong = entry.file.max_key
-        return [replace(m, new_files=tuple(replace(f, min_key=wrong) for f in m.new_files)) for m in messages]
-
-    append_rows(None, table, write, CommitIdentity("etl", 2))
+    for attempt in RowAttempts(None, table, CommitIdentity("etl", 2)):
+        with attempt:
+            messages = write_rows(context, attempt.state, conform(_rows(0, 20, "broken"), None, context))
+            files = [(m, tuple(replace(f, min_key=entry.file.max_key) for f in m.new_files)) for m in messages]
+            attempt.wrote([replace(message, new_files=wrong) for message, wrong in files])
 
 
 def _take_back(table: CatalogTable) -> None:

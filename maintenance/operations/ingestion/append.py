@@ -7,7 +7,8 @@ import pyarrow as pa
 from maintenance.commit.identity import CommitIdentity, numbered
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.commit.replays import already_committed
-from maintenance.operations.ingestion.inline import append_rows, finish_replayed, overwrite_rows
+from maintenance.operations.ingestion.inline import finish_replayed, overwrite_rows
+from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.row_kind import kinds_of_texts
@@ -42,7 +43,11 @@ def append(
     context = table.write_context()
     kinds = None if row_kinds is None else kinds_of_texts(row_kinds)
     rows = conform(_table(data), kinds, context)
-    return append_rows(None, table, lambda state: write_rows(context, state, rows), identity).snapshot_ids
+    work = RowAttempts(None, table, identity)
+    for attempt in work:
+        with attempt:
+            attempt.wrote(write_rows(context, attempt.state, rows))
+    return work.written.snapshot_ids
 
 
 def overwrite(

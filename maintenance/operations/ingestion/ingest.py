@@ -17,13 +17,9 @@ from maintenance.commit.identity import numbered
 from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.replays import already_committed, unknown_user
 from maintenance.commit.target import CommitTarget
-from maintenance.operations.ingestion.inline import (
-    InlineCompaction,
-    Progress,
-    append_rows,
-    finish_replayed,
-    overwrite_rows,
-)
+from maintenance.operations.ingestion.inline import InlineCompaction, finish_replayed, overwrite_rows
+from maintenance.operations.ingestion.row_attempts import RowAttempts
+from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.spark.application import application_property
 from maintenance.spark.frame_write import FrameWrite
@@ -103,15 +99,17 @@ def ingest(
         return IngestReport(table.identifier, late.snapshot_ids, True, 0, 0, 0, time.monotonic() - started, late)
     warning = unknown_user(target, identity)
 
-    def write(state: WriteState) -> Sequence[CommitMessage]:
-        frame_write = FrameWrite(table.write_context(), state, row_kind_column)
-        return _written(spark, data, frame_write, target)
-
     if overwrite is None:
-        written = append_rows(spark, table, write, identity, progress)
+        work = RowAttempts(spark, table, identity, progress)
+        for attempt in work:
+            with attempt:
+                frame_write = FrameWrite(table.write_context(), attempt.state, row_kind_column)
+                attempt.wrote(_written(spark, data, frame_write, target))
+        written = work.written
     else:
         # What is replaced is never read together with the new files: numbers and buckets start over.
-        messages = write(WriteState(user=commit_user))
+        frame_write = FrameWrite(table.write_context(), WriteState(user=commit_user), row_kind_column)
+        messages = _written(spark, data, frame_write, target)
         written = overwrite_rows(spark, table, messages, identity, overwrite, progress=progress)
     files = [file for message in written.messages for file in message.new_files]
     return IngestReport(

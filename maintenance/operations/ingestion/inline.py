@@ -18,7 +18,7 @@ Not compacted are tables without buckets and those with postponed buckets, as in
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -27,31 +27,24 @@ from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.compaction.clustering import is_clustered
-from maintenance.errors import ConflictError, ExpiredError, OutdatedPlanError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
-from maintenance.metadata.expired import unless_expired
 from maintenance.operations.compaction.compaction import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.report import FAILED, Ledger
 from maintenance.operations.ingestion.visibility import wait_until_visible
+from maintenance.operations.progress import Progress
 from maintenance.operations.refs.mark_partition_done import check_marking, mark_after_commit
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
-from maintenance.spark.tasks import runner
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
-from maintenance.write.renumber import in_threads
 from maintenance.write.state import WriteState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
-# How often rows are written because of others.
-_ATTEMPTS = 5
 _RETRIES = 3
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,65 +107,6 @@ def compacts_inline(table: Table) -> bool:
     return has_buckets and not table_options.WRITE_ONLY.of(options) and not is_postponed(options)
 
 
-def append_rows(
-    spark: "SparkSession | None",
-    table: Table,
-    write: Callable[[WriteState], Sequence[CommitMessage]],
-    identity: CommitIdentity,
-    progress: Progress = lambda _: None,
-) -> Written:
-    """Write and commit rows, and compact their buckets.
-
-    Rows are written again when another writer gave keys their places meanwhile, or partitions the number of their
-    buckets; or when what tells the places of keys has expired before it was read.
-
-    Args: `spark`: its tasks compact, None = threads of this process; `write`: writes the rows on the state it is given;
-        `progress`: gets a line for each thing that the compaction does.
-    Raises: as `append_or_abort`; VisibilityError: see `wait_until_visible`.
-    """
-    check_marking(table)
-    work = _Inline(spark, table, progress)
-    inline = compacts_inline(table)
-    run = in_threads if spark is None else runner(spark)
-    for attempt in range(1, _ATTEMPTS + 1):
-        state = table.write_state(identity.user)
-        try:
-            messages = _on_state(table, state, write)
-        except ExpiredError:
-            if attempt == _ATTEMPTS:
-                raise
-            continue
-        if inline:
-            work.make_room(state, messages, identity)
-        try:
-            snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state, run=run)
-            break
-        except OutdatedPlanError:
-            raise
-        except ConflictError:
-            if attempt == _ATTEMPTS or not (state.gives_places or is_postponed(table.options)):
-                raise
-    if snapshot_ids:
-        tag_after_commit(table, wrote_rows=True)
-    first = work.done
-    if inline:
-        work.compact(_groups(messages), identity)
-    wait_until_visible(table, messages, identity)
-    _mark_done(table, messages, identity)
-    later = work.done.snapshot_ids[len(first.snapshot_ids) :]
-    return Written((*first.snapshot_ids, *snapshot_ids, *later), messages, work.done)
-
-
-def _on_state(
-    table: Table, state: WriteState, write: Callable[[WriteState], Sequence[CommitMessage]]
-) -> Sequence[CommitMessage]:
-    """Write on a state. Raises: ExpiredError: its snapshot was expired, and what tells the places of keys with it."""
-    if state.snapshot is None or not state.gives_places:
-        return write(state)
-    with unless_expired(table.file_io, table.paths, state.snapshot.id, snapshot=state.snapshot):
-        return write(state)
-
-
 def commit_rows_of(
     spark: "SparkSession | None",
     table: Table,
@@ -181,19 +115,10 @@ def commit_rows_of(
     state: WriteState,
 ) -> Written:
     """Commit rows that were written upon a state, and compact their buckets. Errors as of `append_or_abort`."""
-    work = _Inline(spark, table, lambda _: None)
-    inline = compacts_inline(table)
-    if inline:
-        work.make_room(state, messages, identity)
-    first = work.done.snapshot_ids
+    compactor = Compactor(spark, table)
+    room = compactor.make_room(state, messages, identity)
     snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state)
-    if snapshot_ids:
-        tag_after_commit(table, wrote_rows=True)
-    if inline:
-        work.compact(_groups(messages), identity)
-    wait_until_visible(table, messages, identity)
-    _mark_done(table, messages, identity)
-    return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)
+    return finished(compactor, room, snapshot_ids, messages, identity)
 
 
 def overwrite_rows(
@@ -211,17 +136,32 @@ def overwrite_rows(
     """
     check_marking(table)
     snapshot_ids = overwrite_or_abort(table.commit_target(), messages, identity, overwrite)
+    compactor = Compactor(spark, table, progress)
+    published = messages if snapshot_ids else ()
+    written = finished(compactor, InlineCompaction(), snapshot_ids, published, identity, silent=True)
+    return replace(written, messages=messages)
+
+
+def finished(
+    compactor: "Compactor",
+    room: InlineCompaction,
+    snapshot_ids: tuple[int, ...],
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    *,
+    silent: bool = False,
+) -> Written:
+    """What follows a commit of rows: tags, the compaction of their buckets, and what others are told.
+
+    Args: `room`: what was compacted before; `messages`: as they were published; `silent`: no changelog is made.
+    """
+    table = compactor.table
     if snapshot_ids:
         tag_after_commit(table, wrote_rows=True)
-    if not compacts_inline(table) or not snapshot_ids:
-        wait_until_visible(table, messages if snapshot_ids else (), identity)
-        _mark_done(table, messages if snapshot_ids else (), identity)
-        return Written(snapshot_ids, messages, InlineCompaction())
-    work = _Inline(spark, table, progress)
-    work.compact(_groups(messages), identity, silent=True)
+    after = compactor.compact(_groups(messages), identity, silent=silent)
     wait_until_visible(table, messages, identity)
     _mark_done(table, messages, identity)
-    return Written((*snapshot_ids, *work.done.snapshot_ids), messages, work.done)
+    return Written((*room.snapshot_ids, *snapshot_ids, *after.snapshot_ids), messages, room.plus(after))
 
 
 def finish_replayed(
@@ -233,15 +173,14 @@ def finish_replayed(
     opened now decide, which may be others than those of the writer. That commits nothing but COMPACT snapshots, of the
     commit's user and identifier; behind one of these, or behind another commit of the user, nothing is done any more.
     """
-    work = _Inline(spark, table, progress)
     if compacts_inline(table):
         for snapshot in table.snapshots.newest_first():
             if snapshot.commit_user == identity.user:
                 last = snapshot.commit_identifier == identity.identifier and snapshot.commit_kind == CommitKind.APPEND
                 entries = table.manifests.delta_entries(snapshot) if last else ()
-                work.compact(frozenset((entry.partition, entry.bucket) for entry in entries), identity)
-                break
-    return work.done
+                groups = frozenset((entry.partition, entry.bucket) for entry in entries)
+                return Compactor(spark, table, progress).compact(groups, identity)
+    return InlineCompaction()
 
 
 def _mark_done(table: Table, messages: Sequence[CommitMessage], identity: CommitIdentity) -> None:
@@ -254,19 +193,20 @@ def _groups(messages: Sequence[CommitMessage]) -> frozenset[Group]:
     return frozenset((message.partition, message.bucket) for message in messages if message.new_files)
 
 
-@dataclass(slots=True)
-class _Inline:
-    """The compactions of one write. `done`: what they did so far."""
+@dataclass(frozen=True, slots=True)
+class Compactor:
+    """The compactions of one write; none for a table whose writers do not compact."""
 
     spark: "SparkSession | None"
     table: Table
-    progress: Progress
-    done: InlineCompaction = field(default_factory=InlineCompaction)
+    progress: Progress = lambda _: None
 
-    def make_room(self, state: WriteState, messages: Sequence[CommitMessage], identity: CommitIdentity) -> None:
+    def make_room(
+        self, state: WriteState, messages: Sequence[CommitMessage], identity: CommitIdentity
+    ) -> InlineCompaction:
         """Compact the buckets that would have too many runs with the new ones. Never fails."""
-        if not self.table.is_primary_key_table:
-            return
+        if not self.table.is_primary_key_table or not compacts_inline(self.table):
+            return InlineCompaction()
         stop = table_options.stop_trigger(self.table.options)
         full = {
             (message.partition, message.bucket): state.runs[message.partition, message.bucket]
@@ -277,7 +217,7 @@ class _Inline:
         # What is a single run already has nothing to give.
         groups = frozenset(group for group, runs in full.items() if runs > 1)
         if not groups:
-            return
+            return InlineCompaction()
         self.progress(
             f"{len(groups)} buckets have up to {max(full.values())} sorted runs, and 'num-sorted-run.stop-trigger' is "
             f"{stop}: they are compacted before more is committed"
@@ -287,19 +227,19 @@ class _Inline:
         compaction = self._attempt(
             CompactionScope(groups=groups, inline=True), replace(identity, identifier=before, watermark=None)
         )
-        self.done = self.done.plus(replace(compaction, before_commit=compaction.buckets))
+        return replace(compaction, before_commit=compaction.buckets)
 
-    def compact(self, groups: frozenset[Group], identity: CommitIdentity, *, silent: bool = False) -> None:
+    def compact(self, groups: frozenset[Group], identity: CommitIdentity, *, silent: bool = False) -> InlineCompaction:
         """Compact buckets that got rows as far as they need it. Never fails."""
-        if not groups:
-            return
+        if not groups or not compacts_inline(self.table):
+            return InlineCompaction()
         scope = CompactionScope(groups=groups, inline=True, silent=silent)
         commits = _commits_between_full(self.table.options)
         if commits > 0 and identity.identifier == BATCH_IDENTIFIER:
             scope = replace(scope, full=True)
         elif commits > 0 and (identity.identifier + 1) % commits == 0:
             scope = replace(scope, full=True, groups=groups | self._written_since(identity, commits))
-        self.done = self.done.plus(self._attempt(scope, identity))
+        return self._attempt(scope, identity)
 
     def _written_since(self, identity: CommitIdentity, commits: int) -> frozenset[Group]:
         """Buckets that the latest `commits` commits of a pipeline wrote to, as far as their snapshots exist."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from maintenance.commit.commit import abort
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
-from maintenance.operations.ingestion.inline import append_rows
+from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.operations.rows.merge_clauses import quoted
 from maintenance.options import table as table_options
 from maintenance.spark.frame_write import FrameWrite
@@ -99,24 +99,28 @@ def write_records(
     if field is not None:
         data = _saying_so(data, field)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
-
-    def write(state: WriteState) -> Sequence[CommitMessage]:
-        write = FrameWrite(table.write_context(), state, KIND)
-        if isinstance(data, pa.Table):
-            return write_rows(write.context, state, write.conformed(data))
-        done = write_frame(data, write)
-        try:
-            return all_done(done, f"table {table.identifier}")
-        except BaseException:
-            abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
-            raise
-
     spark = None if isinstance(data, pa.Table) else data.sparkSession
-    written = append_rows(spark, table, write, identity)
+    work = RowAttempts(spark, table, identity)
+    for attempt in work:
+        with attempt:
+            attempt.wrote(_written(table, data, attempt.state))
+    written = work.written
     files = [file for message in written.messages for file in message.new_files]
     # A row that moves to another partition is deleted where it was.
     moved = sum(file.delete_row_count or 0 for file in files) if kind == UPDATED else 0
     return written.snapshot_ids, sum(file.row_count for file in files) - moved
+
+
+def _written(table: Table, data: "DataFrame | pa.Table", state: WriteState) -> Sequence[CommitMessage]:
+    write = FrameWrite(table.write_context(), state, KIND)
+    if isinstance(data, pa.Table):
+        return write_rows(write.context, state, write.conformed(data))
+    done = write_frame(data, write)
+    try:
+        return all_done(done, f"table {table.identifier}")
+    except BaseException:
+        abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
+        raise
 
 
 def _with_kind(data: "DataFrame | pa.Table", kind: str) -> "DataFrame | pa.Table":
