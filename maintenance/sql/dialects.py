@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp, parser
 from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.hive import HiveParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Token, TokenType
 from sqlglot.tokens import Tokenizer as BaseTokenizer
@@ -148,6 +149,10 @@ class Flink(Spark):
             **_PlainParser.FUNCTION_PARSERS,
             "JSON_VALUE": lambda parser: parser._parse_json_value(json_path=False),
         }
+
+        def _parse_types(self, *arguments: Any, **named: Any) -> Any:
+            # Hive's casts to CHAR and VARCHAR are to texts of any length, Flink's are not.
+            return super(HiveParser, self)._parse_types(*arguments, **named)
 
         def _parse_table(self, *arguments: Any, **named: Any) -> Any:
             return parse_window(self) or super()._parse_table(*arguments, **named)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, tried
 from maintenance.sql.expressions.decimals import combined, divided, divided_whole, exact, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE
@@ -43,8 +43,10 @@ def _operands(call: Call) -> list[DataType]:
     return [operand(Typed(each.node, side, each.written), is_flink=call.is_flink) for each, side in found]
 
 
-def _kind(call: Call) -> DataType:
+def _kind(call: Call) -> DataType | None:
     sides = _sides(call)
+    if not any(kinds.is_number(kind) for kind in call.kinds):
+        return None
     if _are_exact(sides):
         return combined(call.name, *_operands(call), is_flink=call.is_flink)
     return kinds.widest_number(sides[0], sides[1], is_flink=call.is_flink)
@@ -85,8 +87,10 @@ def _nonzero(call: Call) -> Typed:
     return Typed(node, divisor.kind, divisor.written)
 
 
-def _quotient_kind(call: Call) -> DataType:
+def _quotient_kind(call: Call) -> DataType | None:
     sides = _sides(call)
+    if not any(kinds.is_number(kind) for kind in call.kinds):
+        return None
     if _are_exact(sides):
         return combined("/", *_operands(call), is_flink=call.is_flink)
     return kinds.widest_number(sides[0], sides[1], is_flink=True) if call.is_flink else DOUBLE
@@ -114,6 +118,12 @@ def _whole_quotient(call: Call) -> exp.Expr:
     call.arguments[1] = _nonzero(call)
     one, other = call.nodes
     return cast_node(filled("CAST(a AS BIGINT) // b", {"a": one, "b": other}), kind)
+
+
+def _whole_kind(call: Call) -> DataType | None:
+    """Of DIV, which takes no floats."""
+    floats = any(side.root in ("FLOAT", "DOUBLE") for side in _sides(call))
+    return None if floats or not any(kinds.is_number(kind) for kind in call.kinds) else BIGINT
 
 
 def _divide_whole(call: Call) -> exp.Expr:
@@ -158,7 +168,7 @@ def _moved_kind(call: Call) -> DataType:
 _TRIED = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "mod": "%"}
 
 
-def _tried_kind(call: Call) -> DataType:
+def _tried_kind(call: Call) -> DataType | None:
     name, call.name = call.name, _TRIED[call.name.removeprefix("try_")]
     kind = _quotient_kind(call) if call.name == "/" else _kind(call)
     call.name = name
@@ -170,11 +180,12 @@ def _tried(call: Call) -> exp.Expr:
     name = _TRIED[call.name.removeprefix("try_")]
     one, other = call.arguments
     if name in "/%":
-        divisor = filled("NULLIF(a, 0)", {"a": other.node})
-        made: Typed = call.typing.called(name, [one, Typed(divisor, other.kind, exp.Null())], call.written, None)
-        return cast_node(made.node, call.kind)
+        number = _in(other, _sides(call)[1], call)
+        divisor = filled("NULLIF(a, 0)", {"a": number.node})
+        made: Typed = call.typing.called(name, [one, Typed(divisor, number.kind, exp.Null())], call.written, None)
+        return tried(cast_node(made.node, call.kind))
     made = call.typing.called(name, [one, other], call.written, None)
-    return filled("TRY(a)", {"a": cast_node(made.node, call.kind)})
+    return filled("TRY(a)", {"a": tried(cast_node(made.node, call.kind))})
 
 
 _BETWEEN = "to_microseconds(epoch_us(a) - epoch_us(b))"
@@ -185,7 +196,7 @@ ENTRIES: Sequence[Entry] = (
     *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*", "%")),
     entry("/", "NUMBER|STRING, NUMBER|STRING", _quotient_kind, _divide, SPARK),
     entry("/", "NUMBER, NUMBER", _quotient_kind, _divide, FLINK),
-    entry("div", "NUMBER|STRING, NUMBER|STRING", "BIGINT", _divide_whole, SPARK),
+    entry("div", "NUMBER|STRING, NUMBER|STRING", _whole_kind, _divide_whole, SPARK),
     *(entry(f"try_{name}", "NUMBER|STRING, NUMBER|STRING", _tried_kind, _tried, SPARK) for name in _TRIED),
     entry("negative", "NUMBER", "1", _negated),
     entry("negative", "INTERVAL", "1", "-a"),

@@ -84,6 +84,7 @@ def _reduced(call: Call) -> exp.Expr:
             if column.name == name and not column.table:
                 of = "_s" if part == "paimon_sum" else "_t"
                 column.replace(filled(f"struct_extract({of}, '{part}')", {}))
+    body = merge.node.this
     kind = call.bound["U"]
     from maintenance.sql.expressions.conversions import cast_node
 
@@ -135,7 +136,9 @@ def _counted(call: Call) -> exp.Expr:
 def _zipped(call: Call) -> exp.Expr:
     from maintenance.sql.expressions.conversions import cast_node
 
-    return cast_node(exp.Anonymous(this="list_zip", expressions=call.nodes), call.kind)
+    template = " AND ".join(f"{place} IS NOT NULL" for place in "abcdefgh"[: len(call.nodes)])
+    made = cast_node(exp.Anonymous(this="list_zip", expressions=[node.copy() for node in call.nodes]), call.kind)
+    return filled(f"CASE WHEN {template} THEN z END", {**dict(zip("abcdefgh", call.nodes, strict=False)), "z": made})
 
 
 def _entries_kind(call: Call) -> DataType | None:
@@ -212,13 +215,13 @@ ENTRIES: Sequence[Entry] = (
     entry("array_max", "ARRAY<T>", "T", "list_max(a)"),
     entry("array_min", "ARRAY<T>", "T", "list_min(a)"),
     entry("array_join", "ARRAY<STRING>, STRING", "STRING",
-          "array_to_string(list_filter(a, lambda _e: _e IS NOT NULL), b)"),
+          "paimon_joined(list_filter(a, lambda _e: _e IS NOT NULL), b)"),
     entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING",
-          "array_to_string(list_transform(a, lambda _e: COALESCE(_e, c)), b)"),
+          "paimon_joined(list_transform(a, lambda _e: COALESCE(_e, c)), b)"),
     entry("array_repeat", "ANY, INT", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
-          " list_transform(range(CAST(greatest(b, 0) AS BIGINT)), lambda _i: a) END", SPARK),
+          " list_transform(range(CAST(paimon_not_negative(b) AS BIGINT)), lambda _i: a) END", SPARK),
     entry("sort_array", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", SPARK),
-    entry("sort_array", "ARRAY<T>, BOOLEAN", "ARRAY<T>",
+    entry("sort_array", "ARRAY<T>, BOOLEAN!", "ARRAY<T>",
           "CASE WHEN b THEN list_sort(a, 'ASC', 'NULLS FIRST') WHEN NOT b THEN"
           " list_sort(a, 'DESC', 'NULLS LAST') END", SPARK),
     entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS LAST')", SPARK),
@@ -235,7 +238,7 @@ ENTRIES: Sequence[Entry] = (
     entry("arrays_zip", "ARRAY, ARRAY...?", _zipped_kind, _zipped, SPARK),
     entry("sequence", "BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest_number(call.kinds[0], call.kinds[1],
           is_flink=False)),
-          _counted, SPARK),
+          _counted, SPARK, samples=("1, 5", "5, 1", "k, 3")),
     entry("transform", "ARRAY<T>, (T, INT) -> U", "ARRAY<U>", "list_transform(a, b)", SPARK),
     entry("filter", "ARRAY<T>, (T, INT) -> BOOLEAN", "ARRAY<T>", "list_filter(a, b)", SPARK),
     entry("exists any_match", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ANY, SPARK),
@@ -250,7 +253,7 @@ ENTRIES: Sequence[Entry] = (
     entry("map_from_entries", "ARRAY", _entries_kind, _from_entries, SPARK),
     entry("map_contains_key", "MAP<K, V>, K", "BOOLEAN",
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_contains(map_keys(a), b) END", SPARK),
-    entry("map_concat", "MAP<K, V>, MAP<K, V>...?", "MAP<K, V>", "map_concat(a, rest)", SPARK),
+    entry("map_concat", "MAP<K, V>, MAP<K, V>...", "MAP<K, V>", "map_concat(a, b, rest)", SPARK),
     entry("map_union", "MAP<K, V>, MAP<K, V>...?", "MAP<K, V>", "map_concat(a, rest)", FLINK),
     entry("map_filter", "MAP<K, V>, (K, V) -> BOOLEAN", "MAP<K, V>", lambda call: _of_entries(call, "filter"), SPARK),
     entry("transform_values", "MAP<K, V>, (K, V) -> U", "MAP<K, U>", lambda call: _of_entries(call, "values"), SPARK),

@@ -4,7 +4,8 @@ An entry is written in one line, ``entry("upper ucase", "STRING", "STRING", "upp
 what it gives and what DuckDB is told. What it takes is a list of parameters. A parameter is a type, one of the
 classes in `CLASSES`, a variable (``T``, ``U``, ``K``, ``V``: all arguments of one become their common type),
 ``ARRAY<T>`` or ``MAP<K, V>`` of variables, ``'STRING'`` for a text in quotes, or a lambda ``(T, INT) -> U``; ``|``
-stands between alternatives, ``?`` behind what may be left out, ``...`` behind what may come again.
+stands between alternatives, ``!`` behind what no row decides, ``?`` behind what may be left out, ``...`` behind what
+may come again.
 """
 
 import re
@@ -85,6 +86,7 @@ class Parameter:
     alternatives: tuple[str, ...]
     is_optional: bool = False
     is_repeated: bool = False
+    is_constant: bool = False
 
     @property
     def is_lambda(self) -> bool:
@@ -142,6 +144,11 @@ class Entry:
     def most(self) -> int | None:
         return None if any(parameter.is_repeated for parameter in self.takes) else len(self.takes)
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether it takes arrays or maps of variables."""
+        return any("<" in text for parameter in self.takes for text in parameter.alternatives if is_open(text))
+
     def parameter(self, number: int, count: int) -> Parameter:
         """The parameter of an argument. What is repeated stands last."""
         return self.takes[min(number, len(self.takes) - 1)]
@@ -177,7 +184,9 @@ def _parameter(text: str) -> Parameter:
     text = text.removesuffix("?")
     is_repeated = text.endswith("...")
     text = text.removesuffix("...")
-    return Parameter(tuple(part.strip() for part in text.split("|")), is_optional, is_repeated)
+    is_constant = text.endswith("!")
+    listed = tuple(part.strip() for part in text.removesuffix("!").split("|"))
+    return Parameter(listed, is_optional, is_repeated, is_constant)
 
 
 # Matching
@@ -204,7 +213,9 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
         wanted.append(step[1])
     bound: dict[str, DataType] = {}
     for name, found_kinds in collected.items():
-        common = kinds.widest(found_kinds, is_flink=call.is_flink)
+        # Beside an array nothing becomes what its elements are by a long way.
+        is_close = not call.is_flink and found.has_parts
+        common = (kinds.closest if is_close else kinds.widest)(found_kinds, is_flink=call.is_flink)
         if common is None:
             return None
         bound[name] = common
@@ -220,6 +231,8 @@ def _step(
     """What one argument becomes."""
     kind = argument.kind
     if parameter.takes_text and argument.text is None and kind != NULL:
+        return None
+    if parameter.is_constant and argument.written.find(exp.Column, exp.Query) is not None:
         return None
     for text in parameter.alternatives:
         variables = _variables(text, kind)

@@ -202,3 +202,12 @@ def widest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
     for kind in ordered:
         result = None if result is None else widest_of_two(result, kind, is_flink=is_flink)
     return result
+
+
+def closest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
+    """The same where Spark makes no texts of others, and no decimals. Source: `findTightestCommonType`."""
+    own = [kind for kind in found if kind != NULL]
+    for root in ("VARCHAR", "DECIMAL"):
+        if len({kind.root == root for kind in own}) > 1:
+            return None
+    return widest(found, is_flink=is_flink)

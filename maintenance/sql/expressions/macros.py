@@ -3,8 +3,10 @@
 Source: Spark's `UTF8String.toLong`, `Cast`, `SparkDateTimeUtils`; Java's `Double.toString`.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from maintenance.sql.query.carried import MICROS, REST
@@ -37,6 +39,11 @@ MACROS = (
     "paimon_digits(x, y, digits) AS paimon_second(x) || '.' || left(paimon_fraction(x, y), digits)",
     "paimon_plain(x, y) AS paimon_second(x) || regexp_replace('.' || paimon_fraction(x, y), '[.]?0*$', '')",
     f"paimon_trimmed(t) AS regexp_replace(t, {_SPACE}, '', 'g')",
+    (
+        "paimon_joined(l, t) AS CASE WHEN l IS NULL OR t IS NULL THEN NULL WHEN len(l) = 0 THEN ''"
+        " ELSE list_reduce(l, lambda x, y: x || t || y) END"
+    ),
+    "paimon_not_negative(x) AS CASE WHEN x < 0 THEN 0 ELSE x END",
     "paimon_nonzero(x, y) AS CASE WHEN y = 0 AND x IS NOT NULL THEN error('division by zero') ELSE y END",
     "paimon_is_whole(t) AS regexp_full_match(paimon_trimmed(t), '[+-]?[0-9]+')",
     f"paimon_is_decimal(t) AS regexp_full_match(paimon_trimmed(t), '{_NUMBER}')",
@@ -71,6 +78,24 @@ def register_macros(connection: "duckdb.DuckDBPyConnection") -> None:
     create: Any = connection.create_function
     for kind in ("FLOAT", "DOUBLE"):
         create(f"paimon_{kind.lower()}_text", _text, [kind], "VARCHAR", type="arrow")
+
+    for name, function in (("log1p", np.log1p), ("expm1", np.expm1)):
+        create(f"paimon_{name}", _of_one(function), ["DOUBLE"], "DOUBLE", type="arrow")
+    create("paimon_hypot", _hypotenuse, ["DOUBLE", "DOUBLE"], "DOUBLE", type="arrow")
+
+
+def _of_one(function: Callable[..., Any]) -> Callable[[Any], pa.Array]:
+    """A function of a whole column; DuckDB gives it no nulls."""
+
+    def apply(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+        with np.errstate(all="ignore"):
+            return pa.array(function(np.asarray(column)), pa.float64())
+
+    return apply
+
+
+def _hypotenuse(one: Any, other: Any) -> pa.Array:
+    return pa.array(np.hypot(np.asarray(one), np.asarray(other)), pa.float64())
 
 
 def _text(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import cast_node
+from maintenance.sql.expressions.decimals import combined, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, MOST_DIGITS, decimal, digits
 from maintenance.sql.expressions.templates import filled
@@ -16,8 +17,10 @@ def _places(call: Call) -> int:
     return (call.arguments[1].whole or 0) if len(call.arguments) > 1 else 0
 
 
-def _rounded_kind(call: Call) -> DataType:
+def _rounded_kind(call: Call) -> DataType | None:
     kind = call.kinds[0]
+    if len(call.arguments) > 1 and call.arguments[1].whole is None:
+        return None
     if kind.root != "DECIMAL":
         return kind
     precision, scale = digits(kind)
@@ -58,18 +61,26 @@ def _whole(function: str) -> Callable[[Call], exp.Expr]:
     def says(call: Call) -> exp.Expr:
         if kinds.is_integer(call.kinds[0]):
             return cast_node(call.nodes[0], call.kind)
-        return cast_node(filled(f"{function}(a)", {"a": call.nodes[0]}), call.kind)
+        made = filled(f"{function}(a)", {"a": call.nodes[0]})
+        if call.kind != BIGINT:
+            return cast_node(made, call.kind)
+        # What BIGINT does not hold is an error, but not what is no number.
+        return filled("CASE WHEN isnan(a) THEN 0 ELSE CAST(a AS BIGINT) END", {"a": made})
 
     return says
 
 
 def _pmod_kind(call: Call) -> DataType:
     one, other = call.kinds
+    if {"DECIMAL"} & {one.root, other.root} and not {"FLOAT", "DOUBLE"} & {one.root, other.root}:
+        sides = [operand(argument, is_flink=False) for argument in call.arguments]
+        return combined("%", sides[0], sides[1], is_flink=False)
     return kinds.widest_number(one, other, is_flink=call.is_flink)
 
 
 def _pmod(call: Call) -> exp.Expr:
-    one, other = (cast_node(node, call.kind) for node in call.nodes)
+    kind = kinds.widest_number(call.kinds[0], call.kinds[1], is_flink=False)
+    one, other = (cast_node(node, kind) for node in call.nodes)
     template = "CASE WHEN a % paimon_nonzero(a, b) < 0 THEN (a % b + b) % b ELSE a % b END"
     return cast_node(filled(template, {"a": one, "b": other}), call.kind)
 
@@ -104,8 +115,8 @@ def _conv(call: Call) -> exp.Expr:
 
 ENTRIES: Sequence[Entry] = (
     entry("abs", "NUMBER", "1", "abs(a)"),
-    entry("round", "NUMBER, INT?", _rounded_kind, _rounded("round")),
-    entry("bround", "NUMBER, INT?", _rounded_kind, _rounded("round_even"), SPARK),
+    entry("round", "NUMBER, INT!?", _rounded_kind, _rounded("round")),
+    entry("bround", "NUMBER, INT!?", _rounded_kind, _rounded("round_even"), SPARK),
     entry("floor", "NUMBER", _whole_kind, _whole("floor")),
     entry("ceil ceiling", "NUMBER", _whole_kind, _whole("ceil")),
     entry("sign", "NUMBER", _sign_kind, lambda call: cast_node(filled("sign(a)", {"a": call.nodes[0]}), call.kind)),
@@ -133,16 +144,16 @@ ENTRIES: Sequence[Entry] = (
     entry("atanh", "DOUBLE", "DOUBLE",
           "CASE WHEN abs(a) < 1 THEN atanh(a) WHEN a = 1 THEN CAST('inf' AS DOUBLE) WHEN a = -1"
           " THEN CAST('-inf' AS DOUBLE) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END", SPARK),
-    entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a, b)"),
+    entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a + 0.0, b + 0.0)"),
     entry("power pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
     entry("ln", "DOUBLE", "DOUBLE", _LOG.format("ln(a)")),
     entry("log10", "DOUBLE", "DOUBLE", _LOG.format("log10(a)")),
     entry("log2", "DOUBLE", "DOUBLE", _LOG.format("log2(a)")),
     entry("log", "DOUBLE", "DOUBLE", _LOG.format("ln(a)")),
     entry("log", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN a > 0 AND b > 0 THEN ln(b) / ln(a) END"),
-    entry("log1p", "DOUBLE", "DOUBLE", "CASE WHEN a > -1 THEN ln(1 + a) END", SPARK),
-    entry("expm1", "DOUBLE", "DOUBLE", "exp(a) - 1", SPARK),
-    entry("hypot", "DOUBLE, DOUBLE", "DOUBLE", "sqrt(a * a + b * b)", SPARK),
+    entry("log1p", "DOUBLE", "DOUBLE", "CASE WHEN a > -1 OR isnan(a) THEN paimon_log1p(a) END", SPARK),
+    entry("expm1", "DOUBLE", "DOUBLE", "paimon_expm1(a)", SPARK),
+    entry("hypot", "DOUBLE, DOUBLE", "DOUBLE", "paimon_hypot(a, b)", SPARK),
     entry("rint", "DOUBLE", "DOUBLE", "round_even(a, 0)", SPARK),
     entry("pi", "", "DOUBLE", "pi()"),
     entry("e", "", "DOUBLE", "exp(CAST(1 AS DOUBLE))"),
@@ -155,7 +166,7 @@ ENTRIES: Sequence[Entry] = (
           " WHEN b < c AND a < b OR b > c AND a > b THEN 0"
           " WHEN b < c AND a >= c OR b > c AND a <= c THEN d + 1"
           " ELSE CAST(trunc(d * (a - b) / (c - b)) AS BIGINT) + 1 END", SPARK),
-    entry("truncate", "NUMBER, INT?", _rounded_kind, _rounded("trunc"), FLINK),
+    entry("truncate", "NUMBER, INT!?", _rounded_kind, _rounded("trunc"), FLINK),
     entry("mod", "NUMBER, NUMBER", lambda call: _remainder(call)[0], lambda call: _remainder(call)[1], FLINK),
     entry("bin", "BIGINT", "STRING", "bin(a)"),
     entry("hex", "BIGINT", "STRING", "upper(hex(a))"),

@@ -58,4 +58,5 @@ def unknown_function(source: Source, node: exp.Expr, name: str, given: Sequence[
 
 
 def unsupported(source: Source, node: exp.Expr, what: str, fix: str = ON_SPARK) -> SqlError:
+    fix = fix if fix == ON_SPARK else f"{fix} {ON_SPARK}"
     return error_at(source, node, f"{what} is not supported", fix, is_unsupported=True)

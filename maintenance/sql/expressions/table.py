@@ -21,6 +21,11 @@ from maintenance.sql.expressions.entries import Dialect, Entry
 
 GENERATORS = ("explode", "posexplode", "inline", "stack")
 """Functions that give several rows."""
+# Names of entries that are operators.
+_WORDS = frozenset((
+    "and", "or", "not", "distinct", "div", "negative", "is_null", "is_not_null", "is_unknown", "is_true", "is_false",
+    "is_not_true", "is_not_false",
+))  # fmt: skip
 _AREAS = (
     arithmetic, comparisons, math_functions, texts, times, arrays, json_functions, aggregates, over_windows,
     session_functions,
@@ -37,6 +42,15 @@ def entries_of(dialect: Dialect) -> Mapping[str, Sequence[Entry]]:
             for name in entry.names:
                 found.setdefault(name, []).append(entry)
     return found
+
+
+def function_names(dialect: Dialect) -> list[str]:
+    """The functions that queries of a dialect can call without Spark."""
+    syntax = ("cast", "try_cast", "struct", "row", *(("named_struct",) if dialect == "spark" else ()))
+    names = [*entries_of(dialect), *(GENERATORS if dialect == "spark" else ()), *syntax]
+    return sorted(
+        name for name in names if name.isidentifier() and name not in _WORDS and not name.startswith("paimon")
+    )
 
 
 def is_many(call: exp.Func) -> bool:

@@ -15,17 +15,20 @@ _SPLIT_INDEX = (
 )
 _NUMBER = "^\\s*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?\\s*$"
 _SUBSTRING_INDEX = (
-    "CASE WHEN c > 0 THEN array_to_string(list_slice(string_split(a, b), 1, c), b)"
-    " WHEN c < 0 THEN array_to_string(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
+    "CASE WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
+    " WHEN c < 0 THEN paimon_joined(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
     " len(string_split(a, b))), b) WHEN c = 0 THEN substring(a, 1, 0) END"
 )
 _SUB = (
     "CASE WHEN b > 0 THEN substring(a, b, {0}) WHEN b = 0 THEN substring(a, 1, {0})"
-    " ELSE substring(a, greatest(length(a) + b + 1, 1), greatest({0} + least(length(a) + b, 0), 0)) END"
+    " WHEN b < 0 THEN substring(a, greatest(length(a) + b + 1, 1), greatest({0} + least(length(a) + b, 0), 0)) END"
 )
+_OF_LENGTH = "CASE WHEN c IS NOT NULL THEN {0} END"
+# As long as a text can be.
+_REST = "CAST(2147483647 AS BIGINT)"
 _BYTES = (
     "CASE WHEN b >= 0 THEN array_slice(a, greatest(b, 1), greatest(b, 1) + {0} - 1)"
-    " ELSE array_slice(a, greatest(octet_length(a) + b + 1, 1), octet_length(a) + b + {0}) END"
+    " WHEN b < 0 THEN array_slice(a, greatest(octet_length(a) + b + 1, 1), octet_length(a) + b + {0}) END"
 )
 
 
@@ -35,6 +38,13 @@ def _joined(call: Call) -> exp.Expr:
     for node in nodes[1:]:
         made = filled("a || b", {"a": made, "b": node})  # type: ignore[dict-item]
     assert made is not None
+    return made
+
+
+def _lists_joined(call: Call) -> exp.Expr:
+    made = call.nodes[0]
+    for node in call.nodes[1:]:
+        made = filled("CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END", {"a": made, "b": node})
     return made
 
 
@@ -53,7 +63,7 @@ def _joined_with(call: Call) -> exp.Expr:
     if not listed:
         return filled("CASE WHEN a IS NOT NULL THEN '' END", {"a": separator.node})
     gathered = exp.Anonymous(this="flatten", expressions=[exp.Anonymous(this="list_value", expressions=listed)])
-    template = "array_to_string(list_filter(b, lambda _e: _e IS NOT NULL), a)"
+    template = "paimon_joined(list_filter(b, lambda _e: _e IS NOT NULL), a)"
     return filled(f"CASE WHEN a IS NOT NULL THEN {template} END", {"a": separator.node, "b": gathered})
 
 
@@ -84,9 +94,8 @@ def _padded(call: Call, function: str) -> exp.Expr:
         raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
     sign = signs[0] if signs else exp.Literal.string(" ")
     less = "NULL" if call.is_flink else "''"
-    empty = (
-        f"CASE WHEN p = '' THEN {'NULL' if call.is_flink else 'left(a, greatest(n, 0))'} ELSE {function}(a, n, p) END"
-    )
+    cut = "NULL" if call.is_flink else "left(a, paimon_not_negative(n))"
+    empty = f"CASE WHEN p = '' THEN {cut} ELSE {function}(a, n, p) END"
     template = f"CASE WHEN n < 0 AND a IS NOT NULL AND p IS NOT NULL THEN {less} ELSE {empty} END"
     return filled(template, {"a": text, "n": size, "p": sign})
 
@@ -219,7 +228,7 @@ ENTRIES: Sequence[Entry] = (
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"),
     entry("||", "BINARY, BINARY", "BINARY", "a || b"),
     entry("||", "ATOMIC, ATOMIC", "STRING", _joined),
-    entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", "flatten(list_value(a, b, rest))", SPARK),
+    entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", _lists_joined, SPARK),
     entry("concat", "BINARY, BINARY...", "BINARY", _bytes_joined, SPARK),
     entry("concat", "ATOMIC...", "STRING", _joined),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<STRING>...?", "STRING", _joined_with),
@@ -241,32 +250,36 @@ ENTRIES: Sequence[Entry] = (
     entry("ltrim", "STRING, STRING", "STRING", "ltrim(a, b)", FLINK),
     entry("rtrim", "STRING, STRING", "STRING", "rtrim(a, b)", FLINK),
     *(entry(f"{name}.from", "STRING, STRING", "STRING", f"{name}(a, b)") for name in ("trim", "ltrim", "rtrim")),
-    entry("substring substr", "STRING, INT", "STRING", _SUB.format("length(a)"), SPARK),
-    entry("substring substr", "STRING, INT, INT", "STRING", _SUB.format("greatest(c, 0)"), SPARK),
-    entry("substring substr", "STRING, INT", "STRING", _SUB.format("length(a)"), FLINK),
-    entry("substring substr", "STRING, INT, INT", "STRING", _SUB.format("greatest(c, 0)"), FLINK),
-    entry("substring substr", "BINARY, INT", "BINARY", _BYTES.format("octet_length(a)"), SPARK),
-    entry("substring substr", "BINARY, INT, INT", "BINARY", _BYTES.format("greatest(c, 0)"), SPARK),
-    entry("left", "BINARY, INT", "BINARY", "array_slice(a, 1, greatest(b, 0))", SPARK),
-    entry("left", "STRING, INT", "STRING", "left(a, greatest(b, 0))"),
-    entry("right", "STRING, INT", "STRING", "right(a, greatest(b, 0))"),
+    entry("substring substr", "STRING, INT", "STRING", _SUB.format(_REST), SPARK),
+    entry("substring substr", "STRING, INT, INT", "STRING", _OF_LENGTH.format(_SUB.format("paimon_not_negative(c)")),
+    SPARK),
+    entry("substring substr", "STRING, INT", "STRING", _SUB.format(_REST), FLINK),
+    entry("substring substr", "STRING, INT, INT", "STRING", _OF_LENGTH.format(_SUB.format("paimon_not_negative(c)")),
+    FLINK),
+    entry("substring substr", "BINARY, INT", "BINARY", _BYTES.format(_REST), SPARK),
+    entry("substring substr", "BINARY, INT, INT", "BINARY",
+    _OF_LENGTH.format(_BYTES.format("paimon_not_negative(c)")), SPARK),
+    entry("left", "BINARY, INT", "BINARY", "array_slice(a, 1, paimon_not_negative(b))", SPARK),
+    entry("left", "STRING, INT", "STRING", "left(a, paimon_not_negative(b))"),
+    entry("right", "STRING, INT", "STRING", "right(a, paimon_not_negative(b))"),
     entry("replace", "STRING, STRING", "STRING", "replace(a, b, '')", SPARK),
     entry("replace", "STRING, STRING, STRING", "STRING", "CASE WHEN b = '' THEN a ELSE replace(a, b, c) END"),
     entry("lpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "lpad")),
     entry("rpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "rpad")),
-    entry("repeat", "STRING, INT", "STRING", "repeat(a, greatest(b, 0))"),
+    entry("repeat", "STRING, INT", "STRING", "repeat(a, paimon_not_negative(b))"),
     entry("reverse", "STRING", "STRING", "reverse(a)"),
     entry("initcap", "STRING", "STRING",
-          "CASE WHEN a IS NOT NULL THEN array_to_string(list_transform(string_split(lower(a), ' '),"
+          "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(string_split(lower(a), ' '),"
           " lambda _e: upper(left(_e, 1)) || substring(_e, 2)), ' ') END", SPARK),
     entry("initcap", "STRING", "STRING",
-          "CASE WHEN a IS NOT NULL THEN array_to_string(list_transform(regexp_extract_all(lower(a),"
+          "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(regexp_extract_all(lower(a),"
           " '[a-z0-9]+|[^a-z0-9]+'), lambda _e: upper(left(_e, 1)) || substring(_e, 2)), '') END", FLINK),
     entry("instr", "STRING, STRING", "INT", "CAST(strpos(a, b) AS INTEGER)"),
     entry("position.in", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
     entry("position locate", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
     entry("position locate", "STRING, STRING, INT", "INT",
-          "CASE WHEN c <= 0 OR c > length(b) + 1 THEN CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"
+          "CASE WHEN c IS NULL THEN 0 WHEN c <= 0 OR c > length(b) + 1"
+          " THEN CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"
           " WHEN strpos(substring(b, c), a) = 0 THEN 0 ELSE CAST(strpos(substring(b, c), a) + c - 1 AS INTEGER) END"),
     entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 ELSE CAST(ascii(a) AS INTEGER) END"),
     entry("chr char", "BIGINT", "STRING",
@@ -274,7 +287,7 @@ ENTRIES: Sequence[Entry] = (
     entry("startswith starts_with", "STRING, STRING", "BOOLEAN", "starts_with(a, b)"),
     entry("endswith ends_with", "STRING, STRING", "BOOLEAN", "ends_with(a, b)"),
     entry("contains", "STRING, STRING", "BOOLEAN", "contains(a, b)", SPARK),
-    entry("space", "INT", "STRING", "repeat(' ', greatest(a, 0))", SPARK),
+    entry("space", "INT", "STRING", "repeat(' ', paimon_not_negative(a))", SPARK),
     entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)"),
     entry("levenshtein", "STRING, STRING", "INT", "CAST(levenshtein(a, b) AS INTEGER)"),
     entry("split_part", "STRING, STRING, INT", "STRING",

@@ -1,7 +1,6 @@
 """Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -34,15 +33,6 @@ from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
 # Wider than any type of Paimon: DuckDB's sums of integers.
-# Functions that are none for queries: DuckDB's own parts, and those of this package.
-_INTERNAL = re.compile(
-    r"_.*|(pg|icu|duckdb|paimon|has|inet|txid|collate)_.*|.*(duckdb|_pg_|byte_comparable|pg_oid).*"
-    r"|(current|get|set)(setting|variable|val)|current_setting|nextval|currval|in_search_path|finalize|combine"
-    r"|create_sort_key|constant_or_null|sum_no_overflow|write_log|(shobj|obj|col)_description|version|invoke"
-    r"|hive_partition_component|is_histogram_other_bin|json_(de)?serialize_.*|remap_struct|replace_type|cast_to_type"
-    r"|can_cast_implicitly|to_aggregate_state|variant_normalize|get_block_size|index_key|sleep_ms|setseed"
-    r"|current_(connection|transaction|query)(_id)?|array_to_string_comma_default|vector_type|stats"
-)
 _WIDE = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT", "UINTEGER"})
 
 
@@ -143,14 +133,6 @@ def _run(
         raise explained(error, connection, query, resolved) from error
     finally:
         connection.close()
-
-
-def function_names() -> list[str]:
-    """The functions of values and of groups that queries can use."""
-    kinds = "('scalar', 'aggregate', 'macro')"
-    query = f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN {kinds}"
-    rows = _root(os.getpid()).cursor().execute(query).fetchall()
-    return [str(name) for (name,) in rows if not _INTERNAL.fullmatch(str(name))]
 
 
 def translated(resolved: Resolved) -> str:

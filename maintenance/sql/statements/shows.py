@@ -11,6 +11,7 @@ from maintenance.metadata.partition_value import covering
 from maintenance.metadata.paths import matches_spec, partition_text_of
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.expressions.table import function_names
 from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition
 from maintenance.sql.patterns import fits
 from maintenance.sql.plain_partitions import plain_spec
@@ -119,9 +120,7 @@ class ShowFunctions:
         if session.spark is not None:
             functions = {function.name for function in session.spark.catalog.listFunctions()}
         else:
-            from maintenance.sql.query.embedded import function_names
-
-            functions = set(function_names())
+            functions = set(function_names("spark" if self.is_spark else "flink"))
         return sorted(name for name in functions if name.isidentifier())
 
 

@@ -1,0 +1,150 @@
+"""Values and types of expressions without Spark are those of Spark, or the expression is refused at its place."""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from maintenance.errors import UnsupportedError
+from maintenance.sql import Session, SqlError
+from maintenance.sql.expressions.entries import BOTH
+from maintenance.sql.expressions.table import ENTRIES, entries_of
+
+
+@pytest.fixture(scope="module")
+def spark_dialect(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    return Session({"warehouse": str(tmp_path_factory.mktemp("spark"))}, dialect="spark")
+
+
+@pytest.fixture(scope="module")
+def flink_dialect(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    return Session({"warehouse": str(tmp_path_factory.mktemp("flink"))}, dialect="flink")
+
+
+# What Spark 4 gives, and the name of its type in Arrow.
+OF_SPARK = [
+    ("7 DIV 1.5", 4, "int64"),
+    ("CAST(1 AS SMALLINT) + 1", 2, "int32"),
+    ("CAST(0.1 AS FLOAT) + 1", 1.1000000014901161, "double"),
+    ("CAST(1.5 AS FLOAT) * 2.5", 3.75, "double"),
+    ("NULL || 'x'", None, "string"),
+    ("CAST(CAST('NaN' AS DOUBLE) AS STRING)", "NaN", "string"),
+    ("CAST(CAST('-inf' AS DOUBLE) AS STRING)", "-Infinity", "string"),
+    ("CAST(CAST('inf' AS DOUBLE) AS DECIMAL(10, 2))", None, "decimal128(10, 2)"),
+    ("CAST(1e7 AS STRING)", "1.0E7", "string"),
+    ("CAST(TIMESTAMP '1970-01-01 00:00:01.5Z' AS BIGINT)", 1, "int64"),
+    ("TRY_CAST(TIMESTAMP '1970-01-01 00:00:01.5Z' AS DOUBLE)", 1.5, "double"),
+    ("CAST('ö' AS BINARY)", b"\xc3\xb6", "binary"),
+    ("CAST(X'C3B6' AS STRING)", "ö", "string"),
+    ("'5' > 3", True, "bool"),
+    ("'5' + 3", 8, "int64"),
+    ("length(123)", 3, "int32"),
+    ("'a%b' LIKE 'a\\\\%b'", True, "bool"),
+    ("1.5 / 2", Decimal("0.750000"), "decimal128(7, 6)"),
+    ("transform(array(5, 6), (x, i) -> i)", [0, 1], "list<l: int32>"),
+    ("aggregate(array(1, 2), 0, (a, x) -> a + x, a -> a * 10)", 30, "int32"),
+    ("sequence(5, 1)", [5, 4, 3, 2, 1], "list<l: int32>"),
+    ("left('abc', NULL)", None, "string"),
+    ("array_union(array(1, 2), array(2, 3))", [1, 2, 3], "list<l: int32>"),
+    ("CAST(0.5 AS FLOAT) / 2", 0.25, "double"),
+]
+
+
+@pytest.mark.parametrize(("text", "value", "kind"), OF_SPARK)
+def test_a_value_and_its_type_are_those_of_spark(spark_dialect: Session, text: str, value: Any, kind: str) -> None:
+    column = spark_dialect.sql(f"SELECT {text} AS x").to_arrow().column("x")
+    assert (column.to_pylist(), str(column.type)) == ([value], kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("collect_list(x)", []),
+        ("array_agg(x)", []),
+        ("count_if(x > 1)", 0),
+        ("sum(x)", None),
+        ("listagg(x)", None),
+    ],
+)
+def test_an_aggregate_of_nothing(spark_dialect: Session, text: str, expected: Any) -> None:
+    rows = spark_dialect.sql(f"SELECT {text} AS y FROM VALUES (1) AS t(x) WHERE x > 1").to_arrow()
+    assert rows.column("y").to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("first(x)", None),
+        ("any_value(x)", None),
+        ("last(x, true)", 3),
+        ("first(x) IGNORE NULLS", 3),
+        ("min_by(x, y)", None),
+        ("count(DISTINCT x)", 1),
+        ("sum(x) FILTER (WHERE y > 1)", 3),
+        ("kurtosis(y)", -1.5),
+        ("skewness(y)", 0.0),
+        ("listagg(CAST(y AS STRING))", "123"),
+    ],
+)
+def test_an_aggregate_beside_nulls(spark_dialect: Session, text: str, expected: Any) -> None:
+    rows = spark_dialect.sql(f"SELECT {text} AS z FROM VALUES (NULL, 1), (3, 2), (NULL, 3) AS t(x, y)").to_arrow()
+    (found,) = rows.column("z").to_pylist()
+    assert math.isclose(found, expected) if isinstance(expected, float) else found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("SELECT 1 + nothing(2)", 12, "function NOTHING is not supported (INT)"),
+        ("SELECT upper(array('a'))", 8, "UPPER does not take (ARRAY<STRING>)"),
+        ("SELECT 1, instr('a', 'b', 1, 1)", 11, "INSTR gets 4 arguments and takes 2"),
+    ],
+)
+def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text: str, place: int, said: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        spark_dialect.sql(text)
+    assert caught.value.column == place
+    assert said in str(caught.value)
+
+
+def test_a_refused_function_names_another_engine(spark_dialect: Session) -> None:
+    with pytest.raises(UnsupportedError, match="--engine spark"):
+        spark_dialect.sql("SELECT from_json('{}', 'a INT')")
+
+
+@pytest.mark.parametrize(
+    "text", ["1 / 0", "1 % 0", "5.0e0 % 0", "CAST('x' AS INT)", "CAST(300 AS TINYINT)", "2147483647 + 1"]
+)
+def test_what_is_an_error_with_ansi_is_one_here(spark_dialect: Session, text: str) -> None:
+    with pytest.raises(SqlError):
+        spark_dialect.sql(f"SELECT {text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CAST(TRUE AS STRING)", "TRUE"),
+        ("CAST('abc' AS CHAR(5))", "abc  "),
+        ("CAST('abc' AS VARCHAR(2))", "ab"),
+        ("7 / 2", 3),
+        ("'12' = 12", True),
+    ],
+)
+def test_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> None:
+    assert flink_dialect.sql(f"SELECT {text} AS x").to_arrow().column("x").to_pylist() == [expected]
+
+
+def test_every_entry_has_a_dialect_and_is_found_by_its_names() -> None:
+    for entry in ENTRIES:
+        assert entry.dialects
+        for dialect in entry.dialects:
+            assert dialect in BOTH
+            assert all(entry in entries_of(dialect)[name] for name in entry.names)
+
+
+def test_show_functions_lists_what_is_known(spark_dialect: Session, flink_dialect: Session) -> None:
+    names = {session: set(session.sql("SHOW FUNCTIONS").to_arrow().column(0).to_pylist())
+             for session in (spark_dialect, flink_dialect)}  # fmt: skip
+    assert "collect_list" in names[spark_dialect] - names[flink_dialect]
+    assert "split_index" in names[flink_dialect] - names[spark_dialect]
