@@ -51,7 +51,7 @@ from maintenance.scan.split import AnySplit
 from maintenance.scan.stream_position import LIMIT_KEYS, Limits
 from maintenance.spark.application import application_property
 from maintenance.spark.read import as_spark_takes, split_batches
-from maintenance.spark.sail import is_sail
+from maintenance.spark.sail import is_sail, streams_refused
 from maintenance.spark.tasks import in_task
 from maintenance.spark.types import arrow_schema, has_time, spark_ddl
 from maintenance.spark.workers import check_workers
@@ -76,6 +76,7 @@ _OPERATORS: Mapping[type[Filter], str] = {
     StringEndsWith: "ends_with",
     StringContains: "contains",
 }
+CHECKPOINT = "checkpointlocation"
 _OWN = ("path", "warehouse", "table")
 
 
@@ -164,6 +165,9 @@ class PaimonDataSource(DataSource):
         return PaimonReader(dict(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        if self.of_arrow and any(key.lower() == CHECKPOINT for key in self.options):
+            # It would write all that there is with each start: it keeps no position and numbers no batches.
+            raise streams_refused("the sink")
         table, options = self._sink(())
         return PaimonWriter(table, options, self.properties, overwrite=overwrite)
 

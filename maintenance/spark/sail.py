@@ -72,11 +72,15 @@ def evaluator_of(session: "SparkSession | None") -> "SparkSession | None":
 def refuse_streams(session: Any, where: str) -> None:
     """Raises: UnsupportedError: the session is one of Sail."""
     if is_sail(session):
-        raise UnsupportedError(
-            "a stream on Sail, which does not run Python's part of Structured Streaming",
-            where,
-            "Use the engine 'spark', or read and write batch by batch.",
-        )
+        raise streams_refused(where)
+
+
+def streams_refused(where: str) -> UnsupportedError:
+    return UnsupportedError(
+        "a stream on Sail, which does not run Python's part of Structured Streaming",
+        where,
+        "Use the engine 'spark', or read and write batch by batch.",
+    )
 
 
 @contextmanager

@@ -84,6 +84,13 @@ def test_streams_are_refused_in_one_sentence(session: Any, tmp_path: Path) -> No
     table = create_table(tmp_path)
     with pytest.raises(UnsupportedError, match=r"^a stream on Sail, .* Use the engine 'spark', or"):
         ingest_stream(session, session.range(1), lambda: table, Sink(f"{tmp_path}/checkpoint"))
+    connector.register(session)
+    rows = session.readStream.format("paimon").load(table.location)
+    sink = rows.writeStream.format("paimon").option("checkpointLocation", f"{tmp_path}/ck").trigger(availableNow=True)
+    copy = create_table(tmp_path, name="db.copy")
+    with pytest.raises(Exception, match="a stream on Sail"):
+        sink.start(copy.location)
+    assert copy.snapshots.latest_id() is None
     sql = Session({"warehouse": str(tmp_path)}, session)
     sql.sql("CREATE TABLE copy (id INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
     sql.sql("SET 'execution.runtime-mode' = 'streaming'")

@@ -17,14 +17,19 @@ SCRIPTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("documents.j
 
 @pytest.mark.parametrize("script", [pytest.param(script, id=script["about"]) for script in SCRIPTS])
 def test_a_script_of_the_documents(tmp_path: Path, script: dict[str, Any]) -> None:
-    places = {"warehouse": tmp_path / "warehouse", "files": tmp_path / "files"}
+    run_script(tmp_path, script, None)
+
+
+def run_script(folder: Path, script: dict[str, Any], spark: Any) -> None:
+    """Run the statements and hold what they return to what is expected. `spark`: None = this process."""
+    places = {"warehouse": folder / "warehouse", "files": folder / "files"}
     for folder in places.values():
         folder.mkdir()
     for name, text in script.get("files", {}).items():
         path = places["files"] / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    session = Session({"warehouse": str(places["warehouse"])}, dialect=script["dialect"])
+    session = Session({"warehouse": str(places["warehouse"])}, spark, script["dialect"])
     for sql in script.get("setup", ()):
         session.sql(filled(sql, places))
     for statement in script["statements"]:
