@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from maintenance import connector
-from maintenance.catalog import CatalogTable
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import OptionError, PredicateError, SqlError, UnsupportedError
+from maintenance.format.variant.extension import as_stored
 from maintenance.operations import merge_into
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
 from maintenance.operations.ingestion.stream_sink import Sink
@@ -22,8 +23,11 @@ from maintenance.operations.rows.update import update
 from maintenance.spark import sail_process
 from maintenance.spark.engine import Engine
 from maintenance.spark.opened import open_session
+from maintenance.spark.read import as_spark_takes
 from maintenance.spark.tasks import run_tasks
+from maintenance.spark.variants import collected
 from maintenance.sql import Session
+from tests.golden.case import extract, golden_reads
 from tests.tables import create_table, keyed, state
 
 pytestmark = pytest.mark.usefixtures("no_session")
@@ -146,6 +150,33 @@ def test_a_function_of_pandas_is_refused_in_one_sentence(session: Any) -> None:
 
     with pytest.raises(Exception, match=r"a function of pandas on Sail beside PySpark 4\.3"):
         session.range(3).mapInPandas(same, "id long").collect()
+
+
+@pytest.mark.parametrize("case", sorted({read.case for read in golden_reads()}))
+def test_tables_that_paimon_wrote_are_read_as_in_this_process(session: Any, tmp_path: Path, case: str) -> None:
+    """Each of a case that can be read on Spark at all."""
+    catalog = open_catalog({"warehouse": str(extract(case, tmp_path))})
+    names = {read.how["table"] for read in golden_reads() if read.case == case and "$" not in read.how["table"]}
+    for name in sorted(names):
+        table = catalog.get_table(name)
+        try:
+            frame = table.to_spark(session)
+        except UnsupportedError:
+            continue
+        assert rows_of(as_stored(collected(frame))) == rows_of(as_spark_takes(as_stored(table.to_arrow()))), name
+
+
+def rows_of(rows: pa.Table) -> list[str]:
+    """What is in them. Python has no dates before the year 1, and a map has no order."""
+    for number, part in enumerate(rows.schema):
+        if pa.types.is_temporal(part.type):
+            whole = pa.int64() if part.type.bit_width == 64 else pa.int32()
+            rows = rows.set_column(number, part.name, rows.column(number).combine_chunks().view(whole))
+    return sorted(repr([_without_order(value) for value in row.values()]) for row in rows.to_pylist())
+
+
+def _without_order(value: object) -> object:
+    return sorted(value, key=repr) if isinstance(value, list) and value and isinstance(value[0], tuple) else value
 
 
 ROW = (
