@@ -100,6 +100,8 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
         made = from_moment(value, to)
     elif not kinds.is_atomic(of) or not kinds.is_atomic(to):
         made = _nested(value, wanted)
+    elif _is_plain(value, to):
+        made = cast_node(value.node, to)
     else:
         if is_wide(of):
             value = Typed(micros_of(value.node), of, value.written)
@@ -110,6 +112,19 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
             else filled(template.replace("TARGET", duck(to)).replace("NAME", to.root), {"a": value.node})
         )
     return made if made is None or not wanted.is_try else tried(made)
+
+
+# Texts in quotes that DuckDB reads as these engines do, and folds.
+_PLAIN_TEXTS: Mapping[str, re.Pattern[str]] = {
+    "DATE": re.compile(r"\d{4}-\d{2}-\d{2}"),
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), re.compile(r"-?\d+")),
+    **dict.fromkeys(("DECIMAL", "DOUBLE", "FLOAT"), re.compile(r"-?\d+(\.\d+)?")),
+}
+
+
+def _is_plain(value: Typed, to: DataType) -> bool:
+    is_text = isinstance(value.node, exp.Literal) and value.node.is_string and to.root in _PLAIN_TEXTS
+    return is_text and _PLAIN_TEXTS[to.root].fullmatch(value.node.name) is not None
 
 
 @cache

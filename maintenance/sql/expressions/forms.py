@@ -53,7 +53,8 @@ def _bytes(_: Typing, node: exp.HexString, __: Scope) -> Typed:
 
 def _paren(typing: Typing, node: exp.Paren, scope: Scope) -> Typed:
     inner = typing.of(node.this, scope)
-    return Typed(apart(inner.node), inner.kind, inner.written, inner.is_loose)
+    # What stands around it puts it into brackets where these are needed.
+    return Typed(inner.node, inner.kind, inner.written, inner.is_loose)
 
 
 def _alias(typing: Typing, node: exp.Alias, scope: Scope) -> Typed:
