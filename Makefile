@@ -45,11 +45,11 @@ install-test:
 	@scripts/install test
 
 demo: install-run
-	@$(JAVA) || echo "Without a Java the demo runs on Sail." >&2; export JAVA_HOME; $(BIN)/python -m demo
+	@$(JAVA) || echo "Without a Java the demo runs on Sail." >&2; export JAVA_HOME; $(BIN)/python -m paimon_maintenance.demo
 
 ui: install-run
 	@$(JAVA) || echo "Without a Java runs work on Sail." >&2; export JAVA_HOME; mkdir -p .dagster_home && \
-	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/python -m assets.ui -p $(PORT)
+	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/python -m paimon_maintenance.assets.ui -p $(PORT)
 
 # Compiling the tests takes a processor as long as fetching the rest takes the network, so both are done at once.
 test: install-test

@@ -4,25 +4,25 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.automation import automated
-from assets.checks.asset_checks import changelog_check, fsck_check
-from assets.checks.judgements import table_checks
-from assets.checks.orphan_check import orphan_check
-from assets.pages.catalogue import landing_asset
-from assets.pages.fleet import fleet_asset
-from assets.project.config import Project, project_of_environment
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import spark_of
-from assets.run_launcher.scope import scoped
-from assets.runs.progress import progress_logger
-from assets.steps.apply_plan import apply_plan_job
-from assets.steps.launched import launched_jobs
-from assets.steps.many_tables import compact_many_job
-from assets.steps.partitions import changelog_asset, compaction_asset, state_asset
-from assets.steps.tags import tag_schedules, tags_asset
-from assets.tables import TableSteps, alone, table_asset
-from assets.warehouse.discovery import discover
-from jobs.jobs import (
+from paimon_maintenance.assets.automation import automated
+from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
+from paimon_maintenance.assets.checks.judgements import table_checks
+from paimon_maintenance.assets.checks.orphan_check import orphan_check
+from paimon_maintenance.assets.pages.catalogue import landing_asset
+from paimon_maintenance.assets.pages.fleet import fleet_asset
+from paimon_maintenance.assets.project.config import Project, project_of_environment
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import spark_of
+from paimon_maintenance.assets.run_launcher.scope import scoped
+from paimon_maintenance.assets.runs.progress import progress_logger
+from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
+from paimon_maintenance.assets.steps.launched import launched_jobs
+from paimon_maintenance.assets.steps.many_tables import compact_many_job
+from paimon_maintenance.assets.steps.partitions import changelog_asset, compaction_asset, state_asset
+from paimon_maintenance.assets.steps.tags import tag_schedules, tags_asset
+from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
+from paimon_maintenance.assets.warehouse.discovery import discover
+from paimon_maintenance.jobs.jobs import (
     audit_job,
     change_rows_job,
     compact_job,
@@ -38,12 +38,12 @@ from jobs.jobs import (
     refresh_job,
     statement_job,
 )
-from jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
-from sensors.alerts import alert_sensor
-from sensors.latest import latest_sensor
-from sensors.materialized import refresh_sensors
-from sensors.partitions import partition_sensor
-from sensors.radar import radar_sensor
+from paimon_maintenance.jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
+from paimon_maintenance.sensors.alerts import alert_sensor
+from paimon_maintenance.sensors.latest import latest_sensor
+from paimon_maintenance.sensors.materialized import refresh_sensors
+from paimon_maintenance.sensors.partitions import partition_sensor
+from paimon_maintenance.sensors.radar import radar_sensor
 
 LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
 

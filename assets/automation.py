@@ -15,13 +15,13 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.pauses import last_failures, pause
 from maintenance.errors import PaimonError
 from maintenance.options.materialized import Definition, Freshness
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.pauses import last_failures, pause
 
 QUIET = timedelta(minutes=10)
 """A table whose sources do not change is confirmed this often, or as often as FRESHNESS says if that is longer."""

@@ -20,14 +20,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from assets.project.config import FOLDER, project_of_environment
-from assets.project.policies import URL_VARIABLE
-from assets.run_launcher.launcher import unavailable
-from assets.run_launcher.workers import GRACE_SECONDS, SOCKET_VARIABLE, unsupported
 from maintenance.errors import PaimonError
 from maintenance.spark.connect_server import connect_server
 from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
+from paimon_maintenance.assets.project.config import FOLDER, project_of_environment
+from paimon_maintenance.assets.project.policies import URL_VARIABLE
+from paimon_maintenance.assets.run_launcher.launcher import unavailable
+from paimon_maintenance.assets.run_launcher.workers import GRACE_SECONDS, SOCKET_VARIABLE, unsupported
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _HOST = "127.0.0.1"
@@ -42,7 +42,9 @@ _QUIET_AND_SMALL = {"PYTHONWARNINGS": "ignore", "MALLOC_ARENA_MAX": "2"}
 
 def main(arguments: Sequence[str]) -> int:
     """Run until stopped; returns the exit code of Dagster."""
-    parser = argparse.ArgumentParser(prog="python -m assets.ui", description="Dagster and the Spark of its runs.")
+    parser = argparse.ArgumentParser(
+        prog="python -m paimon_maintenance.assets.ui", description="Dagster and the Spark of its runs."
+    )
     parser.add_argument("-p", "--port", type=int, default=3000, help="where the web server listens")
     port = parser.parse_args(arguments).port
     # Said for each: a shell that ignores Ctrl-C for its background jobs hands that down.
@@ -125,7 +127,10 @@ def run_workers(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
         return
     with tempfile.TemporaryDirectory(prefix="paimon-runs-") as folder:
         address = str(Path(folder) / "socket")
-        with child([sys.executable, "-W", "ignore", "-m", "assets.run_launcher.workers", address], environment):
+        with child(
+            [sys.executable, "-W", "ignore", "-m", "paimon_maintenance.assets.run_launcher.workers", address],
+            environment,
+        ):
             yield {SOCKET_VARIABLE: address}
 
 

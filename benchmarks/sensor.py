@@ -22,11 +22,11 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable, Schema
-from sensors.hints import HINTS
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.hints import HINTS
 from tests.servers.relay import Relay, relaying
 from tests.servers.s3 import S3, running_apart
 

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from assets.project.config import FOLDER, Project, load_project
-from assets.project.effective import effective_settings
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.discovery import Discovery, survey
 from maintenance.errors import OptionError
 from maintenance.monitor.readable import ReadFault
-from sensors.targets.trial import try_targets
+from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
+from paimon_maintenance.assets.project.effective import effective_settings
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.discovery import Discovery, survey
+from paimon_maintenance.sensors.targets.trial import try_targets
 
 _SHOWN = 20
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from commands.check import check
+from paimon_maintenance.commands.check import check
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

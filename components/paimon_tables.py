@@ -1,6 +1,6 @@
 """tables.yaml as a Dagster component: the same entries, as the attributes of a `defs.yaml`.
 
-The models of `assets.project.config` read them, and an error names its place. One component serves one warehouse.
+The models of `assets/project/config.py` read them, and an error names its place. One component serves one warehouse.
 A code location has one of them, since resources and sensors go by their names.
 """
 
@@ -10,11 +10,11 @@ from typing import Any
 import dagster as dg
 from pydantic import BaseModel, Field, ValidationError
 
-from assets.project.config import Project, rooted
-from assets.project.policies import ZoneName
-from assets.project.yaml_file import attribute_mistake
-from definitions import build_definitions
 from maintenance.operations.history import HISTORY_DATABASE
+from paimon_maintenance.assets.project.config import Project, rooted
+from paimon_maintenance.assets.project.policies import ZoneName
+from paimon_maintenance.assets.project.yaml_file import attribute_mistake
+from paimon_maintenance.definitions import build_definitions
 
 
 class TablesParams(BaseModel):

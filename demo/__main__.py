@@ -6,6 +6,6 @@ import warnings
 # Dagster and PySpark announce changes of parts that this demo only uses through them.
 warnings.simplefilter("ignore")
 
-from demo.run import main  # noqa: E402  (the warnings come while importing)
+from paimon_maintenance.demo.run import main  # noqa: E402  (the warnings come while importing)
 
 sys.exit(main())

@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assets.steps.row_changes import STEP
-from demo import weather
 from maintenance.catalog import Catalog
+from paimon_maintenance.assets.steps.row_changes import STEP
+from paimon_maintenance.demo import weather
 
 STATION = "JFK"
 FIRST, END = "2013-03-01T05:00:00Z", "2013-06-01T04:00:00Z"

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from demo import nycflights
+from paimon_maintenance.demo import nycflights
 
 ROW_KIND = "_row_kind"
 KEY = ("time_hour", "carrier", "flight")

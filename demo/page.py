@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from demo.console import Shown
-from demo.report import (
+from paimon_maintenance.demo.console import Shown
+from paimon_maintenance.demo.report import (
     CHANGE_HEADINGS,
     MARK_HEADINGS,
     Change,

@@ -11,8 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from demo import routes
-from demo.flights import ROW_KIND
 from maintenance.connector.data_source import register
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
@@ -20,6 +18,8 @@ from maintenance.operations.ingestion.stream_sink import Sink
 from maintenance.spark.types import spark_ddl
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, parse_type
+from paimon_maintenance.demo import routes
+from paimon_maintenance.demo.flights import ROW_KIND
 
 
 @dataclass(frozen=True, slots=True)

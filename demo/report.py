@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from demo.console import Maintained, Shown
-from demo.correction import Marks
+from paimon_maintenance.demo.console import Maintained, Shown
+from paimon_maintenance.demo.correction import Marks
 
 
 @dataclass(frozen=True, slots=True)

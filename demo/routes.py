@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from demo import nycflights
-from demo.flights import ROW_KIND, final_rows
+from paimon_maintenance.demo import nycflights
+from paimon_maintenance.demo.flights import ROW_KIND, final_rows
 
 KEY = ("origin", "dest", "flight_date")
 READ = ("rowkind", *KEY, "status", "dep_delay", "tailnum", "carrier")

@@ -17,17 +17,24 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets import keys
-from assets.project.config import FOLDER, Project, load_project
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import spark_of
-from assets.steps.row_changes import CHANGE_ROWS, STEP
-from definitions import build_definitions
-from demo import console, correction, flights, routes, weather
-from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
-from demo.page import Account, page_of
-from demo.pipeline import Followed, follow
-from demo.report import (
+from maintenance.catalog import Catalog, SetOption
+from maintenance.operations.checks.audit_changelog import audit_changelog
+from maintenance.operations.checks.explain_scan import explain_scan
+from maintenance.operations.history import HISTORY_DATABASE
+from maintenance.scan.explain import INDEX
+from maintenance.table.shape import TableShape, table_shape
+from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import spark_of
+from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, STEP
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.demo import console, correction, flights, routes, weather
+from paimon_maintenance.demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
+from paimon_maintenance.demo.page import Account, page_of
+from paimon_maintenance.demo.pipeline import Followed, follow
+from paimon_maintenance.demo.report import (
     Change,
     Check,
     Corrected,
@@ -39,13 +46,6 @@ from demo.report import (
     correction_report,
     table_report,
 )
-from maintenance.catalog import Catalog, SetOption
-from maintenance.operations.checks.audit_changelog import audit_changelog
-from maintenance.operations.checks.explain_scan import explain_scan
-from maintenance.operations.history import HISTORY_DATABASE
-from maintenance.scan.explain import INDEX
-from maintenance.table.shape import TableShape, table_shape
-from maintenance.table.table import Table
 
 FLIGHTS, WEATHER, ROUTE_DAY = "demo.flights", "demo.weather", "demo.route_day"
 HONOLULU = "month = 7 AND time_hour = TIMESTAMP '2013-07-11T14:00:00Z' AND carrier = 'HA' AND flight = 51"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pyarrow as pa
 
-from demo import nycflights
+from paimon_maintenance.demo import nycflights
 
 SCHEMA = pa.schema(
     [

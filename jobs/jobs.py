@@ -10,19 +10,19 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
-from assets.checks.orphan_check import ORPHAN_BYTES
-from assets.project.config import TableConfig
-from assets.steps.bin import EMPTY_BIN, empty_bin_op
-from assets.steps.copies import clone_op, migrate_database_op, migrate_table_op
-from assets.steps.ops import Loggers, job_of_op
-from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
-from assets.steps.statements import STATEMENT, statement_op
-from assets.tables import NamedOp, TableSteps, chain
 from maintenance.operations.databases.clone_plan import CLONE
 from maintenance.operations.databases.migrate_database import MIGRATE_DATABASE
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
+from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
+from paimon_maintenance.assets.steps.copies import clone_op, migrate_database_op, migrate_table_op
+from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
+from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
+from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
+from paimon_maintenance.assets.tables import NamedOp, TableSteps, chain
 
 EXPIRE = "expire"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.project.config import EmptyBin, Expiry, Fleet
+from paimon_maintenance.assets.project.config import EmptyBin, Expiry, Fleet
 
 
 def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition:

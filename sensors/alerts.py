@@ -3,7 +3,7 @@
 The cursor holds the faults that are open, and for each which targets know of it. Whatever a tick finds is compared with
 them: a new fault is reported, one that is gone is reported as recovered. A failed run that Dagster is about to retry is
 no fault yet. What a target does not take it is sent again at the next tick, and no other target hears of it twice.
-`python -m sensors.targets` sends a test alert.
+`python -m paimon_maintenance.sensors.targets` sends a test alert.
 """
 
 import time
@@ -18,17 +18,17 @@ from dagster._core.storage.asset_check_execution_record import (
     AssetCheckExecutionRecordStatus,
 )
 
-from assets import keys
-from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
-from assets.checks.judgements import DESCRIPTIONS
-from assets.checks.orphan_check import ORPHAN_BYTES
-from assets.checks.writers import with_jobs
-from assets.project.config import Project, TableConfig
-from assets.targets.alert import Alert
-from assets.targets.target import Target
-from assets.warehouse.configuration import CONFIGURATION
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
-from sensors.routes import Reported, Routes, parse_reported, reported_text
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
+from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
+from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
+from paimon_maintenance.assets.checks.writers import with_jobs
+from paimon_maintenance.assets.project.config import Project, TableConfig
+from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.target import Target
+from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
+from paimon_maintenance.sensors.routes import Reported, Routes, parse_reported, reported_text
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30

@@ -17,11 +17,6 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from assets import keys
-from assets.checks.judging import COMMITS_LOOKED_AT
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.pauses import pausing
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.expired import again_if_expired
@@ -33,9 +28,14 @@ from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
-from sensors.cursor import Cursor, snapshot_text
-from sensors.hints import HINTS
-from sensors.turns import Turn, Turns, unread
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.pauses import pausing
+from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
+from paimon_maintenance.sensors.hints import HINTS
+from paimon_maintenance.sensors.turns import Turn, Turns, unread
 
 INTERVAL_SECONDS = 30
 # A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.

@@ -13,15 +13,15 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from assets import keys
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.steps.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
-from sensors.cursor import Cursor, snapshot_text
-from sensors.turns import Turns, unread
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.steps.partitions import key_of, partitions_of, recorded_digest, state_metadata
+from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
+from paimon_maintenance.sensors.turns import Turns, unread
 
 INTERVAL_SECONDS = 30
 _EVENTS = 1000

@@ -13,20 +13,20 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.judgements import evaluation
-from assets.checks.judging import Sight
-from assets.pages.fleet import FleetPage, FleetRow
-from assets.pages.materialization import commit_materialization
-from assets.pages.metadata import table_metadata
-from assets.pages.table_page import TableView, digest_of, table_page
-from assets.project.config import TableConfig
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.table.table import Table
-from sensors.cursor import snapshot_text
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.judgements import evaluation
+from paimon_maintenance.assets.checks.judging import Sight
+from paimon_maintenance.assets.pages.fleet import FleetPage, FleetRow
+from paimon_maintenance.assets.pages.materialization import commit_materialization
+from paimon_maintenance.assets.pages.metadata import table_metadata
+from paimon_maintenance.assets.pages.table_page import TableView, digest_of, table_page
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.sensors.cursor import snapshot_text
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 # All checks are reported again after so long, whatever they say.

@@ -17,22 +17,22 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.due import is_watched
-from assets.checks.judgements import evaluation
-from assets.checks.judging import Sight, see
-from assets.pages.holders import IN_PASSING, holders_page, who_holds
-from assets.pages.table_page import digest_of, what_is_kept
-from assets.project.config import Project, TableConfig, TablePattern
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.configuration import CONFIGURATION, configuration
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.history import history_table, read_histories
-from sensors.cursor import Cursor, Trouble
-from sensors.publishing import Event, Judged, Look, Publisher
-from sensors.turns import Turn, Turns
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.due import is_watched
+from paimon_maintenance.assets.checks.judgements import evaluation
+from paimon_maintenance.assets.checks.judging import Sight, see
+from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, who_holds
+from paimon_maintenance.assets.pages.table_page import digest_of, what_is_kept
+from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION, configuration
+from paimon_maintenance.sensors.cursor import Cursor, Trouble
+from paimon_maintenance.sensors.publishing import Event, Judged, Look, Publisher
+from paimon_maintenance.sensors.turns import Turn, Turns
 
 INTERVAL_SECONDS = 30
 # What is remembered of the page over all tables.

@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from assets.project.config import Project
-from assets.project.policies import TableAlerts
-from assets.targets.target import Target
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.policies import TableAlerts
+from paimon_maintenance.assets.targets.target import Target
 
 
 def id_of(target: Target) -> str:

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from assets.project.config import TableConfig
-from assets.runs.pauses import pause
-from sensors.cursor import Cursor, Kept, Trouble
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.runs.pauses import pause
+from paimon_maintenance.sensors.cursor import Cursor, Kept, Trouble
 
 SECONDS = 25.0  # of the 30 between two ticks, and of the 60 that the code server allows one
 _READERS = 16

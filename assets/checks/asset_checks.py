@@ -4,15 +4,15 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import TableConfig
-from assets.project.step_config import AuditConfig, FsckConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure
 from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
 from maintenance.operations.checks.faults import Fault, FaultKind
 from maintenance.operations.checks.fsck import FsckReport, fsck
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.step_config import AuditConfig, FsckConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
 
 CHANGELOG_HOLDS = "changelog_holds"
 FSCK = "fsck"

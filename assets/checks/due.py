@@ -2,10 +2,10 @@
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import TableConfig
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import CompactionNeed
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import TableConfig
 
 NOTHING_DUE = "nothing_due"
 # States of a sensor that somebody switched on; one that its definition alone switches on has no state of its own.

@@ -6,13 +6,6 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.due import NOTHING_DUE, is_watched, location_of
-from assets.checks.judging import look_at
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import as_dagster_failure
-from assets.warehouse.configuration import CONFIGURATION
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
 from maintenance.monitor.freshness import FRESHNESS
@@ -24,6 +17,13 @@ from maintenance.monitor.second_compactor import COMPACTS_ALONE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.due import NOTHING_DUE, is_watched, location_of
+from paimon_maintenance.assets.checks.judging import look_at
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 
 DESCRIPTIONS = {
     READABLE: "Metadata can be read, and the files that it names are there.",

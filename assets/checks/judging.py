@@ -8,12 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from assets.checks.due import nothing_due
-from assets.checks.writers import naming_jobs
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import NO_STATE
-from assets.warehouse.holdings import no_table, read_holdings
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
 from maintenance.monitor.census import take_census
@@ -31,6 +25,12 @@ from maintenance.operations.checks.way_back import way_back
 from maintenance.options.option import duration
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
+from paimon_maintenance.assets.checks.due import nothing_due
+from paimon_maintenance.assets.checks.writers import naming_jobs
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.failures import NO_STATE
+from paimon_maintenance.assets.warehouse.holdings import no_table, read_holdings
 
 COMMITS_LOOKED_AT = 100
 # The search for a state to go back to reads manifests; a sensor's tick has no time for more of them.

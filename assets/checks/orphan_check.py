@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.judgements import check_result
-from assets.project.config import TableConfig
-from assets.project.policies import ChecksPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import as_dagster_failure
-from assets.units import files_text, size_text, time_text
 from maintenance.errors import CorruptFileError
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.orphans.orphan_bytes import OrphanBytes, orphan_bytes
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
 from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPHANS
 from maintenance.options.option import duration
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.judgements import check_result
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.policies import ChecksPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.units import files_text, size_text, time_text
 
 ORPHAN_BYTES = "orphan_bytes"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import TableConfig
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options.materialized import Definition, RefreshStatus
 from maintenance.types.data_type import DataField, parse_type
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import TableConfig
 
 STORAGE_KIND = "paimon"
 COLUMN_SCHEMA, COLUMN_LINEAGE = "dagster/column_schema", "dagster/column_lineage"

@@ -12,17 +12,17 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.due import is_watched, location_of
-from assets.checks.judgements import check_result
-from assets.checks.judging import Sight, see
-from assets.pages.table_page import due_of, text_table, what_is_kept
-from assets.project.config import Project, TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.units import size_text
-from assets.warehouse.configuration import check_spec, configuration
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.due import is_watched, location_of
+from paimon_maintenance.assets.checks.judgements import check_result
+from paimon_maintenance.assets.checks.judging import Sight, see
+from paimon_maintenance.assets.pages.table_page import due_of, text_table, what_is_kept
+from paimon_maintenance.assets.project.config import Project, TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.units import size_text
+from paimon_maintenance.assets.warehouse.configuration import check_spec, configuration
 
 ALL_HEALTHY = "all_tables_healthy"
 UNREADABLE, UNHEALTHY, DUE = "cannot be read", "unhealthy", "compaction due"

@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.checks.due import is_watched, location_of
-from assets.checks.judging import see
-from assets.pages.table_page import TableView, table_page, what_is_kept
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
 from maintenance.operations.history import read_history
 from maintenance.table.shape import TableShape
+from paimon_maintenance.assets.checks.due import is_watched, location_of
+from paimon_maintenance.assets.checks.judging import see
+from paimon_maintenance.assets.pages.table_page import TableView, table_page, what_is_kept
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 _UTC = ZoneInfo("UTC")
 

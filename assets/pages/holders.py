@@ -8,11 +8,6 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.orphan_check import ORPHAN_BYTES
-from assets.pages.table_page import text_table
-from assets.resources.catalog import PaimonCatalog
-from assets.units import size_text, time_text
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_in_bin
 from maintenance.operations.retention.held_bytes import (
     BRANCH,
@@ -26,6 +21,11 @@ from maintenance.operations.retention.held_bytes import (
     holdings,
 )
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
+from paimon_maintenance.assets.pages.table_page import text_table
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.units import size_text, time_text
 
 WHO_HOLDS = "who holds the bytes"
 # Beyond these numbers they are not added up: every manifest of every state is read for it.

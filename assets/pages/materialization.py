@@ -7,17 +7,17 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.pages.catalogue import column_lineage, columns_metadata
-from assets.pages.health import health_page
-from assets.pages.holders import IN_RUNS, holders_page, who_holds
-from assets.pages.metadata import closing_metadata
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.catalogue import column_lineage, columns_metadata
+from paimon_maintenance.assets.pages.health import health_page
+from paimon_maintenance.assets.pages.holders import IN_RUNS, holders_page, who_holds
+from paimon_maintenance.assets.pages.metadata import closing_metadata
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 
 def data_version(table: Table, snapshot_id: int | None) -> str:

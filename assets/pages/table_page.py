@@ -15,12 +15,6 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys
-from assets.checks.due import NOTHING_DUE
-from assets.checks.writers import job_of
-from assets.pages.catalogue import actions
-from assets.project.config import TableConfig
-from assets.units import files_text, millis_text, size_text, time_text
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
@@ -28,6 +22,12 @@ from maintenance.operations.expiry.kept_snapshots import HeldFiles, KeptSnapshot
 from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.due import NOTHING_DUE
+from paimon_maintenance.assets.checks.writers import job_of
+from paimon_maintenance.assets.pages.catalogue import actions
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.units import files_text, millis_text, size_text, time_text
 
 _RUNS_SHOWN = 10
 _RUNS_LINKED = 5

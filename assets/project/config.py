@@ -15,8 +15,20 @@ from typing import Any, Literal
 
 from pydantic import Field, InstanceOf, field_validator, model_validator
 
-from assets.entry import Entry
-from assets.project.policies import (
+from maintenance.errors import OptionError, PaimonError, SchemaError
+from maintenance.fs.location import is_absolute
+from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
+from maintenance.operations.history import HISTORY_DATABASE
+from maintenance.operations.ingestion.cdc.forms import form_of
+from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
+from maintenance.options import table as table_options
+from maintenance.options.known import as_meant, check_set
+from maintenance.options.materialized import Definition
+from maintenance.options.option import duration
+from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
+from maintenance.types.data_type import DataField
+from paimon_maintenance.assets.entry import Entry
+from paimon_maintenance.assets.project.policies import (
     Alerts,
     BinPolicy,
     ChecksPolicy,
@@ -33,19 +45,7 @@ from assets.project.policies import (
     TypeText,
     ZoneName,
 )
-from assets.project.yaml_file import parse_yaml
-from maintenance.errors import OptionError, PaimonError, SchemaError
-from maintenance.fs.location import is_absolute
-from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
-from maintenance.operations.history import HISTORY_DATABASE
-from maintenance.operations.ingestion.cdc.forms import form_of
-from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
-from maintenance.options import table as table_options
-from maintenance.options.known import as_meant, check_set
-from maintenance.options.materialized import Definition
-from maintenance.options.option import duration
-from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
-from maintenance.types.data_type import DataField
+from paimon_maintenance.assets.project.yaml_file import parse_yaml
 
 # The checkout: where dagster.yaml, workspace.yaml and demo/ are.
 FOLDER = Path(__file__).resolve().parents[2]

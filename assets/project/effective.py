@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assets.project.config import Project, TableConfig, TableSettings
+from paimon_maintenance.assets.project.config import Project, TableConfig, TableSettings
 
 _NOT_SETTINGS = {"identifier", "pattern", "without", "found"}
 DEFAULT = "default"

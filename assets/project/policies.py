@@ -9,8 +9,6 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from assets.entry import Entry
-from assets.targets.registry import AlertTarget
 from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.triggers import Triggers
@@ -18,6 +16,8 @@ from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
 from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
 from maintenance.types.data_type import parse_type
+from paimon_maintenance.assets.entry import Entry
+from paimon_maintenance.assets.targets.registry import AlertTarget
 
 
 def _type_text(text: str) -> str:

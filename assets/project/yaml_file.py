@@ -6,8 +6,8 @@ from typing import TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from assets.project.findings import Finding, Place, mistakes_of
 from maintenance.errors import OptionError, storage_fix
+from paimon_maintenance.assets.project.findings import Finding, Place, mistakes_of
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -3,7 +3,6 @@
 import dagster as dg
 from pydantic import Field
 
-from assets.project.config import TableConfig
 from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError, UnsupportedError
 from maintenance.fs.file_io import FileIO
@@ -11,6 +10,7 @@ from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.operations.history import history_table
 from maintenance.options.environment import from_environment
+from paimon_maintenance.assets.project.config import TableConfig
 
 
 class PaimonCatalog(dg.ConfigurableResource):

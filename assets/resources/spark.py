@@ -13,12 +13,12 @@ from typing import Any
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from assets import keys
-from assets.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
 from maintenance.errors import InfrastructureError, OptionError
 from maintenance.spark.engine import ENGINE, LOCAL_MASTER, Engine, EngineKind
 from maintenance.spark.opened import forget_lost, is_opened, open_session, stop
 from maintenance.spark.sail import is_sail, meaningless
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
 
 LOG4J = Path(__file__).resolve().with_name("log4j2.properties")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"

@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import dagster as dg
 
-from assets.run_launcher.internals import (
+from maintenance.errors import PaimonError
+from paimon_maintenance.assets.run_launcher.internals import (
     CheckRunHealthResult,
     ConfigurableClassData,
     GrpcServerCodeLocationOrigin,
@@ -23,8 +24,7 @@ from assets.run_launcher.internals import (
     WorkerStatus,
     serialize_value,
 )
-from assets.run_launcher.workers import SOCKET_VARIABLE, UnansweredError, ask
-from maintenance.errors import PaimonError
+from paimon_maintenance.assets.run_launcher.workers import SOCKET_VARIABLE, UnansweredError, ask
 
 # Hidden in Dagster's UI, as the tag by which its own launcher finds a run again.
 SOCKET_TAG = ".dagster/paimon_run_workers"

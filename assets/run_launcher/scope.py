@@ -9,8 +9,8 @@ from contextvars import ContextVar
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import Project
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project
 
 # The actions with a job for each table: its name says which.
 _TABLE_ACTIONS = ("maintain", "refresh", "compact", "expire", "ingest", "audit", "fsck")

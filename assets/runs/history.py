@@ -6,10 +6,10 @@ from typing import Any
 
 import dagster as dg
 
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.account import BEFORE, steps_of
 from maintenance.operations.history import FAILED, HistoryEntry, write_history
 from maintenance.table.shape import TableShape
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.account import BEFORE, steps_of
 
 _STARTED_BY = {"dagster/sensor_name": "sensor", "dagster/schedule_name": "schedule", "dagster/backfill": "backfill"}
 

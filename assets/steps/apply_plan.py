@@ -10,27 +10,27 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 from pydantic import Field
 
-from assets import keys
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure
-from assets.steps.by_session import apply_by_session
-from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
-from assets.steps.config import PlanConfig
-from assets.steps.copies import COPIES, apply_copy
-from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
-from assets.steps.ingestion import INGEST
-from assets.steps.many_tables import apply_many
-from assets.steps.ops import Loggers, failing, job_of_op, record_state
-from assets.steps.orphans import ORPHANS
-from assets.steps.plans import found_plan
-from assets.steps.refresh import REFRESH
-from assets.steps.step import Work, run_step
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.steps.by_session import apply_by_session
+from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
+from paimon_maintenance.assets.steps.config import PlanConfig
+from paimon_maintenance.assets.steps.copies import COPIES, apply_copy
+from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
+from paimon_maintenance.assets.steps.ingestion import INGEST
+from paimon_maintenance.assets.steps.many_tables import apply_many
+from paimon_maintenance.assets.steps.ops import Loggers, failing, job_of_op, record_state
+from paimon_maintenance.assets.steps.orphans import ORPHANS
+from paimon_maintenance.assets.steps.plans import found_plan
+from paimon_maintenance.assets.steps.refresh import REFRESH
+from paimon_maintenance.assets.steps.step import Work, run_step
 
 STEPS = {
     step.name: step

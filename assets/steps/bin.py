@@ -7,14 +7,14 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.pages.metadata import report_metadata
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import as_dagster_failure
-from assets.steps.plans import kept_plan
 from maintenance.operations.bin.empty_bin import OPERATION, WINDOW, EmptyBin
 from maintenance.operations.operation import Run, Warehouse
 from maintenance.options.option import duration
+from paimon_maintenance.assets.pages.metadata import report_metadata
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.steps.plans import kept_plan
 
 EMPTY_BIN = "empty_bin"  # the job
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import dagster as dg
 
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure
-from assets.steps.ops import failing, record_state
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.result import Result
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.steps.ops import failing, record_state
 
 # Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
 _ON_SPARK = ("delete", "update", "rescale", "restore_partitions", "compact_chain_table")

@@ -2,16 +2,22 @@
 
 from typing import Any
 
-from assets.pages.metadata import before_and_after, report_metadata, report_numbers, shape_numbers, warn_of_finding
-from assets.runs.account import BEFORE, Account
-from assets.runs.failures import check_groups
-from assets.steps.step import Metadata, Preview, Step, Work
 from maintenance.operations.compaction.compact import OPERATION as COMPACT_OPERATION
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.produce_changelog import OPERATION as CHANGELOG_OPERATION
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.indexes.rewrite_file_index import OPERATION as FILE_INDEX_OPERATION
 from maintenance.table.table import Table
+from paimon_maintenance.assets.pages.metadata import (
+    before_and_after,
+    report_metadata,
+    report_numbers,
+    shape_numbers,
+    warn_of_finding,
+)
+from paimon_maintenance.assets.runs.account import BEFORE, Account
+from paimon_maintenance.assets.runs.failures import check_groups
+from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 
 class _Rewriting(Step):

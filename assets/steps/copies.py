@@ -11,15 +11,6 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets import keys
-from assets.pages.materialization import data_version, materialization
-from assets.pages.metadata import report_metadata
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure, parts_failed, worst_part
-from assets.steps.by_session import session_of
-from assets.steps.many_tables import tell_plan
-from assets.steps.plans import kept_plan
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.databases.clone import CloneReport
@@ -35,6 +26,15 @@ from maintenance.sql.procedures.procedure import Call
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.materialization import data_version, materialization
+from paimon_maintenance.assets.pages.metadata import report_metadata
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.steps.by_session import session_of
+from paimon_maintenance.assets.steps.many_tables import tell_plan
+from paimon_maintenance.assets.steps.plans import kept_plan
 
 COPIES = (CLONE, CLONE_DATABASE, MIGRATE_TABLE, MIGRATE_DATABASE)
 _HIVE = {"connector": "hive"}

@@ -4,13 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
-from assets.pages.table_page import text_table
-from assets.project.policies import DEFAULT_NAME, TagPolicy
-from assets.runs.account import Account
-from assets.steps.config import request_of
-from assets.steps.step import Metadata, Step, Work
-from assets.steps.tags import last_period
 from maintenance.errors import NotFoundError
 from maintenance.operations.expiry.expire_partitions import OPERATION as PARTITIONS_OPERATION
 from maintenance.operations.expiry.expire_snapshots import OPERATION as SNAPSHOTS_OPERATION
@@ -21,6 +14,13 @@ from maintenance.operations.refs.create_tag import OPERATION as TAG_OPERATION
 from maintenance.operations.refs.create_tag import CreateTag
 from maintenance.operations.refs.period_tags import state_at
 from maintenance.options.option import duration
+from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
+from paimon_maintenance.assets.pages.table_page import text_table
+from paimon_maintenance.assets.project.policies import DEFAULT_NAME, TagPolicy
+from paimon_maintenance.assets.runs.account import Account
+from paimon_maintenance.assets.steps.config import request_of
+from paimon_maintenance.assets.steps.step import Metadata, Step, Work
+from paimon_maintenance.assets.steps.tags import last_period
 
 
 class _Tag(Step):

@@ -4,9 +4,6 @@ from typing import Any
 
 import dagster as dg
 
-from assets.project.config import Landing
-from assets.project.step_config import IngestConfig
-from assets.steps.step import Preview, Step, Work
 from maintenance.errors import OptionError
 from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
 from maintenance.operations.ingestion.landing import LandingFolder
@@ -15,6 +12,9 @@ from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.plans.ingest_plan import INGEST as INGEST_STEP
 from maintenance.operations.plans.ingest_plan import apply_ingest, plan_ingest
 from maintenance.table.table import Table
+from paimon_maintenance.assets.project.config import Landing
+from paimon_maintenance.assets.project.step_config import IngestConfig
+from paimon_maintenance.assets.steps.step import Preview, Step, Work
 
 # The input from the landing folder's asset, only for the lineage: the ingestion lists the folder itself.
 LANDED = "landed"

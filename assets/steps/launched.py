@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.project.config import TableConfig
-from assets.steps.config import launched_config
-from assets.steps.expiry import NEW_TAG
-from assets.steps.ops import Loggers, job_of_op, on_known_table, record_state
-from assets.steps.step import Step, Work, run_step
 from maintenance.operations.operation import all_operations
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.steps.config import launched_config
+from paimon_maintenance.assets.steps.expiry import NEW_TAG
+from paimon_maintenance.assets.steps.ops import Loggers, job_of_op, on_known_table, record_state
+from paimon_maintenance.assets.steps.step import Step, Work, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 _JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}

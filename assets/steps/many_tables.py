@@ -13,17 +13,6 @@ from typing import Any
 
 import dagster as dg
 
-from assets.pages.materialization import data_version, materialization
-from assets.pages.metadata import report_numbers, shape_numbers
-from assets.project.config import TableConfig
-from assets.project.step_config import CompactManyConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.account import BEFORE
-from assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
-from assets.runs.history import keep_account
-from assets.steps.ops import Loggers, job_of_op
-from assets.steps.plans import kept_plan, planned
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.compact_database import (
@@ -39,6 +28,17 @@ from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import UNPLANNED, StoredPlan
 from maintenance.options.option import duration
 from maintenance.table.table import Table
+from paimon_maintenance.assets.pages.materialization import data_version, materialization
+from paimon_maintenance.assets.pages.metadata import report_numbers, shape_numbers
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.step_config import CompactManyConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.account import BEFORE
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
+from paimon_maintenance.assets.runs.history import keep_account
+from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
+from paimon_maintenance.assets.steps.plans import kept_plan, planned
 
 
 def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:

@@ -13,16 +13,16 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys
-from assets.pages.materialization import closing_page, data_version, materialization
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.account import Account, after_dry_step, is_dry, steps_of
-from assets.runs.failures import as_dagster_failure, refuse_if_cancelled
-from assets.runs.history import keep_account, keep_failure
-from assets.steps.step import Step, Work, run_step
 from maintenance.errors import NotFoundError
 from maintenance.table.shape import table_shape
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.account import Account, after_dry_step, is_dry, steps_of
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_if_cancelled
+from paimon_maintenance.assets.runs.history import keep_account, keep_failure
+from paimon_maintenance.assets.steps.step import Step, Work, run_step
 
 Loggers = Mapping[str, dg.LoggerDefinition]
 Compute = Callable[[dg.OpExecutionContext, Account], dg.Output[Account]]

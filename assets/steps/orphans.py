@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from assets.steps.config import request_of
-from assets.steps.step import Step, Work
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, OPERATION
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.options.option import duration
+from paimon_maintenance.assets.steps.config import request_of
+from paimon_maintenance.assets.steps.step import Step, Work
 
 
 class _Orphans(Step):

@@ -14,16 +14,6 @@ from urllib.parse import unquote
 
 import dagster as dg
 
-from assets import keys
-from assets.pages.materialization import data_version
-from assets.pages.metadata import report_metadata, report_numbers, shape_numbers
-from assets.project.config import TableConfig
-from assets.project.step_config import PartitionCompactConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.account import BEFORE
-from assets.runs.failures import as_dagster_failure, check_groups
-from assets.runs.history import keep_account
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.compaction.compact import compact
@@ -33,6 +23,16 @@ from maintenance.operations.compaction.report import PLANNED, CompactReport
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
 from maintenance.table.partitions import partition_names
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.materialization import data_version
+from paimon_maintenance.assets.pages.metadata import report_metadata, report_numbers, shape_numbers
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.step_config import PartitionCompactConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.account import BEFORE
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_groups
+from paimon_maintenance.assets.runs.history import keep_account
 
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."

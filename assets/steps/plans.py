@@ -5,16 +5,16 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from assets.checks.due import location_of
-from assets.keys import APPLY_PLAN
-from assets.pages.durations import seconds_text
-from assets.project.step_config import chosen_plan
-from assets.resources.catalog import PaimonCatalog
-from assets.units import size_text
 from maintenance.errors import PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, StoredPlan
+from paimon_maintenance.assets.checks.due import location_of
+from paimon_maintenance.assets.keys import APPLY_PLAN
+from paimon_maintenance.assets.pages.durations import seconds_text
+from paimon_maintenance.assets.project.step_config import chosen_plan
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.units import size_text
 
 _GROUPS_SHOWN = 1000
 # Plans of up to this many tables are estimated, each from its own history.

@@ -1,7 +1,5 @@
 """The step that refreshes a materialized table: it makes rows again as far as the sources have changed."""
 
-from assets.project.step_config import RefreshConfig
-from assets.steps.step import Preview, Step, Work
 from maintenance.errors import OptionError
 from maintenance.operations.operation import nothing_said
 from maintenance.operations.plan_store import StoredPlan
@@ -12,6 +10,8 @@ from maintenance.sql.materialized.record import REFRESH as REFRESH_STEP
 from maintenance.sql.materialized.refresh import RefreshReport, carry_out, report_of
 from maintenance.sql.materialized.stored import apply_refresh, stored
 from maintenance.sql.session_state import DEFAULT_CATALOG
+from paimon_maintenance.assets.project.step_config import RefreshConfig
+from paimon_maintenance.assets.steps.step import Preview, Step, Work
 
 
 class _Refresh(Step):

@@ -9,21 +9,6 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.pages.materialization import closing_page, data_version, materialization
-from assets.pages.metadata import (
-    before_and_after,
-    report_metadata,
-    report_numbers,
-    shape_numbers,
-    warn_of_finding,
-)
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.account import BEFORE
-from assets.runs.failures import as_dagster_failure
-from assets.runs.history import keep_account
-from assets.steps.plans import kept_plan
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.operation import Run
 from maintenance.operations.plan_store import StoredPlan
@@ -34,6 +19,21 @@ from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.operations.rows.update import update
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
+from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
+from paimon_maintenance.assets.pages.metadata import (
+    before_and_after,
+    report_metadata,
+    report_numbers,
+    shape_numbers,
+    warn_of_finding,
+)
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.account import BEFORE
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.runs.history import keep_account
+from paimon_maintenance.assets.steps.plans import kept_plan
 
 CHANGE_ROWS = "change_rows"  # the job
 STEP = "row_change"

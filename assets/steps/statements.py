@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 from pydantic import Field
 
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure
-from assets.steps.apply_plan import apply_any, table_of
-from assets.steps.by_session import session_of
-from assets.steps.plans import kept_plan
 from maintenance.operations.plan_store import MANY
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.steps.apply_plan import apply_any, table_of
+from paimon_maintenance.assets.steps.by_session import session_of
+from paimon_maintenance.assets.steps.plans import kept_plan
 
 STATEMENT = "statement"  # the job
 

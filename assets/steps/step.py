@@ -14,17 +14,17 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.pages.metadata import report_metadata, report_numbers, warn_of_finding
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.account import Account
-from assets.steps.config import request_of, step_config
-from assets.steps.plans import kept_plan, planned
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.table.table import Table
+from paimon_maintenance.assets.pages.metadata import report_metadata, report_numbers, warn_of_finding
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.account import Account
+from paimon_maintenance.assets.steps.config import request_of, step_config
+from paimon_maintenance.assets.steps.plans import kept_plan, planned
 
 Metadata = Mapping[str, Any]
 

@@ -13,17 +13,17 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys
-from assets.pages.materialization import data_version
-from assets.pages.metadata import report_numbers
-from assets.project.config import TableConfig
-from assets.project.policies import TagPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.resources.spark import Spark
-from assets.runs.failures import as_dagster_failure
-from assets.runs.history import keep_account, keep_failure
 from maintenance.operations.refs.period_tags import Period, tag_period
 from maintenance.table.shape import table_shape
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.materialization import data_version
+from paimon_maintenance.assets.pages.metadata import report_numbers
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.policies import TagPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.runs.history import keep_account, keep_failure
 
 _DAYS, _MINUTES = "%Y-%m-%d", "%Y-%m-%d-%H:%M"
 

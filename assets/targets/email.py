@@ -4,9 +4,9 @@ import smtplib
 from email.message import EmailMessage
 from typing import Literal
 
-from assets.targets.alert import Alert
-from assets.targets.target import Target
 from maintenance.options.environment import from_environment
+from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
 _WHERE = "alert targets"

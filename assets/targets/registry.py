@@ -4,9 +4,9 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from assets.targets.email import Email
-from assets.targets.target import Target
-from assets.targets.webhook import Webhook
+from paimon_maintenance.assets.targets.email import Email
+from paimon_maintenance.assets.targets.target import Target
+from paimon_maintenance.assets.targets.webhook import Webhook
 
 AnyTarget = Email | Webhook
 AlertTarget = Annotated[AnyTarget, Field(discriminator="kind")]

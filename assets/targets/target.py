@@ -1,7 +1,7 @@
 """What every kind of alert target has."""
 
-from assets.entry import Entry
-from assets.targets.alert import Alert
+from paimon_maintenance.assets.entry import Entry
+from paimon_maintenance.assets.targets.alert import Alert
 
 
 class Target(Entry):

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assets.targets.alert import Alert
-from assets.targets.target import Target
 from maintenance.options.environment import from_environment
+from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
 

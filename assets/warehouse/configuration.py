@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import Project, TablePattern
-from assets.project.findings import Finding
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.holdings import catalog_findings, read_holdings
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import ReadFault
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, TablePattern
+from paimon_maintenance.assets.project.findings import Finding
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.holdings import catalog_findings, read_holdings
 
 CONFIGURATION = "configuration"
 DESCRIPTION = "The warehouse can be reached and holds what tables.yaml names."

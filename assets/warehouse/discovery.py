@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
-from assets.project.config import FoundTable, Project, TableConfig, TablePattern
-from assets.project.findings import Finding
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
 from maintenance.errors import ErrorClass, NotFoundError, PaimonError
 from maintenance.table.table import Table
+from paimon_maintenance.assets.project.config import FoundTable, Project, TableConfig, TablePattern
+from paimon_maintenance.assets.project.findings import Finding
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
 
 _READERS = 32
 _NAME = re.compile(r"\w+\.\w+", re.ASCII)

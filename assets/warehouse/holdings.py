@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from assets.project.config import Project, TablePattern
-from assets.project.findings import Finding
-from assets.resources.catalog import PaimonCatalog
 from maintenance.spelling import nearest, suggestion
+from paimon_maintenance.assets.project.config import Project, TablePattern
+from paimon_maintenance.assets.project.findings import Finding
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 _SHOWN = 20
 

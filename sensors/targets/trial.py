@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from assets.project.config import Project
-from assets.targets.alert import Alert
-from assets.targets.target import Target
-from sensors.routes import Routes
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.target import Target
+from paimon_maintenance.sensors.routes import Routes
 
 
 def try_targets(project: Project, table: str | None = None) -> int:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from assets.project.config import load_project
-from definitions import build_definitions
-from demo.run import REPOSITORY, dagster_instance
 from maintenance.catalog import CatalogTable, open_catalog
+from paimon_maintenance.assets.project.config import load_project
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.demo.run import REPOSITORY, dagster_instance
 from tests.browser import tour
 from tests.browser.servers import ROOT, Dagster
 from tests.browser.ui import JOBS, Ui, artifacts, browsing

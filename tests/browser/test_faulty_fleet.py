@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from assets import keys
+from paimon_maintenance.assets import keys
 from tests.browser import ui
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, MISSPELT, PROOF, Fault, Fleet
 from tests.browser.servers import Dagster, receiving, receiving_mail, wait_for

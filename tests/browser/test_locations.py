@@ -53,7 +53,9 @@ def write_project(folder: Path) -> None:
     (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "lakehouse" / "definitions.py").write_text(DEFINITIONS)
     attributes = {"warehouse": "lake", "history": None, "patterns": [{"pattern": "crm.*"}]}
-    (place / "defs.yaml").write_text(yaml.safe_dump({"type": "components.PaimonTables", "attributes": attributes}))
+    (place / "defs.yaml").write_text(
+        yaml.safe_dump({"type": "paimon_maintenance.PaimonTables", "attributes": attributes})
+    )
     create(place / "lake", "crm.people")
 
 

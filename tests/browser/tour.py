@@ -4,7 +4,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from assets import keys
+from paimon_maintenance.assets import keys
 from tests.browser.faulty_fleet import FAULTS, PROOF, Fleet
 from tests.browser.servers import Dagster, receiving, wait_for
 from tests.browser.ui import Ui, artifacts, browsing

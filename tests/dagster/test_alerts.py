@@ -10,15 +10,15 @@ import pytest
 import yaml
 from dagster._core.scheduler.instigation import InstigatorStatus
 
-from assets.project.config import Project, load_project
-from assets.project.policies import Alerts
-from assets.resources.catalog import PaimonCatalog
-from assets.targets.alert import Alert
-from assets.targets.webhook import Webhook
-from definitions import build_definitions
-from sensors.alerts import check_faults, run_faults, sensor_faults, tell
-from sensors.routes import Routes, parse_reported, reported_text
-from sensors.targets.__main__ import main
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.project.policies import Alerts
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.webhook import Webhook
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.alerts import check_faults, run_faults, sensor_faults, tell
+from paimon_maintenance.sensors.routes import Routes, parse_reported, reported_text
+from paimon_maintenance.sensors.targets.__main__ import main
 from tests.dagster.conftest import Receiver, evaluate, state_of
 from tests.tables import create_table
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from assets import keys
-from assets.project.config import FOLDER
 from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import FOLDER
 from tests.tables import create_table, files_on_disk
 
 TABLE = "db.t"
@@ -36,8 +36,8 @@ RUN = """
 import sys
 from pathlib import Path
 import dagster as dg
-from assets.project.config import load_project
-from definitions import build_definitions
+from paimon_maintenance.assets.project.config import load_project
+from paimon_maintenance.definitions import build_definitions
 
 folder = Path(sys.argv[1])
 job = build_definitions(load_project(folder / "tables.yaml", folder)).resolve_job_def("compact_db_t")

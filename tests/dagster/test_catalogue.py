@@ -7,13 +7,13 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.pages.materialization import commit_materialization
-from assets.project.config import Project, load_project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import AddColumn, Schema
 from maintenance.errors import OptionError
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.materialization import commit_materialization
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land
 
 FOREIGN = """

@@ -6,10 +6,10 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.operations.compaction.produce_changelog import produce_changelog
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 
 
 def audit(project: Project, instance: dg.DagsterInstance, config: dict[str, Any] | None = None) -> Any:

@@ -8,11 +8,11 @@ import dagster as dg
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 
-from assets import keys
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from components import PaimonTables
 from maintenance.errors import OptionError
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.components import PaimonTables
 
 ATTRIBUTES: dict[str, Any] = {
     "warehouse": "lake",
@@ -33,7 +33,7 @@ ATTRIBUTES: dict[str, Any] = {
 
 def loaded(attributes: dict[str, Any]) -> dg.Definitions:
     with create_defs_folder_sandbox() as sandbox:
-        contents = {"type": "components.PaimonTables", "attributes": attributes}
+        contents = {"type": "paimon_maintenance.PaimonTables", "attributes": attributes}
         path = sandbox.scaffold_component(component_cls=PaimonTables, defs_yaml_contents=contents)
         lake = PaimonCatalog(warehouse=str(path / "lake"))
         lake.open().create_database("sales")

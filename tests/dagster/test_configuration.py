@@ -6,15 +6,15 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.project.policies import Alerts
-from assets.resources.catalog import PaimonCatalog
-from assets.targets.webhook import Webhook
-from assets.warehouse.configuration import CONFIGURATION
-from definitions import build_definitions
 from maintenance.catalog import Schema
 from maintenance.monitor.readable import READABLE
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.project.policies import Alerts
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.targets.webhook import Webhook
+from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
+from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import Receiver, checks_of, evaluate
 
 Sink = tuple[str, type[Receiver]]

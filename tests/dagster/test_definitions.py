@@ -3,11 +3,11 @@
 import dagster as dg
 import pytest
 
-from assets import keys
-from assets.project.config import FOLDER, EmptyBin, Project
-from assets.project.config import project_of_environment as shipped_project
-from assets.resources.spark import LOG4J
-from definitions import build_definitions
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import FOLDER, EmptyBin, Project
+from paimon_maintenance.assets.project.config import project_of_environment as shipped_project
+from paimon_maintenance.assets.resources.spark import LOG4J
+from paimon_maintenance.definitions import build_definitions
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.project.config import Project, load_project
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.discovery import discover
-from definitions import build_definitions
 from maintenance.errors import OptionError
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.discovery import discover
+from paimon_maintenance.definitions import build_definitions
 
 TEXT = """
 warehouse: lake

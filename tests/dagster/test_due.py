@@ -6,12 +6,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.checks.due import NOTHING_DUE, is_watched
-from assets.project.config import Project
-from assets.project.policies import CompactionPolicy
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.due import NOTHING_DUE, is_watched
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.policies import CompactionPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import evaluate, state_of, switch_on
 from tests.dagster.test_radar import reported
 

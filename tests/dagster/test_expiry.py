@@ -7,11 +7,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.metadata.shares import Amount
 from maintenance.operations.expiry import removal, survey
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 
 
 @pytest.fixture

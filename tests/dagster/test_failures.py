@@ -19,16 +19,16 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from assets.runs import failures
-from assets.runs.failures import AGAIN, Again, parts_failed
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, CorruptFileError, ErrorClass, InfrastructureError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.rollback_to import rollback_to
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs import failures
+from paimon_maintenance.assets.runs.failures import AGAIN, Again, parts_failed
+from paimon_maintenance.definitions import build_definitions
 from tests.failing_storage import SCHEME, failing
 
 ROOT = Path(__file__).parent.parent.parent
@@ -42,8 +42,8 @@ import dagster as dg
 import pyarrow as pa
 from pyspark import SparkContext
 
-from assets.runs import failures
-from assets.project.config import load_project
+from paimon_maintenance.assets.runs import failures
+from paimon_maintenance.assets.project.config import load_project
 from tests.dagster.test_failures import Meddler, instance_with_meddler, launch, written
 
 def kill():

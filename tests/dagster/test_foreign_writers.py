@@ -8,12 +8,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.project.config import Project, TableConfig
-from assets.project.policies import Alerts, CompactionPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.targets.webhook import Webhook
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from paimon_maintenance.assets.project.config import Project, TableConfig
+from paimon_maintenance.assets.project.policies import Alerts, CompactionPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.targets.webhook import Webhook
 from tests.dagster.conftest import Receiver, evaluate
 from tests.java import conftest as java_tests
 from tests.java.process import JavaProcess

@@ -6,10 +6,10 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.keys import FLEET
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
+from paimon_maintenance.assets.keys import FLEET
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 
 
 def rows_of(table: Any) -> list[Any]:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
 from maintenance.catalog import Schema
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
-from sensors import hints
-from sensors.latest import look
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.sensors import hints
+from paimon_maintenance.sensors.latest import look
 from tests.servers.relay import Relay
 from tests.servers.s3 import S3
 from tests.tables import KEYED, keyed

@@ -7,13 +7,13 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable, SetOption
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.history import estimated_seconds, read_history
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land
 
 ORDERS = keys.asset_key("shop.orders")

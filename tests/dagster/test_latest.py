@@ -9,17 +9,17 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.project.policies import CompactionPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.runs.pauses import pausing
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.compact import compact
-from sensors.cursor import Cursor, Trouble
-from sensors.latest import Sighting, cursor_of, due, in_progress
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.project.policies import CompactionPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.pauses import pausing
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.cursor import Cursor, Trouble
+from paimon_maintenance.sensors.latest import Sighting, cursor_of, due, in_progress
 from tests.dagster.conftest import checks_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 from tests.tables import live

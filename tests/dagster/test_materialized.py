@@ -8,15 +8,15 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets import keys
-from assets.automation import QUIET, Due, Refreshes, due, freshness_policy
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.discovery import discover
-from definitions import build_definitions
 from maintenance.options.materialized import Freshness
 from maintenance.sql import Session
-from sensors.alerts import run_faults
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.automation import QUIET, Due, Refreshes, due, freshness_policy
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.discovery import discover
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.alerts import run_faults
 
 TOTALS = "shop.totals"
 HOUR = Freshness("1", "HOUR")

@@ -8,14 +8,14 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.project.config import Project
-from assets.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations import compact, create_branch, create_tag, reset_consumer
 from maintenance.operations.bin.run import list_runs
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 
 OLD = 1_577_836_800
 LISTED = ("bucket-0", "manifest")

@@ -11,17 +11,17 @@ from dagster._core.loader import LoadingContextForTest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.project.policies import PartitionsPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.steps.partitions import key_of, spec_of
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from sensors.cursor import Cursor
-from sensors.partitions import cursor_of
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.project.policies import PartitionsPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.steps.partitions import key_of, spec_of
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.cursor import Cursor
+from paimon_maintenance.sensors.partitions import cursor_of
 from tests.tables import live
 
 TEXT = """

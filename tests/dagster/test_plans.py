@@ -8,12 +8,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.pages.durations import seconds_text
-from assets.project.config import Project
-from assets.project.policies import IndexColumns
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
+from paimon_maintenance.assets.pages.durations import seconds_text
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.policies import IndexColumns
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land
 
 

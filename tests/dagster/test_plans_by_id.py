@@ -7,15 +7,15 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations import create_tag, reset_consumer
 from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 from tests.plain_tables import PlainCatalog, plain_table
 
 

@@ -7,12 +7,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.resources.catalog import PaimonCatalog
-from assets.steps.partitions import key_of
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.steps.partitions import key_of
+from paimon_maintenance.definitions import build_definitions
 
 TEXT = """
 warehouse: warehouse

@@ -12,23 +12,23 @@ import pyarrow as pa
 import pytest
 from aiosmtpd.controller import Controller
 
-from assets import keys
-from assets.checks.judgements import DESCRIPTIONS
-from assets.project.config import Project, Radar
-from assets.project.policies import Alerts, CompactionPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.targets.alert import Alert
-from assets.targets.email import Email
-from assets.targets.webhook import Webhook, slack_blocks
-from assets.warehouse.configuration import CONFIGURATION
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options.environment import from_environment
-from sensors.cursor import Cursor, Trouble
-from sensors.publishing import Judged
-from sensors.radar import cursor_of
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
+from paimon_maintenance.assets.project.config import Project, Radar
+from paimon_maintenance.assets.project.policies import Alerts, CompactionPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.email import Email
+from paimon_maintenance.assets.targets.webhook import Webhook, slack_blocks
+from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.cursor import Cursor, Trouble
+from paimon_maintenance.sensors.publishing import Judged
+from paimon_maintenance.sensors.radar import cursor_of
 from tests.dagster.conftest import Receiver, checks_of, evaluate, switch_on
 
 

@@ -6,13 +6,13 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import Project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.metadata.branches import Branches
 from maintenance.operations import create_branch
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from assets import keys
-from assets.pages.table_page import TableView, table_page, what_is_kept
-from assets.project.config import Project, load_project
-from assets.resources.catalog import PaimonCatalog
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.shape import table_shape
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.pages.table_page import TableView, table_page, what_is_kept
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import TABLES
 
 DAYS = """

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 from dagster._core.definitions.data_version import StaleStatus
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.resources.catalog import PaimonCatalog
 from maintenance.catalog import CatalogTable
 from maintenance.operations import rollback_to
 from maintenance.operations.compaction.compact import compact
-from sensors.cursor import Cursor
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.sensors.cursor import Cursor
 from tests.dagster.conftest import evaluate
 from tests.dagster.test_partitions import TEXT, put, statuses
 from tests.dagster.test_partitions import tick as mirror

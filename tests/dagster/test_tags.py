@@ -9,15 +9,15 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.project.policies import TagPolicy
-from assets.resources.catalog import PaimonCatalog
-from assets.steps.tags import period_of, periods_of
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.project.policies import TagPolicy
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.steps.tags import period_of, periods_of
+from paimon_maintenance.definitions import build_definitions
 
 TEXT = """
 warehouse: lake

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assets.project.config import FOLDER
+from paimon_maintenance.assets.project.config import FOLDER
 
 pytestmark = pytest.mark.slow
 SERVER = """
 import os, sys
-from assets.ui import shared_server
+from paimon_maintenance.assets.ui import shared_server
 with shared_server() as found:
     print("found", sorted(found), flush=True)
     sys.stdin.read()
@@ -86,8 +86,9 @@ def test_dagster_starts_without_the_server_and_everything_ends_together(tmp_path
     variables = tables(tmp_path, "{spark.driver.memory: plenty}")
     with (tmp_path / "said").open("w") as said:
         ui = subprocess.Popen(
-            [sys.executable, "-m", "assets.ui", "-p", str(port)], cwd=FOLDER, env=variables, text=True,
-            stdout=subprocess.PIPE, stderr=said, preexec_fn=ignore_interrupts,  # noqa: PLW1509 - this process has one thread
+            [sys.executable, "-m", "paimon_maintenance.assets.ui", "-p", str(port)],
+            cwd=FOLDER, env=variables, text=True, stdout=subprocess.PIPE, stderr=said,
+            preexec_fn=ignore_interrupts,  # noqa: PLW1509 - this process has one thread
         )  # fmt: skip
     try:
         assert ui.stdout is not None
@@ -125,7 +126,7 @@ def test_a_port_that_is_taken_is_said_at_once() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "assets.ui", "-p", str(port)]
+        command = [sys.executable, "-m", "paimon_maintenance.assets.ui", "-p", str(port)]
         done = subprocess.run(command, cwd=FOLDER, text=True, capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stdout.startswith(f"Port {port} is taken.")

@@ -10,16 +10,16 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetC
 from dagster._core.events import DagsterEvent
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
-from assets import keys
-from assets.project.config import Project, load_project
-from assets.project.policies import Alerts
-from assets.resources.catalog import PaimonCatalog
-from assets.targets.webhook import Webhook
-from definitions import build_definitions
 from maintenance.catalog import CatalogTable
 from maintenance.monitor.readable import READABLE
-from sensors.cursor import Cursor
-from sensors.radar import cursor_of
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.project.policies import Alerts
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.targets.webhook import Webhook
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors.cursor import Cursor
+from paimon_maintenance.sensors.radar import cursor_of
 from tests.dagster.conftest import Receiver, evaluate
 from tests.dagster.test_radar import reported
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from demo import console
-from demo.console import Example, Maintained, examples, show
-from demo.run import FLIGHTS
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_tag import create_tag
+from paimon_maintenance.demo import console
+from paimon_maintenance.demo.console import Example, Maintained, examples, show
+from paimon_maintenance.demo.run import FLIGHTS
 
 ROOT = Path(__file__).parents[2]
 

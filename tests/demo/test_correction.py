@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from assets.project.config import project_of_environment as project
-from assets.resources.catalog import PaimonCatalog
-from demo import correction, routes, weather
-from demo.report import Corrected, correction_report
-from demo.run import INDEX_QUERIES, WEATHER, index_report
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from paimon_maintenance.assets.project.config import project_of_environment as project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.demo import correction, routes, weather
+from paimon_maintenance.demo.report import Corrected, correction_report
+from paimon_maintenance.demo.run import INDEX_QUERIES, WEATHER, index_report
 from tests.spark.conftest import spark  # noqa: F401
 
 

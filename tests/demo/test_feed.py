@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from demo.feed import FLIGHT_ROUNDS, Delivery, Round, deliver, deliveries
-from demo.flights import change_stream
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.ingestion.landing import LandedBatch, LandingFolder, landed_batches, still_to_commit
+from paimon_maintenance.demo.feed import FLIGHT_ROUNDS, Delivery, Round, deliver, deliveries
+from paimon_maintenance.demo.flights import change_stream
 
 T = TypeVar("T")
 # The hour of the flight HA 51 that the report follows.

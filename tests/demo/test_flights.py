@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from demo import nycflights
-from demo.flights import KEY, ROW_KIND, SCHEMA, change_stream, final_rows
-from demo.routes import same
+from paimon_maintenance.demo import nycflights
+from paimon_maintenance.demo.flights import KEY, ROW_KIND, SCHEMA, change_stream, final_rows
+from paimon_maintenance.demo.routes import same
 
 FLIGHTS, CANCELLED, NEVER_ARRIVED = 336_776, 8_255, 458
 

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
-from demo.console import Example, Maintained, Shown
-from demo.correction import Marks
-from demo.page import Account, page_of
-from demo.report import Change, Check, Corrected, Measured, RoundResult
+from paimon_maintenance.demo.console import Example, Maintained, Shown
+from paimon_maintenance.demo.correction import Marks
+from paimon_maintenance.demo.page import Account, page_of
+from paimon_maintenance.demo.report import Change, Check, Corrected, Measured, RoundResult
 
 VOID = {"meta"}
 

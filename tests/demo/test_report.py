@@ -7,14 +7,14 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import keys
-from assets.project.config import project_of_environment as project
-from definitions import build_definitions
-from demo.console import Maintained
-from demo.report import Change, Measured, RoundResult, changelog_report, table_report
-from demo.run import FLIGHTS, HONOLULU, ROUTE_DAY, WEATHER, changes_after, run_config
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import project_of_environment as project
+from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.demo.console import Maintained
+from paimon_maintenance.demo.report import Change, Measured, RoundResult, changelog_report, table_report
+from paimon_maintenance.demo.run import FLIGHTS, HONOLULU, ROUTE_DAY, WEATHER, changes_after, run_config
 
 
 @pytest.mark.parametrize("identifier", [FLIGHTS, WEATHER, ROUTE_DAY])

@@ -6,9 +6,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from demo.flights import ROW_KIND
-from demo.routes import READ, expected, found, records, same
 from maintenance.catalog import Schema, open_catalog
+from paimon_maintenance.demo.flights import ROW_KIND
+from paimon_maintenance.demo.routes import READ, expected, found, records, same
 from tests.tables import get_table
 
 DAY = dt.date(2013, 1, 1)

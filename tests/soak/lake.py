@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from assets.project.config import FOLDER, Project, load_project
 from maintenance.spark.parent import end_with_parent
+from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
 from tests.soak.workload import COLUMNS, TABLE
 
 TRIGGER = 5

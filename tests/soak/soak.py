@@ -17,13 +17,13 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets import keys
-from assets.project.config import FOLDER, Project
-from assets.resources.catalog import PaimonCatalog
 from maintenance.errors import PaimonError
 from maintenance.operations.checks.fsck import fsck
 from maintenance.spark.connect_server import connect_server
 from maintenance.table.shape import table_shape
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import FOLDER, Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.soak.lake import RETAINED, TRIGGER, daemon, environment, set_up
 from tests.soak.workload import TABLE, model, note
 from tests.tables import data_files, files_on_disk

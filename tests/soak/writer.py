@@ -8,7 +8,7 @@ import json
 import sys
 import time
 
-from assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.soak.workload import TABLE, batch
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.project.config import Project, load_project
-from assets.resources.catalog import PaimonCatalog
 from maintenance.spark.connect_server import connect_server
+from paimon_maintenance.assets.project.config import Project, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.servers.spark_cluster import FAST_JAVA, cluster_settings, environment, standalone_cluster
 from tests.tables import data_files, files_on_disk
 
@@ -45,8 +45,8 @@ RUN = """
 import json, sys
 from pathlib import Path
 import dagster as dg
-from assets.project.config import load_project
-from definitions import build_definitions
+from paimon_maintenance.assets.project.config import load_project
+from paimon_maintenance.definitions import build_definitions
 from pyspark.sql import SparkSession
 
 path = Path(sys.argv[1])

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from assets.resources.spark import Spark
 from maintenance.cli.main import run
 from maintenance.errors import OptionError, SqlError
 from maintenance.spark.application import is_connect
 from maintenance.spark.sail import is_sail
 from maintenance.sql import Session
+from paimon_maintenance.assets.resources.spark import Spark
 
 pytestmark = pytest.mark.usefixtures("no_session")
 TABLE = (

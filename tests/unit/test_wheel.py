@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,11 @@ UV = PROJECT / ".cache/uv/bin/uv"
 EXTRAS = {
     "cli": ["prompt_toolkit"],
     "spark": ["pyspark"],
-    "dagster": ["dagster", "pyspark", "assets.project", "jobs", "sensors"],
+    "dagster": ["dagster", "pyspark", "paimon_maintenance.definitions"],
     "all": ["dagster", "prompt_toolkit", "pyspark", "thriftpy2", "pymysql"],
 }
+OWN = ["assets", "commands", "components", "definitions", "demo", "jobs", "sensors"]
+TOP_LEVEL = {"maintenance", "paimon_maintenance"}
 
 
 def uv(*arguments: object) -> None:
@@ -42,13 +46,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     names = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
-        if name.partition("/")[0] not in ("tests", "benchmarks", ".ci") and (PROJECT / name).is_file():
+        if name.partition("/")[0] not in ("tests", "benchmarks", ".ci") and (PROJECT / name).exists():
             target = source / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes((PROJECT / name).read_bytes())
+            shutil.copy2(PROJECT / name, target, follow_symlinks=False)
     uv("build", "--quiet", "--wheel", "--out-dir", folder / "dist", source)
     (built,) = (folder / "dist").glob("*.whl")
     return built
+
+
+def test_it_holds_two_packages(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name.partition("/")[0] for name in archive.namelist()}
+    assert {name for name in names if not name.endswith(".dist-info")} == TOP_LEVEL
 
 
 @pytest.mark.parametrize("extra", ["", *EXTRAS])
@@ -71,10 +81,16 @@ def test_installed(wheel: Path, tmp_path: Path, extra: str) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    # A project beside it has packages of its own under the names that every Dagster project uses.
+    for name in OWN:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("OWN = True")
+
     assert "expire-snapshots" in run("paimonctl", "--help")
     program = (
         "import maintenance as pm; from importlib import import_module\n"
         f"for name in {EXTRAS.get(extra, [])!r}: import_module(name)\n"
+        f"for name in {OWN!r}: assert import_module(name).OWN\n"
         f"catalog = pm.open_catalog({{'warehouse': {str(tmp_path / 'lake')!r}}})\n"
         f"print(pm.__file__)"
     )

@@ -9,18 +9,18 @@ import dagster as dg
 import pytest
 import yaml
 
-from assets.project.config import FOLDER
-from assets.run_launcher import internals
-from assets.run_launcher.forking import ForkingRunLauncher
-from assets.run_launcher.launcher import run_launcher, unavailable
+from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.run_launcher import internals
+from paimon_maintenance.assets.run_launcher.forking import ForkingRunLauncher
+from paimon_maintenance.assets.run_launcher.launcher import run_launcher, unavailable
 
 # A Python in which Dagster is another one, then what `make ui` and Dagster itself make of that.
 OTHER_DAGSTER = """
 import sys
 import dagster as dg
 {change}
-from assets.run_launcher.launcher import RunLauncher
-from assets.ui import run_workers
+from paimon_maintenance.assets.run_launcher.launcher import RunLauncher
+from paimon_maintenance.assets.ui import run_workers
 with run_workers({{}}) as found:
     print(found, RunLauncher.__name__)
 with dg.DagsterInstance.from_config(sys.argv[1]) as instance:

@@ -6,10 +6,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import keys
-from assets.project.config import Project
-from assets.run_launcher.scope import scoped, tables_of, within_run
-from definitions import build_definitions
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.run_launcher.scope import scoped, tables_of, within_run
+from paimon_maintenance.definitions import build_definitions
 from tests.tables import create_table
 
 ASSETS = "__ASSET_JOB"

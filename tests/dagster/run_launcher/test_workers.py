@@ -20,14 +20,14 @@ import pytest
 import yaml
 from dagster._core.launcher.base import WorkerStatus
 
-from assets import keys
-from assets.project.config import FOLDER
-from assets.run_launcher import internals
-from assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
-from assets.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
-from assets.ui import child, run_workers
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.run_launcher import internals
+from paimon_maintenance.assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
+from paimon_maintenance.assets.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
+from paimon_maintenance.assets.ui import child, run_workers
 from tests.dagster.test_cancel import TABLES, large_table
 from tests.tables import files_on_disk
 
@@ -282,7 +282,8 @@ def reachable(address: str) -> bool:
 def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path: Path) -> None:
     address = str(tmp_path / "socket")
     with child(
-        [sys.executable, "-m", "assets.run_launcher.workers", address], {**os.environ, "PYTHONPATH": str(FOLDER)}
+        [sys.executable, "-m", "paimon_maintenance.assets.run_launcher.workers", address],
+        {**os.environ, "PYTHONPATH": str(FOLDER)},
     ) as it:
         eventually("it listens", lambda: reachable(address))
         assert len(list(Path(f"/proc/{it.pid}/task").iterdir())) == 1
@@ -302,7 +303,7 @@ def test_what_is_imported_in_advance_is_there(name: str) -> None:
 def test_who_gives_up_before_the_parent_listens_has_asked_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assets.run_launcher.workers._ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("paimon_maintenance.assets.run_launcher.workers._ANSWER_SECONDS", 0.1)
     with listening(tmp_path / "socket") as listener:
         with pytest.raises(PaimonError, match="does not answer") as caught:
             ask(str(tmp_path / "socket"), {"do": "start", "run": "r", "instance": "{}"})

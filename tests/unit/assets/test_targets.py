@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assets import targets
-from assets.project.config import FOLDER, load_project
-from assets.targets.registry import KINDS
 from maintenance.errors import OptionError
+from paimon_maintenance.assets import targets
+from paimon_maintenance.assets.project.config import FOLDER, load_project
+from paimon_maintenance.assets.targets.registry import KINDS
 
 TEXT = """\
 warehouse: lake
@@ -25,7 +25,8 @@ _NO_MODULES_OF_KINDS = ("alert", "registry", "target")
 
 def test_a_process_that_loads_only_the_configuration_knows_every_kind(tmp_path: Path) -> None:
     (tmp_path / "tables.yaml").write_text(TEXT)
-    code = "from assets.project.config import project_of_environment as p; print(p().alerts.targets[0].kind)"
+    module = "paimon_maintenance.assets.project.config"
+    code = f"from {module} import project_of_environment as p; print(p().alerts.targets[0].kind)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=FOLDER,

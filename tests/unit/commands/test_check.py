@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.project.config import FOLDER
-from commands.main import main
 from maintenance.catalog import Schema, open_catalog
+from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.commands.main import main
 
 TEXT = """
 warehouse: {folder}/lake

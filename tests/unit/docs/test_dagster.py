@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.project.config import load_project
+from paimon_maintenance.assets.project.config import load_project
 
 BLOCKS = re.findall(r"```yaml\n(.*?)```", (Path(__file__).parents[3] / "docs" / "dagster.md").read_text(), re.DOTALL)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assets.project.config import load_project
 from maintenance.options.catalog import check_names
+from paimon_maintenance.assets.project.config import load_project
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = sorted([*(DOCS / "stores").glob("*.md"), *(DOCS / "catalogs").glob("*.md")])

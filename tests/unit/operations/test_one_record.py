@@ -121,8 +121,8 @@ context = cli.make_context("paimonctl", ["--warehouse", warehouse, "tables"])
 assert "Count the files of a table." in cli.get_help(context)
 
 # Dagster
-from assets.project.config import Project
-from definitions import build_definitions
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.definitions import build_definitions
 
 project = Project.model_validate({"warehouse": warehouse, "tables": [{"identifier": "default.t"}]})
 job = build_definitions(project).resolve_job_def("count_files")

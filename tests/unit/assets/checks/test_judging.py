@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from assets.checks.judgements import DESCRIPTIONS
-from assets.checks.judging import look_at
-from assets.project.config import TableConfig
-from assets.resources.catalog import PaimonCatalog
 from maintenance.catalog import CatalogTable
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.refs.create_tag import create_tag
+from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
+from paimon_maintenance.assets.checks.judging import look_at
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.tables import create_table, keyed
 
 

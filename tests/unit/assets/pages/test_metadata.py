@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from assets.pages.metadata import report_metadata
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.ingestion.ingest_landed import LandingReport
+from paimon_maintenance.assets.pages.metadata import report_metadata
 from tests.tables import create_table, keyed
 
 

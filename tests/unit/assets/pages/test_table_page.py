@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from assets.pages.table_page import writer_of
 from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import APPLICATION_PROPERTY
 from maintenance.operations.ingestion.ingest import ingest
+from paimon_maintenance.assets.pages.table_page import writer_of
 from tests.tables import create_table, keyed
 
 WRITERS = {"etl-orders_*": "Flink job orders"}

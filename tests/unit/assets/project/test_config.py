@@ -6,8 +6,8 @@ from pathlib import Path
 import pydantic
 import pytest
 
-from assets.project.config import load_project
 from maintenance.errors import OptionError
+from paimon_maintenance.assets.project.config import load_project
 
 GOOD = """\
 warehouse: lake

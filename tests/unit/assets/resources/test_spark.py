@@ -7,11 +7,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import keys
-from assets.project.config import SPARK_ACTIONS, load_project
-from assets.resources.spark import Spark, of_run, spark_of
-from definitions import build_definitions
 from maintenance.errors import InfrastructureError, OptionError
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.config import SPARK_ACTIONS, load_project
+from paimon_maintenance.assets.resources.spark import Spark, of_run, spark_of
+from paimon_maintenance.definitions import build_definitions
 from tests.unit.test_layers import ROOT
 
 TABLES = """\
@@ -105,7 +105,7 @@ def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
 
 IN_A_THREAD = """
 from threading import Thread
-from assets.resources.spark import _session_of
+from paimon_maintenance.assets.resources.spark import _session_of
 from maintenance.spark.engine import Engine
 from maintenance.spark.session import get_session
 

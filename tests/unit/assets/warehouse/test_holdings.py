@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from assets.project.config import load_project
-from assets.project.findings import Finding
-from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.holdings import Holdings, catalog_findings, read_holdings
 from maintenance.catalog import Schema
+from paimon_maintenance.assets.project.config import load_project
+from paimon_maintenance.assets.project.findings import Finding
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.holdings import Holdings, catalog_findings, read_holdings
 
 LAKE = Holdings(
     "/lake",
