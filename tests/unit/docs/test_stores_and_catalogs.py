@@ -34,6 +34,6 @@ def test_the_examples_load(text: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]:
+    for page in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page}: {target}"
