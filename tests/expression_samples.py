@@ -37,7 +37,8 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _BY_ROOT = {
     "BOOLEAN": ("b",), "TINYINT": ("i8",), "SMALLINT": ("i16",), "INT": ("k",), "BIGINT": ("i64",), "FLOAT": ("f32",),
-    "DOUBLE": ("f64",), "STRING": ("s", "n"), "BINARY": ("y",), "DATE": ("day",), "LTZ": ("ts",), "NTZ": ("tn",),
+    "DOUBLE": ("f64",), "STRING": ("s", "n"), "TEXT": ("s", "n"), "BINARY": ("y",), "DATE": ("day",), "LTZ": ("ts",),
+    "NTZ": ("tn",),
     "ANY": tuple(COLUMNS), "NUMBER": ("i8", "i32", "i64", "f32", "f64", "d", "w"), "INTEGER": ("i8", "i16", "i32",
     "i64"),
     "FRACTION": ("f32", "f64", "d", "w"), "DECIMAL": ("d", "w"), "FLOATING": ("f32", "f64"), "TIMESTAMP": ("ts", "tn"),

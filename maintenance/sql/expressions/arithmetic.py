@@ -192,12 +192,12 @@ _BETWEEN = "to_microseconds(epoch_us(a) - epoch_us(b))"
 
 
 ENTRIES: Sequence[Entry] = (
-    *(entry(name, "NUMBER|STRING, NUMBER|STRING", _kind, _reckoned, SPARK) for name in ("+", "-", "*", "%")),
+    *(entry(name, "NUMBER|TEXT, NUMBER|TEXT", _kind, _reckoned, SPARK) for name in ("+", "-", "*", "%")),
     *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*", "%")),
-    entry("/", "NUMBER|STRING, NUMBER|STRING", _quotient_kind, _divide, SPARK),
+    entry("/", "NUMBER|TEXT, NUMBER|TEXT", _quotient_kind, _divide, SPARK),
     entry("/", "NUMBER, NUMBER", _quotient_kind, _divide, FLINK),
-    entry("div", "NUMBER|STRING, NUMBER|STRING", _whole_kind, _divide_whole, SPARK),
-    *(entry(f"try_{name}", "NUMBER|STRING, NUMBER|STRING", _tried_kind, _tried, SPARK) for name in _TRIED),
+    entry("div", "NUMBER|TEXT, NUMBER|TEXT", _whole_kind, _divide_whole, SPARK),
+    *(entry(f"try_{name}", "NUMBER|TEXT, NUMBER|TEXT", _tried_kind, _tried, SPARK) for name in _TRIED),
     entry("negative", "NUMBER", "1", _negated),
     entry("negative", "INTERVAL", "1", "-a"),
     entry("positive", "NUMBER", "1", "a"),

@@ -29,6 +29,7 @@ FLINK: tuple[Dialect, ...] = ("flink",)
 _VARIABLES = ("T", "U", "K", "V")
 CLASSES: Mapping[str, Callable[[DataType], bool]] = {
     "ANY": lambda kind: True,
+    "TEXT": lambda kind: kind.is_string,
     "NUMBER": kinds.is_number,
     "INTEGER": kinds.is_integer,
     "FRACTION": kinds.is_fraction,
