@@ -117,8 +117,8 @@ class Spark(dg.ConfigurableResource):
     def _shared(self, engine: Engine) -> Any:
         """The session of the server that this process's parent has started, if that is to be used and can be."""
         # Here, since sensors and the web server need no Spark.
-        from maintenance.spark.connect_server import server_of_environment, shared_session
-        from maintenance.spark.server_process import listens
+        from maintenance.spark.connect_server import shared_session
+        from maintenance.spark.server_process import listens, server_of_environment
         from maintenance.spark.session import is_fixed
 
         server = server_of_environment()

@@ -15,19 +15,15 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyspark
 
-from maintenance.spark.server_process import free_ports, running
+from maintenance.spark.server_process import REMOTE_VARIABLE, ConnectServer, free_ports, running
 from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
 
-# Where a process finds the server that its parent has started: its address, and the settings it was started with.
-REMOTE_VARIABLE = "PAIMON_SPARK_REMOTE"
-CONFIG_VARIABLE = "PAIMON_SPARK_CONFIG"
 _HOME = Path(pyspark.__path__[0])
 _START_SECONDS = 120.0
 # It waits most of the time, and gives back then what it does not need; the work of tasks is done in Python.
@@ -35,31 +31,6 @@ _JAVA_OPTIONS = "-XX:G1PeriodicGCInterval=30000 -XX:MinHeapFreeRatio=10 -XX:MaxH
 _JAVA_KEY = "spark.driver.extraJavaOptions"
 # Variables with which somebody else's Spark would be started, or the server would take itself for a client.
 _FOREIGN = ("SPARK_", "PYSPARK_")
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectServer:
-    """A server.
-
-    Attributes:
-        remote: its address, with the token.
-        config: what it was started with, apart from its defaults.
-        ui: address of its Spark UI, where known.
-    """
-
-    remote: str
-    config: Mapping[str, str]
-    ui: str | None = None
-
-    def environment(self) -> dict[str, str]:
-        """Variables by which processes find it."""
-        return {REMOTE_VARIABLE: self.remote, CONFIG_VARIABLE: json.dumps(dict(self.config))}
-
-
-def server_of_environment() -> ConnectServer | None:
-    """The server that a parent of this process has started, if it has."""
-    remote = os.environ.get(REMOTE_VARIABLE)
-    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}")) if remote else None
 
 
 @contextmanager

@@ -14,10 +14,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from maintenance.spark.connect_server import ConnectServer
 from maintenance.spark.lost import expect_nothing
 from maintenance.spark.sail_process import check_versions
-from maintenance.spark.server_process import free_ports, listens, running
+from maintenance.spark.server_process import ConnectServer, free_ports, listens, running
 from maintenance.spark.session import ROOT
 
 _START_SECONDS = 60.0

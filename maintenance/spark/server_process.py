@@ -1,18 +1,49 @@
 """A server of this machine that runs as a process of its own: started, waited for, ended."""
 
+import json
+import os
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from maintenance.errors import InfrastructureError
 from maintenance.spark.parent import end_with_parent
 
+# Where a process finds the server that its parent has started: its address, and the settings it was started with.
+REMOTE_VARIABLE = "PAIMON_SPARK_REMOTE"
+CONFIG_VARIABLE = "PAIMON_SPARK_CONFIG"
 _STOP_SECONDS = 4.0
 _PAUSE_SECONDS = 0.05
 _LINES_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectServer:
+    """A server.
+
+    Attributes:
+        remote: its address, with the token.
+        config: what it was started with, apart from its defaults.
+        ui: address of its Spark UI, where known.
+    """
+
+    remote: str
+    config: Mapping[str, str]
+    ui: str | None = None
+
+    def environment(self) -> dict[str, str]:
+        """Variables by which processes find it."""
+        return {REMOTE_VARIABLE: self.remote, CONFIG_VARIABLE: json.dumps(dict(self.config))}
+
+
+def server_of_environment() -> ConnectServer | None:
+    """The server that a parent of this process has started, if it has."""
+    remote = os.environ.get(REMOTE_VARIABLE)
+    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}")) if remote else None
 
 
 @contextmanager
