@@ -65,8 +65,15 @@ def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr
 
 
 def _truth(call: Call) -> DataType | None:
+    if call.is_flink and call.name == "=" and _is_text_beside_number(call.kinds):
+        return None
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     return None if common is None or common.root in ("MAP", "VARIANT") else kinds.BOOLEAN
+
+
+def _is_text_beside_number(found: Sequence[DataType]) -> bool:
+    """Flink 1.20 has no equality of the two, though it orders them."""
+    return any(kind.is_string for kind in found) and any(kinds.is_number(kind) for kind in found)
 
 
 def _nullif(call: Call) -> exp.Expr:

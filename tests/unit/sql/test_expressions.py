@@ -128,11 +128,22 @@ def test_what_is_an_error_with_ansi_is_one_here(spark_dialect: Session, text: st
         ("CAST('abc' AS CHAR(5))", "abc  "),
         ("CAST('abc' AS VARCHAR(2))", "ab"),
         ("7 / 2", 3),
-        ("'12' = 12", True),
+        ("3 BETWEEN '1' AND '4'", True),
+        ("CAST('2024-01-01' AS STRING) = DATE '2024-01-01'", True),
+        ("SIGN(CAST(-5 AS BIGINT))", -1),
+        ("SIGN(CAST(1.5 AS DECIMAL(5, 2)))", Decimal("1.00")),
+        ("CAST('abc' AS BYTES)", b"abc"),
+        ("EXTRACT(EPOCH FROM TIMESTAMP '2024-01-01 00:00:00')", 1704067200),
     ],
 )
 def test_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> None:
     assert flink_dialect.sql(f"SELECT {text} AS x").to_arrow().column("x").to_pylist() == [expected]
+
+
+@pytest.mark.parametrize("text", ["CAST('1' AS STRING) = 1", "1 = '1'"])
+def test_flink_has_no_equality_of_a_text_and_a_number(flink_dialect: Session, text: str) -> None:
+    with pytest.raises(UnsupportedError, match="'=' does not take"):
+        flink_dialect.sql(f"SELECT {text} AS x")
 
 
 def test_every_entry_has_a_dialect_and_is_found_by_its_names() -> None:
