@@ -47,7 +47,7 @@ def _mapped(call: Call) -> exp.Expr:
 
 def _item_kind(call: Call) -> DataType | None:
     of = call.kinds[0]
-    return of.element if of.root == "ARRAY" else of.value
+    return of.value if of.root == "MAP" else of.element
 
 
 def _item(call: Call) -> exp.Expr:
@@ -176,7 +176,7 @@ def _of_entries(call: Call, what: str) -> exp.Expr:
 ENTRIES: Sequence[Entry] = (
     entry("array", "T...?", "ARRAY<T>", "list_value(rest)"),
     entry("map", "ANY...?", _map_kind, _mapped),
-    entry("[]", "ARRAY|MAP, ANY", _item_kind, _item),
+    entry("[]", "ARRAY|VECTOR|MAP, ANY", _item_kind, _item),
     entry("get", "ARRAY<T>, INT", "T", "CASE WHEN b >= 0 THEN list_extract(a, b + 1) END", SPARK),
     entry("element_at", "ARRAY<T>, INT", "T", _AT.format(_OUT), SPARK),
     entry("element_at", "MAP<K, V>, K", "V", "map_extract_value(a, b)", SPARK),

@@ -259,7 +259,12 @@ def test_what_is_not_honoured_is_refused_by_name(tmp_path: Path, dialect: Dialec
     for text, said in REFUSED[dialect]:
         with pytest.raises(SqlError, match=said):
             session.sql(text)
-    assert session.sql("SET").to_arrow().num_rows == 0
+    assert settings_of(session) == []
+
+
+def settings_of(session: Session) -> list[str]:
+    """What is set, beside the engine, which is always something."""
+    return [key for key in session.sql("SET").to_arrow()["key"].to_pylist() if key != "engine"]
 
 
 @pytest.mark.parametrize(
@@ -270,9 +275,9 @@ def test_what_is_not_honoured_is_refused_by_name(tmp_path: Path, dialect: Dialec
 def test_what_is_honoured_or_means_nothing_here_can_be_set(tmp_path: Path, text: str) -> None:
     session = Session(open_warehouse(tmp_path))
     session.sql(text)
-    assert session.sql("SET").to_arrow().num_rows == 1
+    assert len(settings_of(session)) == 1
     session.sql("RESET")
-    assert session.sql("SET").to_arrow().num_rows == 0
+    assert settings_of(session) == []
 
 
 @pytest.mark.parametrize("kind", ["CSV", "JSON"])
