@@ -45,6 +45,7 @@ _BY_ROOT = {
     "TIME": ("day", "ts", "tn"), "ARRAY": ("a", "t"), "MAP": ("m",), "ATOMIC": ("b", "i32", "f64", "d", "s", "y",
     "day", "ts"),
     "T": ("i32", "s", "d", "f64", "ts", "b"), "U": ("i32", "s"), "K": ("s",), "V": ("i32",), "ARRAY<T>": ("a", "t"),
+    "ARRAY<U>": ("t", "a"), "MAP<K, T>": ("m",), "MAP<K, U>": ("m",),
     "ARRAY<STRING>": ("t",), "ARRAY<K>": ("t",), "ARRAY<V>": ("a",), "MAP<K, V>": ("m",), "DECIMAL(16, 6)": ("d",),
     "INTERVAL": ("INTERVAL '2' DAY",), "MICROS": ("INTERVAL '2' HOUR",),
     "MONTHS": (),
@@ -60,7 +61,30 @@ _QUOTED = {
     "from_unixtime": ("yyyy",),
 }  # fmt: skip
 _INFIX = frozenset(
-    {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or", "||", "&", "|", "^", "div", "rlike"}
+    {
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "=",
+        "<>",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "<=>",
+        "and",
+        "or",
+        "||",
+        "&",
+        "|",
+        "^",
+        "div",
+        "rlike",
+        "<<",
+        ">>",
+    }
 )
 _POSTFIX = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL", "is_true": "IS TRUE", "is_false": "IS FALSE",
             "is_not_true": "IS NOT TRUE", "is_not_false": "IS NOT FALSE", "is_unknown": "IS UNKNOWN"}  # fmt: skip
@@ -72,9 +96,10 @@ _VOLATILE = frozenset(["rand", "random", "uuid", "current_date", "curdate", "cur
 _LAMBDAS = {"(T, INT) -> U": "(x, i) -> x", "(T, INT) -> BOOLEAN": "(x, i) -> i > 0",
     "(T) -> BOOLEAN": "x -> x IS NOT NULL",
             "(U, T) -> U": "(acc, x) -> acc", "(U) -> ANY": "acc -> acc", "(K, V) -> BOOLEAN": "(k, v) -> v > 1",
-            "(K, V) -> U": "(k, v) -> k"}  # fmt: skip
+            "(K, V) -> U": "(k, v) -> k",
+    "(T, U) -> V": "(x, y) -> x", "(K, T, U) -> V": "(k, x, y) -> x"}  # fmt: skip
 
-_CONSTANTS = {"INT": "2", "BOOLEAN": "true", "DOUBLE": "0.5", "STRING": "'-'"}
+_CONSTANTS = {"INT": "2", "BOOLEAN": "true", "DOUBLE": "0.5", "STRING": "'-'", "ARRAY<NUMBER>": "array(0.25, 0.5)"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ NOT_YET: frozenset[str] = frozenset(
         "lag(s, 2, s) IGNORE NULLS",
         "lead(i32, 2, d) IGNORE NULLS",
         "lead(s, 2, d) IGNORE NULLS",
-        "levenshtein(n, s)",
         "map()",
         "map(f32, b)",
         "map_concat(m, m)",

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import cast_node
+from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.conversions import cast_node, tried
 from maintenance.sql.expressions.decimals import quotient
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
@@ -109,6 +109,20 @@ def _texts(call: Call) -> exp.Expr:
     return exp.Anonymous(this="string_agg", expressions=[value, separator])
 
 
+_MODE = "list_extract(map_keys({0}), list_position(map_values({0}), list_max(map_values({0}))))"
+_LAST_MODE = (
+    "list_extract(list_reverse(map_keys({0})), list_position(list_reverse(map_values({0})), list_max(map_values({0}))))"
+)
+
+
+def _least_mode(call: Call) -> exp.Expr:
+    """`mode(x, true)`: the least of those that are there most often."""
+    is_fixed = call.arguments[1].written.unnest()
+    if not (isinstance(is_fixed, exp.Boolean) and is_fixed.this):
+        raise refusals.unsupported(call.typing.source, call.written, "MODE(x, FALSE)", "Write MODE(x, TRUE).")
+    return filled(_MODE.format("histogram(a)"), {"a": call.nodes[0]})
+
+
 def _least(call: Call, function: str) -> exp.Expr:
     return exp.Anonymous(this=function, expressions=[call.nodes[0]])
 
@@ -187,6 +201,17 @@ ENTRIES: Sequence[Entry] = (
        "regr_sxy", "regr_syy")),
     aggregate("regr_count", "DOUBLE, DOUBLE", "BIGINT", "CAST(regr_count(a, b) AS BIGINT)", SPARK),
     aggregate("percentile", "DOUBLE, DOUBLE!", "DOUBLE", "CAST(quantile_cont(a, b) AS DOUBLE)", SPARK),
+    aggregate("percentile", "DOUBLE, ARRAY<NUMBER>!", "ARRAY<DOUBLE>",
+          lambda call: cast_node(filled("quantile_cont(a, b)", {"a": call.nodes[0], "b": cast_node(call.nodes[1],
+                kinds.array(DOUBLE))}), call.kind), SPARK),
+    *(aggregate(f"percentile_{name}.within{order}", "DOUBLE!, DOUBLE", "DOUBLE",
+                f"CAST(quantile_{name}(b, {fraction}) AS DOUBLE)", SPARK)
+      for name in ("cont", "disc") for order, fraction in (("", "a"), ("_descending", "1 - a"))),
+    aggregate("mode", "T, BOOLEAN!", "T", _least_mode, SPARK),
+    aggregate("mode.within", "T", "T", _MODE.format("histogram(a)"), SPARK),
+    aggregate("mode.within_descending", "T", "T", _LAST_MODE.format("histogram(a)"), SPARK),
+    aggregate("try_sum", "NUMBER", _sum_kind, lambda call: tried(_sum(call)), SPARK),
+    aggregate("try_avg", "NUMBER", _average_kind, lambda call: tried(_average(call)), SPARK),
     aggregate("median", "DOUBLE", "DOUBLE", "CAST(median(a) AS DOUBLE)", SPARK),
     aggregate("mode", "T", "T", "mode(a)", SPARK),
     aggregate("approx_count_distinct", "ANY", "BIGINT", "approx_count_distinct(a)"),

@@ -1,16 +1,21 @@
 """Functions of arrays, maps and rows. Source: Spark's `collectionOperations.scala`, `higherOrderFunctions.scala`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
 from maintenance.sql.expressions.kinds import array, map_of
-from maintenance.sql.expressions.templates import filled
+from maintenance.sql.expressions.templates import filled, renamed
 from maintenance.types.data_type import DataType
 
 _DISTINCT = "list_filter({0}, lambda _e, _n: list_position({0}, _e) = _n)"
+_STEPS = (
+    "CASE WHEN c > 0 AND a <= b THEN range(a, b + 1, c) WHEN c < 0 AND a >= b THEN range(a, b - 1, c)"
+    " WHEN c = 0 AND a = b THEN list_value(a) WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL"
+    " THEN error('the step does not lead from the start to the end') END"
+)
 _ANY = (
     "CASE WHEN a IS NULL THEN NULL WHEN len(list_filter(a, b)) > 0 THEN TRUE"
     " WHEN list_contains(list_transform(list_transform(a, b), lambda _x: _x IS NULL), TRUE) THEN NULL ELSE FALSE END"
@@ -25,6 +30,14 @@ _CONTAINS = (
 )
 _AT = "CASE WHEN b = 0 THEN error('the index 0 is invalid') WHEN abs(b) > len(a) THEN {0} ELSE list_extract(a, b) END"
 _OUT = "error('the index is out of the array; try_element_at gives NULL there')"
+_INSERTED = (
+    "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN b = 0 THEN error('the index 0 is invalid')"
+    " WHEN b > 0 THEN flatten(list_value(list_resize(list_slice(a, 1, b - 1), b - 1), list_value(c),"
+    " list_slice(a, b, len(a)))) WHEN -b > len(a)"
+    " THEN flatten(list_value(list_value(c), list_resize(list_slice(a, 1, 0), -b - len(a) - 1), a))"
+    " ELSE flatten(list_value(list_slice(a, 1, len(a) + b + 1), list_value(c), list_slice(a, len(a) + b + 2, len(a))))"
+    " END"
+)
 _SEQUENCE = "CASE WHEN a <= b THEN range(a, b + 1, {0}) ELSE range(a, b - 1, {1}) END"
 
 
@@ -154,18 +167,52 @@ def _from_entries(call: Call) -> exp.Expr:
     return exp.Anonymous(this="map", expressions=sides)
 
 
+def _with(body: exp.Expr, templates: Mapping[str, str], parts: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
+    """The body of a lambda with others in the place of its arguments."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        is_own = isinstance(node, exp.Column) and not node.table and node.name in templates
+        return filled(templates[node.name], {k: v.copy() for k, v in (parts or {}).items()}) if is_own else None
+
+    return renamed(body, change)
+
+
+def _zipped_with(call: Call) -> exp.Expr:
+    """`zip_with`: the shorter array ends with nulls."""
+    one, other, made = call.nodes
+    names = [name.name for name in made.expressions]
+    body = _with(made.this, {name: f"struct_extract_at(_e, {n})" for n, name in enumerate(names, start=1)})
+    template = "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_transform(list_zip(a, b), lambda _e: c) END"
+    return filled(template, {"a": one, "b": other, "c": body})
+
+
+def _maps_zipped(call: Call) -> exp.Expr:
+    """`map_zip_with`: all keys of both, in their order."""
+    one, other, made = call.nodes
+    names = [name.name for name in made.expressions]
+    values = ("_e", "map_extract_value(m, _e)", "map_extract_value(n, _e)")
+    body = _with(made.this, dict(zip(names, values, strict=False)), {"m": one, "n": other})
+    keys = filled(_DISTINCT.format("list_concat(map_keys(a), map_keys(b))"), {"a": one, "b": other})
+    made = filled("map(k, list_transform(k, lambda _e: v))", {"k": keys, "v": body})
+    template = "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN m END"
+    return filled(template, {"a": one.copy(), "b": other.copy(), "m": made})
+
+
+def _stepped(call: Call) -> exp.Expr:
+    """`sequence` with a step."""
+    from maintenance.sql.expressions.conversions import cast_node
+
+    parts = {place: cast_node(node, kinds.BIGINT) for place, node in zip("abc", call.nodes, strict=True)}
+    return cast_node(filled(_STEPS, parts), call.kind)
+
+
 def _of_entries(call: Call, what: str) -> exp.Expr:
     """A lambda of a key and its value, over the entries of a map."""
     node, made = call.nodes[0], call.nodes[1]
     names = [name.name for name in made.expressions]
-    body = made.this
-    for column in list(body.find_all(exp.Column)):
-        if column.name in names and not column.table:
-            instead = filled(f"struct_extract(_e, '{'key' if column.name == names[0] else 'value'}')", {})
-            if column is body:
-                body = instead
-            else:
-                column.replace(instead)
+    body = _with(
+        made.this, dict(zip(names, ("struct_extract(_e, 'key')", "struct_extract(_e, 'value')"), strict=False))
+    )
     if what == "filter":
         return filled("map_from_entries(list_filter(map_entries(a), lambda _e: b))", {"a": node, "b": body})
     changed = filled("list_transform(map_entries(a), lambda _e: b)", {"a": node, "b": body})
@@ -211,6 +258,8 @@ ENTRIES: Sequence[Entry] = (
           + _DISTINCT.format("a") + ", lambda _x: list_position(b, _x) IS NULL) END", SPARK),
     entry("array_append", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
     entry("array_prepend", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
+    entry("array_insert", "ARRAY<T>, INT, T", "ARRAY<T>", _INSERTED, SPARK,
+          samples=("a, 1, 9", "a, -1, 9", "a, 5, k", "a, -4, k")),
     entry("array_compact", "ARRAY<T>", "ARRAY<T>", "list_filter(a, lambda _e: _e IS NOT NULL)", SPARK),
     entry("array_max", "ARRAY<T>", "T", "list_max(a)"),
     entry("array_min", "ARRAY<T>", "T", "list_min(a)"),
@@ -239,6 +288,10 @@ ENTRIES: Sequence[Entry] = (
     entry("sequence", "BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest_number(call.kinds[0], call.kinds[1],
           is_flink=False)),
           _counted, SPARK, samples=("1, 5", "5, 1", "k, 3")),
+    entry("sequence", "BIGINT|INT, BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest(call.kinds, is_flink=False)
+          or kinds.BIGINT), _stepped, SPARK, samples=("1, 9, 2", "k, 3, 2", "9, k, -2")),
+    entry("zip_with", "ARRAY<T>, ARRAY<U>, (T, U) -> V", "ARRAY<V>", _zipped_with, SPARK),
+    entry("map_zip_with", "MAP<K, T>, MAP<K, U>, (K, T, U) -> V", "MAP<K, V>", _maps_zipped, SPARK),
     entry("transform", "ARRAY<T>, (T, INT) -> U", "ARRAY<U>", "list_transform(a, b)", SPARK),
     entry("filter", "ARRAY<T>, (T, INT) -> BOOLEAN", "ARRAY<T>", "list_filter(a, b)", SPARK),
     entry("exists any_match", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ANY, SPARK),

@@ -39,6 +39,13 @@ def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
     return Typed(cast_node(node, kind) if fraction == "" or not whole else node, kind, node)
 
 
+def _raw(typing: Typing, node: exp.RawString, scope: Scope) -> Typed:
+    """A text in which a backslash is itself."""
+    plain = exp.Literal.string(node.name)
+    plain.meta.update(node.meta)
+    return _literal(typing, plain, scope)
+
+
 def _boolean(_: Typing, node: exp.Boolean, __: Scope) -> Typed:
     return Typed(node, BOOLEAN, node)
 
@@ -266,6 +273,9 @@ def _exists(typing: Typing, node: exp.Exists, scope: Scope) -> Typed:
 
 
 def _quantified(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
+    if isinstance(node, exp.Any) and node.this.find(exp.Query) is None:
+        # The aggregate of this name.
+        return typing.call("any", [node.this.unnest()], node, scope)
     columns = typing.query(node.this, scope)
     return Typed(node, columns[0][1], node)
 
@@ -490,6 +500,7 @@ FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.Literal: _literal,
     exp.Boolean: _boolean,
     exp.Null: _null,
+    exp.RawString: _raw,
     exp.HexString: _bytes,
     exp.Paren: _paren,
     exp.Alias: _alias,

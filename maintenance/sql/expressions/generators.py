@@ -32,7 +32,7 @@ def rows_of(typing: Typing, node: exp.Expr, scope: Scope, *, is_outer: bool = Fa
     """The columns of the rows that a function gives, each an unnested list. Raises: SqlError."""
     name = name_of(node)
     given = node.expressions if isinstance(node, exp.Anonymous) else list(node.iter_expressions())
-    values = [typing.value(part, scope) for part in given]
+    values = [typing.value(part.expression if isinstance(part, exp.Kwarg) else part, scope) for part in given]
     if name == "stack":
         return _stack(typing, node, values)
     made = _MADE[name.removesuffix("_outer")]

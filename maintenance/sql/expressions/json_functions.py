@@ -53,6 +53,10 @@ def _got(call: Call) -> exp.Expr:
 
 ENTRIES: Sequence[Entry] = (
     entry("get_json_object", "STRING, STRING", "STRING", _object, SPARK),
+    entry("json_array_length", "STRING", "INT", f"CASE WHEN json_type({_GUARDED}) = 'ARRAY' THEN"
+          f" CAST(json_array_length({_GUARDED}) AS INTEGER) END", SPARK),
+    entry("json_object_keys", "STRING", "ARRAY<STRING>",
+          f"CASE WHEN json_type({_GUARDED}) = 'OBJECT' THEN json_keys({_GUARDED}) END", SPARK),
     entry("parse_json", "STRING", "VARIANT", "paimon_variant_parse(a)", SPARK),
     entry("try_parse_json", "STRING", "VARIANT", "paimon_variant_try_parse(a)", SPARK),
     entry("is_variant_null", "VARIANT", "BOOLEAN", "paimon_variant_is_null(a)", SPARK),

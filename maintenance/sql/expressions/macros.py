@@ -67,6 +67,15 @@ MACROS = (
     ),
     "paimon_whole_seconds(x) AS (epoch_us(x) - ((epoch_us(x) % 1000000) + 1000000) % 1000000) // 1000000",
     "paimon_seconds(x) AS CAST(epoch_us(x) AS DOUBLE) / 1000000",
+    "paimon_wrapped(x, whole) AS ((x + whole // 2) % whole + whole) % whole - whole // 2",
+    "paimon_size(n) AS CASE n WHEN 32 THEN 4294967296::HUGEINT ELSE 18446744073709551616::HUGEINT END",
+    "paimon_left(x, b, n) AS paimon_wrapped(x::HUGEINT * (1::HUGEINT << (b & (n - 1))), paimon_size(n))",
+    "paimon_right(x, b, n) AS x::BIGINT >> (b & (n - 1))",
+    (
+        "paimon_right_zeros(x, b, n) AS"
+        " paimon_wrapped(((x::HUGEINT + paimon_size(n)) % paimon_size(n)) >> (b & (n - 1)), paimon_size(n))"
+    ),
+    "paimon_bit(x, b) AS (x::BIGINT >> paimon_not_negative(b)) & 1",
     "paimon_signed(x) AS CASE WHEN x = 0 THEN CAST(0 AS DOUBLE) ELSE x END",
 )
 

@@ -46,6 +46,24 @@ def _rounded(function: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
+def _stepped_kind(call: Call) -> DataType | None:
+    """Of FLOOR and CEIL to a digit."""
+    places = call.arguments[1].whole
+    if places is None:
+        return None
+    precision, scale = digits(call.kinds[0])
+    whole, kept = precision - scale + 1, min(scale, max(0, places))
+    return decimal(min(MOST_DIGITS, max(whole, 1 - places) if places < 0 else whole + kept), kept)
+
+
+def _stepped(call: Call, sign: str, move: str) -> exp.Expr:
+    places = call.arguments[1].whole or 0
+    step = f"CAST('1e{-places}' AS {exp.DataType.build(str(call.kind)).sql()})"
+    cut = cast_node(filled(f"trunc(a, {places})", {"a": call.nodes[0]}), call.kind)
+    return cast_node(filled(f"CASE WHEN c {sign} a THEN c {move} {step} ELSE c END",
+                            {"c": cut, "a": call.nodes[0].copy()}), call.kind)  # fmt: skip
+
+
 def _whole_kind(call: Call) -> DataType:
     """Of FLOOR and CEIL."""
     kind = call.kinds[0]
@@ -119,6 +137,10 @@ ENTRIES: Sequence[Entry] = (
     entry("bround", "NUMBER, INT!?", _rounded_kind, _rounded("round_even"), SPARK),
     entry("floor", "NUMBER", _whole_kind, _whole("floor")),
     entry("ceil ceiling", "NUMBER", _whole_kind, _whole("ceil")),
+    entry("floor", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, ">", "-"), SPARK,
+          samples=("d, 1", "w, 2", "d, -1")),
+    entry("ceil ceiling", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, "<", "+"), SPARK,
+          samples=("d, 1", "w, 2", "d, -1")),
     entry("sign", "NUMBER", _sign_kind, lambda call: cast_node(filled("sign(a)", {"a": call.nodes[0]}), call.kind)),
     entry("signum", "NUMBER", "DOUBLE", "CAST(sign(a) AS DOUBLE)", SPARK),
     entry("sqrt", "DOUBLE", "DOUBLE",

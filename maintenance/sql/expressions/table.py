@@ -9,13 +9,16 @@ from maintenance.sql.expressions import (
     aggregates,
     arithmetic,
     arrays,
+    bits,
     comparisons,
+    encodings,
     json_functions,
     math_functions,
     over_windows,
     session_functions,
     texts,
     times,
+    zoned_times,
 )
 from maintenance.sql.expressions.entries import Dialect, Entry
 
@@ -28,7 +31,7 @@ _WORDS = frozenset((
 ))  # fmt: skip
 _AREAS = (
     arithmetic, comparisons, math_functions, texts, times, arrays, json_functions, aggregates, over_windows,
-    session_functions,
+    session_functions, bits, encodings, zoned_times,
 )  # fmt: skip
 ENTRIES: Sequence[Entry] = [entry for area in _AREAS for entry in area.ENTRIES]
 

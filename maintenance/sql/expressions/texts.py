@@ -6,9 +6,10 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import Wanted, converted
-from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
-from maintenance.sql.expressions.kinds import STRING
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.kinds import STRING, widest
 from maintenance.sql.expressions.templates import filled
+from maintenance.types.data_type import DataType
 
 _SPLIT_INDEX = (
     "CASE WHEN c >= 0 AND c < len(string_split(a, b)) AND a <> '' THEN list_extract(string_split(a, b), c + 1) END"
@@ -18,6 +19,12 @@ _SUBSTRING_INDEX = (
     "CASE WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
     " WHEN c < 0 THEN paimon_joined(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
     " len(string_split(a, b))), b) WHEN c = 0 THEN substring(a, 1, 0) END"
+)
+# DuckDB counts the bytes that differ.
+_LEVENSHTEIN = (
+    "CASE WHEN a <> b AND (strlen(a) <> length(a) OR strlen(b) <> length(b))"
+    " THEN error('levenshtein of texts beyond ASCII runs with `--engine spark`')"
+    " ELSE CAST(levenshtein(a, b) AS INTEGER) END"
 )
 _SUB = (
     "CASE WHEN b > 0 THEN substring(a, b, {0}) WHEN b = 0 THEN substring(a, 1, {0})"
@@ -164,6 +171,29 @@ def _coded(call: Call, template: str) -> exp.Expr:
     return filled(template, {"a": call.nodes[0]})
 
 
+def _decoded_parts(call: Call) -> tuple[list[Typed], list[Typed]]:
+    """What `decode` looks for, and what it gives."""
+    pairs = call.arguments[1:]
+    last = [pairs[-1]] if len(pairs) % 2 else []
+    whole = pairs[: len(pairs) - len(last)]
+    return whole[::2], [*whole[1::2], *last]
+
+
+def _decoded_kind(call: Call) -> DataType | None:
+    return widest([each.kind for each in _decoded_parts(call)[1]], is_flink=False)
+
+
+def _decoded(call: Call) -> exp.Expr:
+    keys, results = _decoded_parts(call)
+    nodes = [call.typing.in_type(each, call.kind) for each in results]
+    chosen = exp.Case()
+    for key, node in zip(keys, nodes, strict=False):
+        first = call.arguments[0]
+        value = Typed(first.node.copy(), first.kind, first.written)
+        chosen = chosen.when(call.typing.called("<=>", [value, key], call.written, None).node, node)
+    return chosen.else_(nodes[-1]) if len(nodes) > len(keys) else chosen
+
+
 def _printed(call: Call) -> exp.Expr:
     """A format with plain %s and %d."""
     import re
@@ -289,7 +319,12 @@ ENTRIES: Sequence[Entry] = (
     entry("contains", "STRING, STRING", "BOOLEAN", "contains(a, b)", SPARK),
     entry("space", "INT", "STRING", "repeat(' ', paimon_not_negative(a))", SPARK),
     entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)"),
-    entry("levenshtein", "STRING, STRING", "INT", "CAST(levenshtein(a, b) AS INTEGER)"),
+    entry("levenshtein", "STRING, STRING", "INT", _LEVENSHTEIN),
+    # Without a limit it is 0.
+    entry("levenshtein", "STRING, STRING, INT", "INT",
+          f"CASE WHEN {_LEVENSHTEIN} > COALESCE(c, 0) THEN -1 ELSE {_LEVENSHTEIN} END", SPARK),
+    entry("decode", "ANY, ANY, ANY...", _decoded_kind, _decoded, SPARK,
+          samples=("k, 1, 'a', 2, 'b'", "s, 'a', 1, NULL, 2, 3.5", "k, NULL, s, n")),
     entry("split_part", "STRING, STRING, INT", "STRING",
           "CASE WHEN c = 0 THEN error('the index 0 is invalid') ELSE split_part(a, b, c) END", SPARK),
     entry("substring_index", "STRING, STRING, INT", "STRING", _SUBSTRING_INDEX, SPARK),

@@ -56,6 +56,8 @@ def _extracted_kind(call: Call) -> DataType:
     unit = (call.arguments[0].text or "").lower()
     if unit in _SECONDS and not call.is_flink:
         return kinds.decimal(8, 6)
+    if kinds.is_interval(call.kinds[1]):
+        return INT if unit.startswith(("y", "d")) else kinds.TINYINT
     return kinds.BIGINT if call.is_flink else INT
 
 
@@ -63,7 +65,7 @@ def _extracted(call: Call) -> exp.Expr:
     unit = (call.arguments[0].text or "").lower()
     value = narrow(call.arguments[1])
     if kinds.is_interval(value.kind):
-        raise refusals.unsupported(call.typing.source, call.written, "a part of an interval")
+        return _of_interval(call, unit)
     if unit in _SECONDS:
         if call.is_flink:
             template = "second(a)"
@@ -82,6 +84,25 @@ def _extracted(call: Call) -> exp.Expr:
     if unit not in _PARTS:
         raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a time")
     return cast_node(filled(_PARTS[unit], {"a": value.node}), call.kind)
+
+
+_OF_MONTHS = ((("year", "years", "yr", "y"), "year(a)"), (("month", "months", "mon"), "month(a)"))
+_OF_MICROS = (
+    (("day", "days", "d"), "epoch_us(a) // 86400000000"),
+    (("hour", "hours", "h"), "epoch_us(a) // 3600000000 % 24"),
+    (("minute", "minutes", "min", "m"), "epoch_us(a) // 60000000 % 60"),
+    (_SECONDS, "CAST(epoch_us(a) % 60000000 AS DECIMAL(18, 0)) / 1000000"),
+)
+
+
+def _of_interval(call: Call, unit: str) -> exp.Expr:
+    """A part of an interval."""
+    listed = _OF_MONTHS if call.kinds[1] == kinds.MONTHS else _OF_MICROS
+    template = next((template for names, template in listed if unit in names), None)
+    if template is None:
+        shown = kinds.shown(call.kinds[1])
+        raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of {shown}")
+    return cast_node(filled(template, {"a": call.nodes[1]}), call.kind)
 
 
 def _part(call: Call) -> exp.Expr:
@@ -331,6 +352,10 @@ ENTRIES: Sequence[Entry] = (
     entry("to_date", "STRING, STRING?", "DATE", lambda call: _parsed(call, DATE, is_try=True), FLINK),
     entry("to_date", "TIMESTAMP", "DATE", lambda call: _parsed(call, DATE),
           SPARK),
+    entry("try_to_date", "STRING, STRING?", "DATE", lambda call: _parsed(call, DATE, is_try=True), SPARK,
+          samples=("s", "n, 'yyyy-MM-dd'")),
+    entry("to_char to_varchar", "TIME, 'STRING'", "STRING", _formatted, SPARK,
+          samples=("day, 'yyyy'", "ts, 'yyyy-MM-dd HH:mm:ss'")),
     entry("date", "STRING|DATE|TIMESTAMP", "DATE", lambda call: _parsed(call, DATE), SPARK),
     entry("to_timestamp", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("to_timestamp", "TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
@@ -346,10 +371,6 @@ ENTRIES: Sequence[Entry] = (
     entry("unix_timestamp", "", "BIGINT", "paimon_whole_seconds(now())"),
     entry("from_unixtime", "BIGINT, STRING?", "STRING", _from_unix),
     entry("make_date", "INT, INT, INT", "DATE", "make_date(a, b, c)", SPARK),
-    entry("make_timestamp", "INT, INT, INT, INT, INT, DECIMAL(16, 6)", "LTZ",
-          "CAST(make_timestamp(a, b, c, d, e, CAST(f AS DOUBLE)) AS TIMESTAMPTZ)", SPARK),
-    entry("make_timestamp_ntz", "INT, INT, INT, INT, INT, DECIMAL(16, 6)", "NTZ",
-          "make_timestamp(a, b, c, d, e, CAST(f AS DOUBLE))", SPARK),
     entry("timestamp_seconds", "NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("timestamp_millis", "BIGINT", "LTZ", "make_timestamptz(a * 1000)", SPARK),
     entry("timestamp_micros", "BIGINT", "LTZ", "make_timestamptz(a)", SPARK),
