@@ -10,6 +10,7 @@ from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import Typed
+from maintenance.sql.expressions.json_functions import json_value
 from maintenance.sql.expressions.kinds import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, decimal
 from maintenance.sql.expressions.named_types import named_type
 from maintenance.sql.expressions.scopes import Scope
@@ -539,6 +540,7 @@ FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.StrPosition: _position,
     exp.Substring: _substring,
     exp.JSONExtract: _json_path,
+    exp.JSONValue: json_value,
     exp.AtTimeZone: _at_zone,
     exp.CurrentDate: _named_call("current_date"),
     exp.CurrentTimestamp: _named_call("current_timestamp"),

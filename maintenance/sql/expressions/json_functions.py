@@ -1,6 +1,7 @@
 """JSON as texts, and VARIANT. Source: Spark's `jsonExpressions.scala`, Flink's `SqlJsonUtils`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -8,11 +9,15 @@ from maintenance.errors import DataError
 from maintenance.format.variant.paths import parse_path
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.conversions import at_path, tried
-from maintenance.sql.expressions.entries import SPARK, Call, Entry, entry
+from maintenance.sql.expressions.conversions import Wanted, at_path, converted, tried
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.named_types import named_type
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
+
+if TYPE_CHECKING:
+    from maintenance.sql.expressions.scopes import Scope
+    from maintenance.sql.expressions.typing import Typing
 
 _GUARDED = "CASE WHEN json_valid(a) THEN a END"
 
@@ -51,12 +56,63 @@ def _got(call: Call) -> exp.Expr:
     return tried(made) if call.name.startswith("try") else made
 
 
+_IS_NESTED = f"json_type({_GUARDED}, p) IN ('OBJECT', 'ARRAY')"
+_FLINK_TEXT = f"json_extract_string({_GUARDED}, p)"
+
+
+def _flink_path(path: Typed) -> exp.Expr:
+    """A path of Flink's, in front of which its mode may stand; each is read as the lax one."""
+    return exp.Literal.string((path.text or "").removeprefix("lax ").removeprefix("strict "))
+
+
+def _at_flink_path(template: str) -> Callable[[Call], exp.Expr]:
+    return lambda call: filled(template, {"a": call.nodes[0], "p": _flink_path(call.arguments[1])})
+
+
+def json_value(typing: "Typing", node: exp.JSONValue, scope: "Scope") -> Typed:
+    """``JSON_VALUE(text, path RETURNING type DEFAULT value ON EMPTY)`` of Flink: a plain value at a path."""
+    text, path = (typing.value(part, scope) for part in (node.this, node.args["path"]))
+    if path.text is None or not text.kind.is_string:
+        raise refusals.no_such_types(typing.source, node, "json_value", [text.kind, path.kind])
+    parts = {"a": text.node, "p": _flink_path(path)}
+    found = Typed(filled(f"CASE WHEN NOT ({_IS_NESTED}) THEN {_FLINK_TEXT} END", parts), kinds.STRING, node)
+    returning, condition = node.args.get("returning"), node.args.get("on_condition")
+    kind = found.kind
+    if isinstance(returning, exp.DataType):
+        kind = named_type(returning, typing.source, is_flink=True).kind
+    value = converted(found, Wanted(kind, is_flink=True, is_try=True))
+    if value is None:
+        raise refusals.unsupported(typing.source, node, f"JSON_VALUE as {kinds.shown(kind)}")
+    empty, error = (_instead(typing, condition, when, kind, scope) for when in ("empty", "error"))
+    if empty is None and error is None:
+        return Typed(value, kind, node)
+    template = "CASE WHEN a IS NULL THEN NULL WHEN json_valid(a) THEN COALESCE(v, e) ELSE w END"
+    either = {"e": empty or exp.Null(), "w": error or exp.Null()}
+    return Typed(filled(template, {"a": text.node.copy(), "v": value, **either}), kind, node)
+
+
+def _instead(
+    typing: "Typing", condition: exp.Expr | None, when: str, kind: DataType, scope: "Scope"
+) -> exp.Expr | None:
+    """What is given where there is no value, or a fault."""
+    instead = condition.args.get(when) if condition is not None else None
+    if instead == f"ERROR ON {when.upper()}":
+        what = f"JSON_VALUE with ERROR ON {when.upper()}"
+        raise refusals.unsupported(typing.source, condition or exp.Null(), what, f"Use NULL ON {when.upper()}.")
+    return typing.in_type(typing.of(instead, scope), kind) if isinstance(instead, exp.Expr) else None
+
+
 ENTRIES: Sequence[Entry] = (
     entry("get_json_object", "STRING, STRING", "STRING", _object, SPARK),
     entry("json_array_length", "STRING", "INT", f"CASE WHEN json_type({_GUARDED}) = 'ARRAY' THEN"
           f" CAST(json_array_length({_GUARDED}) AS INTEGER) END", SPARK),
     entry("json_object_keys", "STRING", "ARRAY<STRING>",
           f"CASE WHEN json_type({_GUARDED}) = 'OBJECT' THEN json_keys({_GUARDED}) END", SPARK),
+    entry("json_query", "STRING, 'STRING'", "STRING",
+          _at_flink_path(f"CASE WHEN {_IS_NESTED} THEN CAST(json_extract({_GUARDED}, p) AS VARCHAR) END"), FLINK,
+          samples=("s, '$.a'",)),
+    entry("json_exists", "STRING, 'STRING'", "BOOLEAN", _at_flink_path(f"{_FLINK_TEXT} IS NOT NULL"), FLINK,
+          samples=("s, '$.a'",)),
     entry("parse_json", "STRING", "VARIANT", "paimon_variant_parse(a)", SPARK),
     entry("try_parse_json", "STRING", "VARIANT", "paimon_variant_try_parse(a)", SPARK),
     entry("is_variant_null", "VARIANT", "BOOLEAN", "paimon_variant_is_null(a)", SPARK),

@@ -154,6 +154,14 @@ def test_what_is_an_error_with_ansi_is_one_here(spark_dialect: Session, text: st
         ("SIGN(CAST(1.5 AS DECIMAL(5, 2)))", Decimal("1.00")),
         ("CAST('abc' AS BYTES)", b"abc"),
         ("EXTRACT(EPOCH FROM TIMESTAMP '2024-01-01 00:00:00')", 1704067200),
+        ("JSON_VALUE('{\"a\": {\"b\": 1}}', '$.a.b' RETURNING INTEGER)", 1),
+        ("JSON_VALUE('{\"a\": []}', 'lax $.a')", None),
+        ("JSON_VALUE('{\"a\": \"[x\"}', '$.a')", "[x"),
+        ("JSON_VALUE('x', '$.a' DEFAULT 'e' ON EMPTY DEFAULT 'f' ON ERROR)", "f"),
+        ("JSON_VALUE('{}', '$.a' DEFAULT 'e' ON EMPTY DEFAULT 'f' ON ERROR)", "e"),
+        ("JSON_QUERY('{\"a\": [1, 2]}', '$.a')", "[1,2]"),
+        ("JSON_EXISTS('{\"a\": 1}', '$.a')", True),
+        ("JSON_EXISTS('x', '$.a')", False),
     ],
 )
 def test_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> None:
