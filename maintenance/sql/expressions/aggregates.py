@@ -109,6 +109,10 @@ def _texts(call: Call) -> exp.Expr:
     return exp.Anonymous(this="string_agg", expressions=[value, separator])
 
 
+_DISCRETE = (
+    "list_extract(list_sort(list(b) FILTER (WHERE b IS NOT NULL), '{0}'),"
+    " CAST(greatest(1, ceil(a * count(b))) AS BIGINT))"
+)
 _MODE = "list_extract(map_keys({0}), list_position(map_values({0}), list_max(map_values({0}))))"
 _LAST_MODE = (
     "list_extract(list_reverse(map_keys({0})), list_position(list_reverse(map_values({0})), list_max(map_values({0}))))"
@@ -204,9 +208,11 @@ ENTRIES: Sequence[Entry] = (
     aggregate("percentile", "DOUBLE, ARRAY<NUMBER>!", "ARRAY<DOUBLE>",
           lambda call: cast_node(filled("quantile_cont(a, b)", {"a": call.nodes[0], "b": cast_node(call.nodes[1],
                 kinds.array(DOUBLE))}), call.kind), SPARK),
-    *(aggregate(f"percentile_{name}.within{order}", "DOUBLE!, DOUBLE", "DOUBLE",
-                f"CAST(quantile_{name}(b, {fraction}) AS DOUBLE)", SPARK)
-      for name in ("cont", "disc") for order, fraction in (("", "a"), ("_descending", "1 - a"))),
+    *(aggregate(f"percentile_cont.within{order}", "DOUBLE!, DOUBLE", "DOUBLE",
+                f"CAST(quantile_cont(b, {fraction}) AS DOUBLE)", SPARK)
+      for order, fraction in (("", "a"), ("_descending", "1 - a"))),
+    *(aggregate(f"percentile_disc.within{order}", "DOUBLE!, DOUBLE", "DOUBLE", _DISCRETE.format(sign), SPARK)
+      for order, sign in (("", "ASC"), ("_descending", "DESC"))),
     aggregate("mode", "T, BOOLEAN!", "T", _least_mode, SPARK),
     aggregate("mode.within", "T", "T", _MODE.format("histogram(a)"), SPARK),
     aggregate("mode.within_descending", "T", "T", _LAST_MODE.format("histogram(a)"), SPARK),

@@ -142,6 +142,7 @@ ENTRIES: Sequence[Entry] = (
     entry("ceil ceiling", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, "<", "+"), SPARK,
           samples=("d, 1", "w, 2", "d, -1")),
     entry("sign", "NUMBER", _sign_kind, lambda call: cast_node(filled("sign(a)", {"a": call.nodes[0]}), call.kind)),
+    entry("sign signum", "INTERVAL", "DOUBLE", "CAST(sign(epoch_us(a)) AS DOUBLE)", SPARK),
     entry("signum", "NUMBER", "DOUBLE", "CAST(sign(a) AS DOUBLE)", SPARK),
     entry("sqrt", "DOUBLE", "DOUBLE",
           "CASE WHEN a >= 0 OR isnan(a) THEN sqrt(a) WHEN a < 0 THEN CAST('nan' AS DOUBLE) END"),
