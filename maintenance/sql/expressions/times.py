@@ -347,6 +347,7 @@ ENTRIES: Sequence[Entry] = (
     entry("months_between", "LTZ, LTZ, BOOLEAN?", "DOUBLE", _months_between, SPARK),
     entry("date_format", "TIMESTAMP, STRING", "STRING", _formatted),
     entry("date_format", "STRING, STRING", "STRING", _formatted_text, FLINK),
+    entry("date_format", "DATE, STRING", "STRING", _formatted, FLINK),
     entry("to_date", "DATE", "DATE", "a"),
     entry("to_date", "STRING, STRING?", "DATE", lambda call: _parsed(call, DATE), SPARK),
     entry("to_date", "STRING, STRING?", "DATE", lambda call: _parsed(call, DATE, is_try=True), FLINK),
