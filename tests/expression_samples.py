@@ -48,7 +48,7 @@ _BY_ROOT = {
     "ARRAY<U>": ("t", "a"), "MAP<K, T>": ("m",), "MAP<K, U>": ("m",),
     "ARRAY<STRING>": ("t",), "ARRAY<K>": ("t",), "ARRAY<V>": ("a",), "MAP<K, V>": ("m",), "DECIMAL(16, 6)": ("d",),
     "INTERVAL": ("INTERVAL '2' DAY",), "MICROS": ("INTERVAL '2' HOUR",),
-    "MONTHS": (),
+    "MONTHS": (), "DAY": ("day",), "DAYS": ("i8", "k"),
 }  # fmt: skip
 # Texts in quotes that mean something to a function; others get 'a'.
 _QUOTED = {

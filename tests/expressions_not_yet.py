@@ -4,8 +4,6 @@ NOT_YET: frozenset[str] = frozenset(
     {
         "from_unixtime(i64)",
         "kurtosis(f64)",
-        "lag(d, 2, i32)",
-        "lag(s, 2, f64)",
         "lag(s, 2, s) IGNORE NULLS",
         "lead(i32, 2, d) IGNORE NULLS",
         "lead(s, 2, d) IGNORE NULLS",

@@ -3,7 +3,7 @@
 Source: Spark's `arithmetic.scala` with ANSI mode; Flink's `LogicalTypeMerging`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -188,7 +188,21 @@ def _tried(call: Call) -> exp.Expr:
     return filled("TRY(a)", {"a": tried(cast_node(made.node, call.kind))})
 
 
-_BETWEEN = "to_microseconds(epoch_us(a) - epoch_us(b))"
+# Days stand apart: Arrow has the rest in nanoseconds, which hold 292 years.
+_BETWEEN = "to_days(CAST(trunc((a - b) / d) AS INTEGER)) + to_microseconds((a - b) % d)"
+_DAY = exp.Literal.number(86_400_000_000)
+
+
+def _elapsed(call: Call) -> exp.Expr:
+    """What lies between two times, in the type that holds both."""
+    common, nodes = call.typing.common(call.arguments, call.written)
+    one, other = (filled("epoch_us(a)", {"a": micros_of(node) if is_wide(common) else node}) for node in nodes)
+    return filled(_BETWEEN, {"a": one, "b": other, "d": _DAY})
+
+
+def _of_bits(template: str) -> Callable[[Call], exp.Expr]:
+    """DuckDB takes a number as written for one of the smaller type beside it."""
+    return lambda call: cast_node(filled(template, dict(zip("ab", call.nodes, strict=True))), call.kind)
 
 
 ENTRIES: Sequence[Entry] = (
@@ -201,8 +215,8 @@ ENTRIES: Sequence[Entry] = (
     entry("negative", "NUMBER", "1", _negated),
     entry("negative", "INTERVAL", "1", "-a"),
     entry("positive", "NUMBER", "1", "a"),
-    entry("+ -", "DATE, INT", "DATE", _moved, SPARK),
-    entry("+", "INT, DATE", "DATE", _moved, SPARK),
+    entry("+ -", "DAY, DAYS", "DATE", _moved, SPARK),
+    entry("+", "DAYS, DAY", "DATE", _moved, SPARK),
     entry("+ -", "TIME, INTERVAL", _moved_kind, _moved),
     entry("+", "INTERVAL, TIME", _moved_kind, _moved),
     entry("+", "MONTHS, MONTHS", "MONTHS", "a + b"),
@@ -212,9 +226,11 @@ ENTRIES: Sequence[Entry] = (
     entry("*", "INTERVAL, INTEGER", "1", "a * b"),
     entry("*", "INTEGER, INTERVAL", "2", "b * a"),
     entry("-", "DATE, DATE", "MICROS", "to_days(CAST(a - b AS INTEGER))", SPARK),
-    entry("-", "TIMESTAMP, TIMESTAMP", "MICROS", _BETWEEN, SPARK),
-    entry("& bit_and", "INTEGER, INTEGER", _kind, "a & b"),
-    entry("|", "INTEGER, INTEGER", _kind, "a | b"),
-    entry("^", "INTEGER, INTEGER", _kind, "xor(a, b)"),
+    entry("-", "TIMESTAMP, TIMESTAMP", "MICROS", _elapsed, SPARK),
+    entry("-", "DATE, TIMESTAMP", "MICROS", _elapsed, SPARK),
+    entry("-", "TIMESTAMP, DATE", "MICROS", _elapsed, SPARK),
+    entry("& bit_and", "INTEGER, INTEGER", _kind, _of_bits("a & b")),
+    entry("|", "INTEGER, INTEGER", _kind, _of_bits("a | b")),
+    entry("^", "INTEGER, INTEGER", _kind, _of_bits("xor(a, b)")),
     entry("~", "INTEGER", "1", "~a"),
 )  # fmt: skip

@@ -220,6 +220,16 @@ def _of_entries(call: Call, what: str) -> exp.Expr:
     return exp.Anonymous(this="map", expressions=[kept, changed] if what == "values" else [changed, kept])
 
 
+_JOINED = "paimon_joined(list_filter(a, lambda _e: _e IS NOT NULL), b)"
+_FILLED = "paimon_joined(list_transform(a, lambda _e: COALESCE(_e, c)), b)"
+
+
+def _of_texts(call: Call, template: str) -> exp.Expr:
+    """An array whose elements become texts first."""
+    texts = call.typing.in_type(call.arguments[0], array(kinds.STRING))
+    return filled(template, dict(zip("abc", [texts, *call.nodes[1:]], strict=False)))
+
+
 ENTRIES: Sequence[Entry] = (
     entry("array", "T...?", "ARRAY<T>", "list_value(rest)"),
     entry("map", "ANY...?", _map_kind, _mapped),
@@ -263,10 +273,10 @@ ENTRIES: Sequence[Entry] = (
     entry("array_compact", "ARRAY<T>", "ARRAY<T>", "list_filter(a, lambda _e: _e IS NOT NULL)", SPARK),
     entry("array_max", "ARRAY<T>", "T", "list_max(a)"),
     entry("array_min", "ARRAY<T>", "T", "list_min(a)"),
-    entry("array_join", "ARRAY<STRING>, STRING", "STRING",
-          "paimon_joined(list_filter(a, lambda _e: _e IS NOT NULL), b)"),
-    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING",
-          "paimon_joined(list_transform(a, lambda _e: COALESCE(_e, c)), b)"),
+    entry("array_join", "ARRAY<STRING>, STRING", "STRING", _JOINED),
+    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED),
+    entry("array_join", "ARRAY<T>, STRING", "STRING", lambda call: _of_texts(call, _JOINED), SPARK),
+    entry("array_join", "ARRAY<T>, STRING, STRING", "STRING", lambda call: _of_texts(call, _FILLED), SPARK),
     entry("array_repeat", "ANY, INT", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
           " list_transform(range(CAST(paimon_not_negative(b) AS BIGINT)), lambda _i: a) END", SPARK),
     entry("sort_array", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", SPARK),

@@ -65,9 +65,10 @@ _SHARED: Mapping[tuple[str, str], str] = {
 }
 _SPARK: Mapping[tuple[str, str], str] = {
     **_SHARED,
+    ("FLOAT", "DECIMAL"): _OF_FLOATING % "paimon_double_text(CAST(a AS DOUBLE))",
     ("TIMESTAMP_LTZ", "INTEGER"): "CAST(paimon_whole_seconds(a) AS TARGET)",
     ("TIMESTAMP_LTZ", "FLOATING"): "CAST(paimon_seconds(a) AS TARGET)",
-    ("TIMESTAMP_LTZ", "DECIMAL"): "CAST(CAST(epoch_us(a) AS DECIMAL(38, 6)) / 1000000 AS TARGET)",
+    ("TIMESTAMP_LTZ", "DECIMAL"): "CAST(paimon_double_text(paimon_seconds(a)) AS TARGET)",
 }
 _FLINK: Mapping[tuple[str, str], str] = {
     **_SHARED,

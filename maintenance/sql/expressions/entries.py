@@ -37,6 +37,9 @@ CLASSES: Mapping[str, Callable[[DataType], bool]] = {
     "FLOATING": lambda kind: kind.root in ("FLOAT", "DOUBLE"),
     "TIMESTAMP": lambda kind: kind.is_timestamp,
     "TIME": kinds.is_time,
+    # Nothing else becomes these by itself.
+    "DAY": lambda kind: kind.root == "DATE",
+    "DAYS": lambda kind: kind.root in ("TINYINT", "SMALLINT", "INT"),
     "INTERVAL": kinds.is_interval,
     "ARRAY": lambda kind: kind.root == "ARRAY",
     "VECTOR": lambda kind: kind.root == "VECTOR",

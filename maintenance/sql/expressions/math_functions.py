@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.decimals import combined, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
@@ -88,6 +88,11 @@ def _whole(function: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
+def _to_places(call: Call) -> exp.Expr:
+    what = f"{call.name.upper()} to a number of places"
+    raise refusals.unsupported(call.typing.source, call.written, what, "Leave the places out.")
+
+
 def _pmod_kind(call: Call) -> DataType:
     one, other = call.kinds
     if {"DECIMAL"} & {one.root, other.root} and not {"FLOAT", "DOUBLE"} & {one.root, other.root}:
@@ -120,8 +125,6 @@ _PREFIXES = {10: "", 16: "0x", 2: "0b"}
 
 def _conv(call: Call) -> exp.Expr:
     """The digits of a whole number to another base."""
-    from maintenance.sql.expressions import refusals
-
     bases = [argument.whole for argument in call.arguments[1:]]
     source, target = bases
     if source not in _PREFIXES or target is None or not 2 <= target <= 36:
@@ -135,6 +138,7 @@ ENTRIES: Sequence[Entry] = (
     entry("abs", "NUMBER", "1", "abs(a)"),
     entry("round", "NUMBER, INT!?", _rounded_kind, _rounded("round")),
     entry("bround", "NUMBER, INT!?", _rounded_kind, _rounded("round_even"), SPARK),
+    entry("floor ceil ceiling", "NUMBER, INT!", "1", _to_places, SPARK),
     entry("floor", "NUMBER", _whole_kind, _whole("floor")),
     entry("ceil ceiling", "NUMBER", _whole_kind, _whole("ceil")),
     entry("floor", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, ">", "-"), SPARK,

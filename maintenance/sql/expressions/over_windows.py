@@ -18,6 +18,13 @@ def _seen(call: Call) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=[exp.IgnoreNulls(this=first), *others])
 
 
+def _beside(call: Call) -> exp.Expr:
+    """With a value where there is no such row, which becomes one of the first argument's type."""
+    first, places, instead = call.arguments
+    default = call.typing.in_type(instead, first.kind)
+    return exp.Anonymous(this=call.name, expressions=[first.node, places.node, default])
+
+
 ENTRIES: Sequence[Entry] = (
     *(window(name, "", "INT", f"CAST({name}() AS INTEGER)", SPARK) for name in ("row_number", "rank", "dense_rank")),
     *(window(name, "", "BIGINT", f"CAST({name}() AS BIGINT)", FLINK) for name in ("row_number", "rank", "dense_rank")),
@@ -26,7 +33,8 @@ ENTRIES: Sequence[Entry] = (
     window("ntile", "INT!", "INT", "CAST(ntile(a) AS INTEGER)"),
     *(window(name, "T", "T", f"{name}(a)") for name in ("lag", "lead")),
     *(window(name, "T, INT!", "T", f"{name}(a, b)") for name in ("lag", "lead")),
-    *(window(name, "T, INT!, T", "T", f"{name}(a, b, c)") for name in ("lag", "lead")),
+    *(window(name, "T, INT!, T", "T", f"{name}(a, b, c)", FLINK) for name in ("lag", "lead")),
+    *(window(name, "T, INT!, U", "1", _beside, SPARK) for name in ("lag", "lead")),
     window("nth_value", "T, INT!", "T", "nth_value(a, b)", SPARK),
     *(window(f"{name}.ignoring_nulls", "T, INT!?, T?", "T", _seen) for name in ("lag", "lead", "nth_value")),
 )  # fmt: skip

@@ -87,7 +87,9 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
 def _of_seconds(value: Typed) -> exp.Expr:
     if value.kind.root in ("FLOAT", "DOUBLE"):
         return filled(
-            "CASE WHEN isfinite(a) THEN make_timestamptz(CAST(trunc(a * 1000000) AS BIGINT)) END", {"a": value.node}
+            "CASE WHEN isfinite(a) THEN make_timestamptz(CAST(trunc(a * 1000000) AS BIGINT)) WHEN a IS NOT NULL"
+            " THEN error(concat('Could not convert string ''', a, ''' to TIMESTAMP')) END",
+            {"a": value.node},
         )
     if kinds.is_integer(value.kind):
         return filled("make_timestamptz(CAST(a AS BIGINT) * 1000000)", {"a": value.node})

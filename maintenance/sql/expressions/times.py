@@ -225,7 +225,8 @@ def _months_between(call: Call) -> exp.Expr:
     )
     months = "((year(a) - year(b)) * 12 + month(a) - month(b))"
     seconds = (
-        "((epoch_us(a) - epoch_us(date_trunc('day', a))) - (epoch_us(b) - epoch_us(date_trunc('day', b)))) / 1000000.0"
+        "((epoch_us(a) - epoch_us(date_trunc('day', a))) // 1000000"
+        " - (epoch_us(b) - epoch_us(date_trunc('day', b))) // 1000000)"
     )
     ends = "(CAST(a AS DATE) = last_day(a) AND CAST(b AS DATE) = last_day(b))"
     exact = f"(CAST({months} AS DOUBLE) + ((day(a) - day(b)) * 86400.0 + {seconds}) / 2678400.0)"
