@@ -127,6 +127,18 @@ def _least_mode(call: Call) -> exp.Expr:
     return filled(_MODE.format("histogram(a)"), {"a": call.nodes[0]})
 
 
+def _ordered_kind(call: Call) -> DataType | None:
+    """Values with a map in them have no order."""
+    kind = call.kinds[0]
+    return kind if _has_order(kind) else None
+
+
+def _has_order(kind: DataType) -> bool:
+    if kind.root in ("MAP", "VARIANT"):
+        return False
+    return all(_has_order(part) for part in (kind.element, *(each.type for each in kind.fields)) if part is not None)
+
+
 def _least(call: Call, function: str) -> exp.Expr:
     return exp.Anonymous(this=function, expressions=[call.nodes[0]])
 
@@ -165,8 +177,8 @@ ENTRIES: Sequence[Entry] = (
     aggregate("count", "ANY...", "BIGINT", _count),
     aggregate("sum", "NUMBER", _sum_kind, _sum),
     aggregate("avg mean", "NUMBER", _average_kind, _average),
-    aggregate("min", "T", "T", lambda call: _least(call, "min")),
-    aggregate("max", "T", "T", lambda call: _least(call, "max")),
+    aggregate("min", "T", _ordered_kind, lambda call: _least(call, "min")),
+    aggregate("max", "T", _ordered_kind, lambda call: _least(call, "max")),
     aggregate("count_if", "BOOLEAN", "BIGINT", "count(CASE WHEN a THEN 1 END)", SPARK),
     aggregate("bool_and every", "BOOLEAN", "BOOLEAN", "bool_and(a)", SPARK),
     aggregate("bool_or any some", "BOOLEAN", "BOOLEAN", "bool_or(a)", SPARK),

@@ -88,11 +88,6 @@ def _whole(function: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
-def _to_places(call: Call) -> exp.Expr:
-    what = f"{call.name.upper()} to a number of places"
-    raise refusals.unsupported(call.typing.source, call.written, what, "Leave the places out.")
-
-
 def _pmod_kind(call: Call) -> DataType:
     one, other = call.kinds
     if {"DECIMAL"} & {one.root, other.root} and not {"FLOAT", "DOUBLE"} & {one.root, other.root}:
@@ -112,6 +107,7 @@ def _sign_kind(call: Call) -> DataType:
     return call.kinds[0] if call.is_flink else DOUBLE
 
 
+_SIGN = "CASE WHEN isnan(a) OR a = 0 THEN a ELSE sign(a) END"
 _LOG = "CASE WHEN a > 0 THEN {0} WHEN isnan(a) THEN a END"
 
 
@@ -138,13 +134,13 @@ ENTRIES: Sequence[Entry] = (
     entry("abs", "NUMBER", "1", "abs(a)"),
     entry("round", "NUMBER, INT!?", _rounded_kind, _rounded("round")),
     entry("bround", "NUMBER, INT!?", _rounded_kind, _rounded("round_even"), SPARK),
-    entry("floor ceil ceiling", "NUMBER, INT!", "1", _to_places, SPARK),
     entry("floor", "NUMBER", _whole_kind, _whole("floor")),
     entry("ceil ceiling", "NUMBER", _whole_kind, _whole("ceil")),
     entry("floor", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, ">", "-"), SPARK,
           samples=("d, 1", "w, 2", "d, -1")),
     entry("ceil ceiling", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, "<", "+"), SPARK,
           samples=("d, 1", "w, 2", "d, -1")),
+    entry("sign signum", "DOUBLE|FLOAT", "DOUBLE", f"CAST({_SIGN} AS DOUBLE)", SPARK),
     entry("sign", "NUMBER", _sign_kind, lambda call: cast_node(filled("sign(a)", {"a": call.nodes[0]}), call.kind)),
     entry("sign signum", "INTERVAL", "DOUBLE", "CAST(sign(epoch_us(a)) AS DOUBLE)", SPARK),
     entry("signum", "NUMBER", "DOUBLE", "CAST(sign(a) AS DOUBLE)", SPARK),
