@@ -30,4 +30,3 @@ NOT_YET: frozenset[str] = frozenset(
         "unbase64(s)",
     }
 )
-NOT_YET_IN_FLINK: frozenset[str] = frozenset()

@@ -23,6 +23,7 @@ CLASSES = {
         "NotFoundError",
         "OptionError",
         "OutdatedPlanError",
+        "OvertakenError",
         "PredicateError",
         "SchemaError",
         "SqlError",

@@ -149,3 +149,15 @@ def test_every_package_of_the_engine_has_a_layer() -> None:
     (layers,) = layers_of(next(contract for contract in LAYERS if contract.get("containers") == ["maintenance"]))
     inside = {module.split(".")[1] for module in MODULES if module.startswith("maintenance.")}
     assert {f"maintenance.{name}" for name in inside} == {part for parts in layers for part in parts}
+
+
+def test_modules_are_imported_by_the_names_that_an_installed_package_has() -> None:
+    short = {path.stem for path in (ROOT / "paimon_maintenance").iterdir()} - {"__init__", "__pycache__"}
+    assert "assets" in short
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for module, lines in imports().items()
+        for line, name in lines
+        if name.split(".")[0] in short
+    ]
+    assert wrong == []
