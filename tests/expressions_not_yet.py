@@ -23,6 +23,7 @@ NOT_YET: frozenset[str] = frozenset(
         "regr_intercept(f64, f64)",
         "timestamp_micros(i64)",
         "timestamp_seconds(w)",
+        "try_avg(i64)",
         "try_multiply(d, w)",
         "try_parse_json(n)",
         "try_parse_json(s)",
