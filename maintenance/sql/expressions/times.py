@@ -236,43 +236,25 @@ def _months_between(call: Call) -> exp.Expr:
     )
 
 
+def _named_unit(call: Call) -> str:
+    """The unit that a call names first, in lower case and singular. Raises: SqlUnsupportedError: another one."""
+    unit = (call.arguments[0].text or "").lower().rstrip("s")
+    if unit not in _UNITS.values():
+        raise refusals.unsupported(call.typing.source, call.written, f"the unit {unit.upper()}")
+    return unit
+
+
 def _difference(call: Call) -> exp.Expr:
     """Whole units between two times."""
-    unit = (call.arguments[0].text or "").lower().rstrip("s")
+    unit = _named_unit(call)
     one, other = (narrow(value).node for value in call.arguments[1:])
-    if unit not in (
-        "year",
-        "quarter",
-        "month",
-        "week",
-        "day",
-        "hour",
-        "minute",
-        "second",
-        "millisecond",
-        "microsecond",
-    ):
-        raise refusals.unsupported(call.typing.source, call.written, f"the unit {unit.upper()}")
     return cast_node(filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other}), call.kind)
 
 
 def _plus_units(call: Call) -> exp.Expr:
     """`timestampadd`."""
-    unit = (call.arguments[0].text or "").lower().rstrip("s")
+    unit = _named_unit(call)
     value = narrow(call.arguments[2])
-    if unit not in (
-        "year",
-        "quarter",
-        "month",
-        "week",
-        "day",
-        "hour",
-        "minute",
-        "second",
-        "millisecond",
-        "microsecond",
-    ):
-        raise refusals.unsupported(call.typing.source, call.written, f"the unit {unit.upper()}")
     many, of = {"quarter": (3, "month"), "week": (7, "day")}.get(unit, (1, unit))
     template = (
         f"a + to_{of}s(CAST(b * {many} AS BIGINT))"
