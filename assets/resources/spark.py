@@ -6,7 +6,6 @@ that; a run whose settings that server cannot take, or that does not find it, st
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +130,7 @@ class Spark(dg.ConfigurableResource):
             self._say(f"The Spark Connect server of this machine {lacks}: this run starts one of its own.")
             return None
         free = {key: value for key, value in settings.items() if not is_fixed(key)}
-        return _session_of(replace(engine, address=shared_session(server.remote, free)), free)
+        return _session_of(Engine(EngineKind.CONNECT, shared_session(server.remote, free)), free)
 
     def _settings_shown(self) -> str:
         shown = (value for key, value in self.metadata().items() if key != ENGINE)

@@ -1,5 +1,6 @@
 """The Spark resource: whose settings a run gets, and which mistakes in them are told."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import dagster as dg
 import pytest
 
 from maintenance.errors import InfrastructureError, OptionError
+from maintenance.spark.engine import Engine, EngineKind
+from maintenance.spark.server_process import ConnectServer
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import SPARK_ACTIONS, load_project
 from paimon_maintenance.assets.resources.spark import Spark, of_run, spark_of
@@ -101,6 +104,21 @@ def test_an_unknown_job_is_a_mistake(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"no Spark Connect server answers \(sc://127.0.0.1:1\)"):
         Spark(remote="sc://127.0.0.1:1/;token=secret").session()
+
+
+def test_runs_share_the_server_of_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `make ui`."""
+    opened: list[Engine] = []
+    monkeypatch.setattr("paimon_maintenance.assets.resources.spark._session_of", lambda engine, _: opened.append(engine))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        remote = f"sc://localhost:{listening.getsockname()[1]}/;token=secret"
+        for name, value in ConnectServer(remote, {"spark.a": "1"}).environment().items():
+            monkeypatch.setenv(name, value)
+        Spark(engine="spark", options={"spark.a": "1"})._shared(Engine(EngineKind.SPARK))
+        Spark(engine="spark", options={"spark.a": "2"})._shared(Engine(EngineKind.SPARK))
+    (shared,) = opened
+    assert shared.kind is EngineKind.CONNECT
+    assert shared.address is not None and shared.address.startswith(f"{remote};session_id=")
 
 
 IN_A_THREAD = """
