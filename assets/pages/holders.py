@@ -115,7 +115,8 @@ def who_holds(
         if not _is_small(table, most_metadata):
             return None
         orphans = _known_orphans(instance, table.identifier)
-        return Holders(holdings(table), bytes_in_bin(table, catalog.root()), orphans)
+        in_bin = bytes_in_bin(table, catalog.root()) if catalog.has_root() else BytesInBin()
+        return Holders(holdings(table), in_bin, orphans)
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         warn(f"Who holds the bytes of {table.identifier} could not be determined: {error}")
         return None

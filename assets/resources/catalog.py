@@ -4,10 +4,11 @@ import dagster as dg
 from pydantic import Field
 
 from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
-from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError, UnsupportedError
+from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.warehouse import known_folder, warehouse_folder
 from maintenance.operations.history import history_table
 from maintenance.options.environment import from_environment
 from paimon_maintenance.assets.project.config import TableConfig
@@ -55,16 +56,11 @@ class PaimonCatalog(dg.ConfigurableResource):
 
         Raises: UnsupportedError: the catalog's server knows the warehouse by a name, and does not say where it is.
         """
-        if self.options.get("metastore") != "rest":
-            return self.warehouse
-        found = self.open().warehouse
-        if "/" in found:
-            return found
-        raise UnsupportedError(
-            f"the warehouse '{found}' of the REST catalog is a name, not a folder: bin and plans have no place",
-            self.options.get("uri", "catalog"),
-            "Leave out 'bin' in tables.yaml, and run steps without storing a plan.",
-        )
+        return known_folder(self.open())
+
+    def has_root(self) -> bool:
+        """Whether the warehouse is known to be a folder, so that there can be a bin and plans."""
+        return warehouse_folder(self.open()) is not None
 
     def file_io(self) -> FileIO:
         """What reads and writes the warehouse."""

@@ -77,7 +77,7 @@ def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
     )
     def apply(context: dg.OpExecutionContext, config: ApplyPlanConfig, catalog: PaimonCatalog, spark: Spark) -> None:
         with as_dagster_failure(context):
-            plan = found_plan(catalog, catalog.file_io(), config.plan_id)
+            plan = found_plan(catalog, config.plan_id)
             tags = {"paimon/plan_id": plan.id, **({} if plan.table == MANY else {"paimon/table": plan.table})}
             context.instance.add_run_tags(context.run_id, tags)
         apply_any(context, catalog, spark, described, zone, plan, into_bin=config.into_bin)

@@ -42,7 +42,7 @@ def empty_bin_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             run, place, request = Run(progress=context.log.info), Warehouse(file_io, root), EmptyBin(**chosen)
             if config.dry_run:
                 made, plan = OPERATION.keepable(run, place, request)
-                context.add_output_metadata(kept_plan(context, catalog, file_io, plan))
+                context.add_output_metadata(kept_plan(context, catalog, plan))
                 report = made.report
             else:
                 report = OPERATION.run(run, place, request)

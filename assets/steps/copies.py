@@ -12,6 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from maintenance.errors import OptionError, PaimonError
+from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.databases.clone import CloneReport
 from maintenance.operations.databases.clone_plan import CLONE, CLONE_DATABASE, apply_clone, apply_clone_database
@@ -144,7 +145,7 @@ def _launched(
         assert planning is not None
         plan = planning.make(Call(session_of(context, catalog), given, context.log.info))
         assert plan is not None
-        kept = kept_plan(context, catalog, catalog.file_io(), plan)
+        kept = kept_plan(context, catalog, plan)
         if config.dry_run:
             tell_plan(context, plan, kept)
             return
@@ -199,7 +200,7 @@ def _migrated(session: Session, plan: StoredPlan, context: dg.OpExecutionContext
     catalog, say = session.current(), context.log.info
 
     def into(source: FormatTable) -> BinRun:
-        return BinRun.begin(source, catalog.warehouse, MIGRATE_TABLE)
+        return BinRun.begin(source, known_folder(catalog), MIGRATE_TABLE)
 
     if plan.operation == MIGRATE_DATABASE:
         report = apply_migrate_database(catalog, plan, into=into if into_bin else None, progress=say)

@@ -55,7 +55,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         context: dg.OpExecutionContext, config: CompactManyConfig, catalog: PaimonCatalog, spark: Spark
     ) -> None:
         with as_dagster_failure(context):
-            plan = planned(config, catalog, catalog.file_io(), "max_concurrent")
+            plan = planned(config, catalog, "max_concurrent")
             if plan is not None:
                 apply_many(context, catalog, spark, described, plan, max_concurrent=config.max_concurrent)
                 return
@@ -69,7 +69,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             )
             if config.dry_run:
                 plan = operation.keepable(run, catalog.open(), request)[1]
-                tell_plan(context, plan, kept_plan(context, catalog, catalog.file_io(), plan))
+                tell_plan(context, plan, kept_plan(context, catalog, plan))
                 return
             _tell(context, catalog, operation.run(run, catalog.open(), request), spark.metadata())
 

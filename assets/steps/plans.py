@@ -5,8 +5,7 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from maintenance.errors import PaimonError
-from maintenance.fs.file_io import FileIO
+from maintenance.errors import PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, StoredPlan
 from paimon_maintenance.assets.checks.due import location_of
@@ -23,15 +22,13 @@ _ESTIMATED = 50
 _SIMILAR = {"compact": ("compact", "compaction", "compact_database")}
 
 
-def kept_plan(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, file_io: FileIO, plan: StoredPlan
-) -> dict[str, Any]:
-    """Store a plan; returns it as metadata. The run gets the plan's id as a tag."""
-    plan_id = plan.store(file_io, catalog.root())
-    context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
+def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: StoredPlan) -> dict[str, Any]:
+    """Store a plan; returns it as metadata. The run gets the plan's id as a tag.
+
+    Where plans have no place it is shown all the same, and a warning says why it has no id.
+    """
     metadata: dict[str, Any] = {
-        "plan id": plan_id,
-        **_apply_link(context, plan_id),
+        **_stored(context, catalog, plan),
         "plan": dg.MetadataValue.table(
             [
                 dg.TableRecord(
@@ -62,6 +59,18 @@ def kept_plan(
     return metadata
 
 
+def _stored(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: StoredPlan) -> dict[str, Any]:
+    """The id of a plan that is stored now, and where it can be carried out."""
+    try:
+        root = catalog.root()
+    except UnsupportedError as error:
+        context.log.warning(f"The plan is not kept: {error}")
+        return {}
+    plan_id = plan.store(catalog.file_io(), root)
+    context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
+    return {"plan id": plan_id, **_apply_link(context, plan_id)}
+
+
 def _now_and_after(plan: StoredPlan) -> dg.TableMetadataValue:
     """What the plan's groups are now, and about what is expected of them once it is carried out."""
     kept = sum(group.bytes for group in plan.groups if group.expected_files)
@@ -90,18 +99,18 @@ def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:
     return {"apply this plan": dg.MetadataValue.url(f"{job}/playground/setup?config={config}")}
 
 
-def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredPlan:
-    """The plan of an id. Raises: NotFoundError, CorruptFileError."""
-    return StoredPlan.load(file_io, catalog.root(), plan_id)
+def found_plan(catalog: PaimonCatalog, plan_id: str) -> StoredPlan:
+    """The plan of an id. Raises: NotFoundError, CorruptFileError; UnsupportedError: plans have no place."""
+    return StoredPlan.load(catalog.file_io(), catalog.root(), plan_id)
 
 
-def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_it: str) -> StoredPlan | None:
+def planned(config: dg.Config, catalog: PaimonCatalog, *beside_it: str) -> StoredPlan | None:
     """The plan that a run is to apply, None if it makes its own.
 
     `beside_it`: what may be set all the same. Raises: OptionError; as `found_plan`.
     """
     plan_id = chosen_plan(config, *beside_it)
-    return found_plan(catalog, file_io, plan_id) if plan_id else None
+    return found_plan(catalog, plan_id) if plan_id else None
 
 
 def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:

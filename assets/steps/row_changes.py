@@ -75,7 +75,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 rows = count_rows(spark.session(), table, config.where)
                 verb = "deleted" if config.delete else "updated"
                 context.log.info(f"{rows:,} rows of {config.table} would be {verb}.")
-                kept = kept_plan(context, catalog, table.file_io, _planned(spark, table, config))
+                kept = kept_plan(context, catalog, _planned(spark, table, config))
                 context.add_output_metadata({"rows that would change": rows, **kept, **spark.metadata()})
                 return {"rows": rows}
             before = shape_numbers(table_shape(table))

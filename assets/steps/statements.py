@@ -49,7 +49,7 @@ def statement_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefiniti
             plan = session_of(context, catalog, None if is_call else spark.session()).plan(config.statement)
             if plan.table != MANY:
                 table_of(plan, described)
-            kept = kept_plan(context, catalog, catalog.file_io(), plan)
+            kept = kept_plan(context, catalog, plan)
             if config.dry_run:
                 context.add_output_metadata({**kept, **spark.metadata()})
                 return

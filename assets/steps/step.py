@@ -148,7 +148,7 @@ class Step:
     def run_of(self, work: Work) -> Run:
         """With what the operation works."""
         into = into_bin(work, self.operation.name) if self.operation.takes_bin and not work.dry_run else None
-        return Run(work.spark_source, work.say, into, warehouse=work.catalog.root())
+        return Run(work.spark_source, work.say, into, warehouse=work.catalog.root)
 
     def show(self, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
         """Show a report and `metadata` on the step's output, and add the report's numbers to the account."""
@@ -171,7 +171,7 @@ def into_bin(work: Work, operation: str) -> BinRun | None:
 
 def run_step(step: Step, work: Work, account: Account) -> Account:
     """Carry out a step; returns the account behind it. Raises: as the operation; OptionError: more beside a plan."""
-    plan = planned(work.config, work.catalog, work.catalog.file_io())
+    plan = planned(work.config, work.catalog)
     if plan is not None:
         work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
         started = time.monotonic()
@@ -184,7 +184,7 @@ def run_step(step: Step, work: Work, account: Account) -> Account:
         report = step.run(work, request)
         return _timed(step, _shown(step, work, account, report, {}), started)
     made = step.preview(work, request)
-    kept = {**kept_plan(work.context, work.catalog, work.catalog.file_io(), made.plan), **made.beside}
+    kept = {**kept_plan(work.context, work.catalog, made.plan), **made.beside}
     if made.report is None:
         work.context.add_output_metadata(kept)
         return account

@@ -67,14 +67,14 @@ class Run:
         progress: called with a line for each thing that happens.
         into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
         now: the moment as of which is planned; None = the current time.
-        warehouse: where plans and the bin are.
+        warehouse: where plans and the bin are, or what says so and is asked once it is needed.
     """
 
     spark: SparkSource = None
     progress: Progress = silent
     into: BinRun | None = None
     now: datetime | None = None
-    warehouse: str = ""
+    warehouse: str | Callable[[], str] = ""
 
     @classmethod
     def of(
@@ -91,6 +91,10 @@ class Run:
         """The Spark session, for work that is always done in tasks."""
         # A session cannot be called; what gives one can.
         return self.spark() if callable(self.spark) else self.spark
+
+    def root(self) -> str:
+        """The folder of the warehouse. Raises: UnsupportedError: it is known by a name alone."""
+        return self.warehouse() if callable(self.warehouse) else self.warehouse
 
     @property
     def moment(self) -> datetime:

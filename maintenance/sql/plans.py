@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from maintenance.catalog import Catalog
-from maintenance.errors import OptionError, UnsupportedError
+from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
+from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.operation import Spelling
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE, TRUNCATE
@@ -46,13 +47,7 @@ def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
 
 def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:
     """Where plans lie: a storage and a warehouse. Raises: UnsupportedError: the warehouse is a name."""
-    if "/" not in catalog.warehouse:
-        raise UnsupportedError(
-            f"the warehouse '{catalog.warehouse}' is a name, not a folder: plans have no place",
-            "catalog",
-            "Run the operation without a plan.",
-        )
-    return FileIO.of(catalog.options), catalog.warehouse
+    return FileIO.of(catalog.options), known_folder(catalog)
 
 
 def keep_plan(session: "SessionState", plan: StoredPlan) -> str:

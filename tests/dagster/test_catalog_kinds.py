@@ -65,6 +65,13 @@ def test_a_table_from_landing_to_expiry(project: Project) -> None:
         rows = catalog.get_table("shop.orders").to_arrow(columns=["id", "status"]).to_pylist()
         assert sorted((row["id"], row["status"]) for row in rows) == [(1, "paid"), (2, "new"), (3, "new")]
         assert catalog.open().list_tables("shop") == ["orders"]
+        dry = definitions.resolve_job_def("compact_shop_orders").execute_in_process(
+            {"ops": {"compact": {"config": {"dry_run": True}}}}, instance=instance, op_selection=["compact"]
+        )
+        run = instance.get_run_by_id(dry.run_id)
+        assert run is not None
+        is_kept = "paimon/plan_id" in run.tags
+        assert is_kept == catalog.has_root(), "it is shown in any case, and kept where it has a place"
         # Nothing is left to do: the sensor looks at the table and asks for nothing.
         with dg.build_sensor_context(instance, definitions=definitions, resources={"catalog": catalog}) as context:
             assert not definitions.resolve_sensor_def("latest_snapshots").evaluate_tick(context).run_requests

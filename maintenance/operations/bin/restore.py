@@ -95,14 +95,15 @@ class Restore:
 
 
 def _work(run: Run, table: Table, request: Restore, /, *, dry_run: bool) -> RestoreReport:
-    head, binned = read_run(table.file_io, run.warehouse, request.run)
+    warehouse = run.root()
+    head, binned = read_run(table.file_io, warehouse, request.run)
     if head.location != table.location.rstrip("/"):
         raise AlreadyExistsError(
             f"run '{request.run}' is about {head.table} at {head.location}",
             table.location,
             "Name the table of the run.",
         )
-    folder = run_folder(run.warehouse, request.run)
+    folder = run_folder(warehouse, request.run)
     if table.file_io.exists(f"{folder}/{EMPTYING}"):
         raise ConflictError(f"run '{request.run}' is being destroyed", folder, "It cannot be restored any more.")
     work = _Restore(table, head, folder, {file.key: file for file in binned}, run.progress, dry_run)

@@ -13,6 +13,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.schema import Schema
+from maintenance.metastore.warehouse import known_folder, warehouse_folder
 from maintenance.operations.bin.restore import RestoreReport
 from maintenance.operations.bin.run import EMPTYING, BinRun, Going, list_runs, read_run, run_folder
 from maintenance.operations.databases.migrated_files import SourceFile
@@ -40,8 +41,8 @@ class Origin:
 
     def in_bin(self) -> tuple[str | None, dict[str, int]]:
         """The newest run of the bin that has files of the source, and these: paths below it with their sizes."""
-        warehouse, file_io = self.catalog.warehouse, self.source.file_io
-        if "/" not in warehouse:  # the name of one
+        warehouse, file_io = warehouse_folder(self.catalog), self.source.file_io
+        if warehouse is None:
             return None, {}
         for run in reversed(list_runs(file_io, warehouse)):
             try:
@@ -61,7 +62,7 @@ class Origin:
         run = None
         if into is not None:
             begun, _ = self.in_bin()
-            taking = into if begun is None else BinRun.of(self.source.file_io, self.catalog.warehouse, begun)
+            taking = into if begun is None else BinRun.of(self.source.file_io, known_folder(self.catalog), begun)
             taking.head = replace(taking.head, definition=serialize_schema(self.source.schema).decode())
             taking.take([Going(f"{self.source.location.rstrip('/')}/{file.path}", file.bytes) for file in files])
             taking.close()
@@ -84,8 +85,9 @@ def restore_origin(
     Raises: NotFoundError: there is no such run; ConflictError: it is being destroyed; AlreadyExistsError: there is
         another table of that name.
     """
-    head, binned = read_run(file_io, catalog.warehouse, run)
-    folder = run_folder(catalog.warehouse, run)
+    warehouse = known_folder(catalog)
+    head, binned = read_run(file_io, warehouse, run)
+    folder = run_folder(warehouse, run)
     if file_io.exists(f"{folder}/{EMPTYING}"):
         raise ConflictError(f"run '{run}' is being destroyed", folder, "It cannot be restored any more.")
     table = _format_table(catalog, identifier, head.definition, folder, dry_run=dry_run)

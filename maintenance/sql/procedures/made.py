@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from maintenance.fs.file_io import FileIO
+from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.operation import Operation, Run, Shown, Spelling, Warehouse, silent
 from maintenance.operations.parameters import Parameter, options
 from maintenance.operations.plan_store import StoredPlan
@@ -80,7 +81,7 @@ class Made:
     def _place(self, call: Call) -> Any:
         catalog = call.session.current()
         if self.operation.of_warehouse:
-            return Warehouse(FileIO.of(catalog.options), catalog.warehouse)
+            return Warehouse(FileIO.of(catalog.options), known_folder(catalog))
         if self.operation.of_catalog:
             return catalog
         return call.table(plain=self._asks_for_options and not self.operation.takes_options)
@@ -92,8 +93,8 @@ class Made:
 
     def _run(self, call: Call, place: Any) -> Run:
         into = call.into_of(place, self.operation.name) if self.operation.is_of_table else None
-        warehouse = call.session.current().warehouse
-        return Run(call.session.spark, call.progress or silent, into, warehouse=warehouse)
+        catalog = call.session.current()
+        return Run(call.session.spark, call.progress or silent, into, warehouse=lambda: known_folder(catalog))
 
     def _requests(self, call: Call, place: Any) -> list[Any]:
         """The request of a call; several if a parameter of which each value is one has several."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from maintenance.errors import NotFoundError, SqlError, worst_of
 from maintenance.metastore.catalog import Catalog
+from maintenance.metastore.warehouse import known_folder
 from maintenance.operations import migrate_database, migrate_table
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.databases.migrate_database import (
@@ -137,7 +138,7 @@ def _takes_bin(call: Call) -> bool:
 
 
 def _into(call: Call) -> Into:
-    return lambda source: BinRun.begin(source, call.session.current().warehouse, MIGRATE_TABLE)
+    return lambda source: BinRun.begin(source, known_folder(call.session.current()), MIGRATE_TABLE)
 
 
 def _of_tables(report: MigrateDatabaseReport) -> Result:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from maintenance.errors import SqlError, worst_of
 from maintenance.fs.file_io import FileIO
+from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.bin.restore import OPERATION as RESTORE
 from maintenance.operations.databases.migrated_origin import is_of_origin, restore_origin
 from maintenance.operations.databases.remove_orphan_files_of import is_of_many, remove_orphan_files_of
@@ -48,7 +49,7 @@ _RESTORE = Made(RESTORE, Spelling(RESTORE.name, RESTORE.summary))
 def _restore(call: Call) -> Result:
     catalog, run = call.session.current(), call.get("run")
     file_io = FileIO.of(catalog.options)
-    if not is_of_origin(file_io, catalog.warehouse, run):
+    if not is_of_origin(file_io, known_folder(catalog), run):
         return _RESTORE.run(call)
     if call.passed("files", "snapshots", "tags"):
         raise SqlError("the source of a migration comes back as a whole", "sys.restore", "Name the run alone.")
@@ -60,7 +61,7 @@ def _restore(call: Call) -> Result:
 def _plan_restore(call: Call) -> StoredPlan | None:
     """None for the source of a migration, which comes back as a whole."""
     catalog = call.session.current()
-    is_whole = is_of_origin(FileIO.of(catalog.options), catalog.warehouse, call.get("run"))
+    is_whole = is_of_origin(FileIO.of(catalog.options), known_folder(catalog), call.get("run"))
     return None if is_whole else _RESTORE.make(call)
 
 

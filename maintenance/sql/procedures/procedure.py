@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError, SqlError
+from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.parameters import Parameter, Value, text, truth
 from maintenance.operations.plan_store import StoredPlan
@@ -53,7 +54,7 @@ class Call:
         """The same, of a table that is open."""
         if not self.values.get(INTO_BIN.name) or self.values.get("dry_run"):
             return None
-        return BinRun.begin(table, self.session.current().warehouse, operation)
+        return BinRun.begin(table, known_folder(self.session.current()), operation)
 
     def done(self, *, nothing_to_do: bool = False) -> Result:
         """What a procedure returns that has nothing to tell."""
