@@ -109,7 +109,9 @@ def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
 def test_runs_share_the_server_of_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     """As under `make ui`."""
     opened: list[Engine] = []
-    monkeypatch.setattr("paimon_maintenance.assets.resources.spark._session_of", lambda engine, _: opened.append(engine))
+    monkeypatch.setattr(
+        "paimon_maintenance.assets.resources.spark._session_of", lambda engine, _: opened.append(engine)
+    )
     with socket.create_server(("127.0.0.1", 0)) as listening:
         remote = f"sc://localhost:{listening.getsockname()[1]}/;token=secret"
         for name, value in ConnectServer(remote, {"spark.a": "1"}).environment().items():
@@ -118,7 +120,8 @@ def test_runs_share_the_server_of_their_parent(monkeypatch: pytest.MonkeyPatch) 
         Spark(engine="spark", options={"spark.a": "2"})._shared(Engine(EngineKind.SPARK))
     (shared,) = opened
     assert shared.kind is EngineKind.CONNECT
-    assert shared.address is not None and shared.address.startswith(f"{remote};session_id=")
+    assert shared.address is not None
+    assert shared.address.startswith(f"{remote};session_id=")
 
 
 IN_A_THREAD = """
