@@ -179,14 +179,16 @@ def _matched(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -
     sign = escape or (None if typing.is_flink else "\\")
     if sign is not None and (text is None or sign in text):
         made = exp.Escape(this=made, expression=exp.Literal.string(sign))
-    return Typed(made, BOOLEAN, node)
+    return Typed(exp.Not(this=made) if node.args.get("negate") else made, BOOLEAN, node)
 
 
 def _like_several(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -> Typed:
     listed = node.expression
     patterns = listed if isinstance(listed, exp.Tuple) else listed.this.unnest()
     parts = patterns.expressions if isinstance(patterns, exp.Tuple) else [patterns]
-    each = [_matched(typing, type(node)(this=node.this.copy(), expression=part), scope, escape).node for part in parts]
+    negate = node.args.get("negate")
+    single = [type(node)(this=node.this.copy(), expression=part, negate=negate) for part in parts]
+    each = [_matched(typing, like, scope, escape).node for like in single]
     joined = exp.and_(*each) if isinstance(listed, exp.All) else exp.or_(*each)
     return Typed(joined, BOOLEAN, node)
 

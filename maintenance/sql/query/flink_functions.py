@@ -39,7 +39,7 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> exp.
     match node:
         case exp.Floor() | exp.Ceil() if node.args.get("to") is not None:
             return _to_unit(node, types)
-        case exp.Floor() | exp.Ceil():
+        case exp.Floor() | exp.Ceil() | exp.Sign():
             return _whole(node, rules)
         case exp.Trunc():
             return _cut_off(node, rules)
@@ -145,10 +145,10 @@ def _kind_of(time: exp.Expr, types: Mapping[str, DataType]) -> exp.DType:
     return kinds.get(column.root, exp.DType.TIMESTAMPNTZ) if column is not None else exp.DType.TIMESTAMPNTZ
 
 
-def _whole(node: exp.Floor | exp.Ceil, rules: Rules) -> exp.Expr | None:
-    """FLOOR and CEIL give the type that they are given."""
+def _whole(node: exp.Floor | exp.Ceil | exp.Sign, rules: Rules) -> exp.Expr | None:
+    """FLOOR, CEIL and SIGN give the type that they are given."""
     number = rules.of(node.this)
-    if number is not None and number.is_decimal:
+    if number is not None and number.is_decimal and not isinstance(node, exp.Sign):
         return None
     return exp.cast(node.copy(), "DOUBLE" if number is None else number.cast)
 

@@ -14,10 +14,13 @@ from maintenance.spark.variants import collected, has_variants
 from maintenance.sql.query.carried import uncarried
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
-from maintenance.types.data_type import DataField
+from maintenance.types.arrow import arrow_type, has_nanos
+from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")
 
 
 def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
@@ -32,7 +35,24 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
     rows = uncarried(rows)
+    if fields is None and resolved.columns:
+        rows = _in_types(rows, [kind for _, kind in resolved.columns])
     return with_variants(rows) if has_variants(chosen) else rows
+
+
+def _in_types(rows: pa.Table, kinds: Sequence[DataType]) -> pa.Table:
+    """The rows with the numbers and times of the types given, where Spark's functions give other ones."""
+    for number, (column, kind) in enumerate(zip(rows.columns, kinds, strict=True)):
+        of = column.type
+        if kind.is_timestamp and not has_nanos(kind) and pa.types.is_timestamp(of):
+            wanted = pa.timestamp(arrow_type(kind).unit, of.tz)
+        elif kind.root in _NUMBERS and (pa.types.is_integer(of) or pa.types.is_floating(of)):
+            wanted = arrow_type(kind)
+        else:
+            continue
+        if of != wanted:
+            rows = rows.set_column(number, rows.field(number).with_type(wanted), column.cast(wanted, safe=False))
+    return rows
 
 
 def cast_frame(frame: "DataFrame", fields: Sequence[DataField], last: str | None = None) -> "DataFrame":

@@ -20,6 +20,7 @@ from maintenance.sql.query.relations import Readable, Relation, own_alias, place
 from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
 from maintenance.types.casts.zones import UTC
+from maintenance.types.data_type import DataType
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
@@ -39,6 +40,7 @@ class Resolved:
         is_wide: decimals have all the bits that there are.
         text: the query in DuckDB's dialect, if it is known.
         zone: of the session.
+        columns: what the query gives, by the rules of its dialect; empty if that is not known, or nobody asks.
     """
 
     tree: exp.Expr
@@ -48,6 +50,7 @@ class Resolved:
     is_wide: bool = False
     text: str | None = None
     zone: str = UTC
+    columns: Sequence[tuple[str, DataType]] = ()
 
 
 def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:

@@ -1,9 +1,11 @@
 """What a query means in its dialect, in the words of the engine that runs it: DuckDB, or Spark."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
 from sqlglot import exp
 
+from maintenance.errors import SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark, known
 from maintenance.sql.expressions.generators import name_of
 from maintenance.sql.expressions.queries import type_query
@@ -22,6 +24,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     """Change the tree of a query to what it means in its dialect. `embedded`: DuckDB runs it."""
     is_flink = resolved.source.dialect is Flink
     if is_flink and not embedded:
+        resolved.columns = _columns_in_flink(resolved)
         resolved.tree = known(resolved.tree, is_flink=True)
     tree = resolved.tree
     # Each step looks at the whole tree, so one without what it is about is left out.
@@ -38,6 +41,14 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         type_query(resolved)
     elif is_flink:
         _for_spark(resolved)
+
+
+def _columns_in_flink(resolved: Resolved) -> Sequence[tuple[str, DataType]]:
+    """The types that Flink gives; Spark's own functions have others."""
+    try:
+        return type_query(replace(resolved, tree=resolved.tree.copy()))
+    except SqlError:
+        return ()  # Spark knows what the table of expressions does not
 
 
 def _for_spark(resolved: Resolved) -> None:

@@ -22,6 +22,31 @@ def flink_dialect(tmp_path_factory: pytest.TempPathFactory) -> Session:
     return Session({"warehouse": str(tmp_path_factory.mktemp("flink"))}, dialect="flink")
 
 
+NEGATED = (
+    ("s NOT LIKE 'a%'", [False, True, None]),
+    ("s NOT LIKE 'a!_%' ESCAPE '!'", [True, True, None]),
+    ("NOT s NOT LIKE 'a%'", [True, False, None]),
+    ("id = 1 AND s NOT LIKE '%b'", [False, False, False]),
+)  # fmt: skip
+OF_SEVERAL = (
+    ("s NOT ILIKE 'A%'", [False, True, None]),
+    ("s NOT LIKE ANY ('a%', '%b')", [False, True, None]),
+    ("s NOT LIKE ALL ('a%', 'x%')", [False, False, None]),
+)
+
+
+@pytest.mark.parametrize("dialect", ["spark", "flink"])
+def test_not_like(request: pytest.FixtureRequest, dialect: str) -> None:
+    session: Session = request.getfixturevalue(f"{dialect}_dialect")
+    session.sql("CREATE TABLE texts (id INT, s STRING)")
+    session.sql("INSERT INTO texts VALUES (1, 'ab'), (2, 'xyz'), (3, NULL)")
+    for text, expected in (*NEGATED, *(OF_SEVERAL if dialect == "spark" else ())):
+        rows = session.sql(f"SELECT {text} AS x FROM texts ORDER BY id").to_arrow()
+        assert rows.column("x").to_pylist() == expected, text
+        found = session.sql(f"SELECT id FROM texts WHERE {text} ORDER BY id").to_arrow()
+        assert found.column("id").to_pylist() == [n for n, held in enumerate(expected, start=1) if held], text
+
+
 # What Spark 4 gives, and the name of its type in Arrow.
 OF_SPARK = [
     ("7 DIV 1.5", 4, "int64"),
