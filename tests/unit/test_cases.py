@@ -38,6 +38,12 @@ def test_kinds_of_sessions_are_no_cases() -> None:
     assert all(sum(kind in case for case in run) == 3 for kind in ("classic", "connect"))
 
 
+def test_a_server_has_fewer_cases_of_each_test() -> None:
+    many = [f"tests/spark/test_x.py::test_f[{kind}-{i}]" for kind in ("classic", "connect") for i in range(36)]
+    run = {*many} - left_out(many)
+    assert [sum(kind in case for case in run) for kind in ("classic", "connect")] == [12, 2]
+
+
 def test_every_value_of_a_parameter_has_a_case() -> None:
     run = spread(PRODUCT, 6)
     assert len({*run}) == 6

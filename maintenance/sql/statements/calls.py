@@ -149,7 +149,8 @@ def _call(cursor: Cursor) -> CallProcedure:
     procedure = cursor.words[cursor.index - 1]
     cursor.expect("(")
     arguments: list[Argument] = []
-    while not cursor.take(")"):
+    more = not cursor.take(")")
+    while more:
         token = cursor.token
         if token is None:
             raise cursor.unexpected(")")
@@ -158,9 +159,9 @@ def _call(cursor: Cursor) -> CallProcedure:
             name = cursor.name("the name of an argument")
             cursor.expect("=>")
         arguments.append(Argument(name, _value(cursor.expression(",", ")"), cursor, token), token))
-        if not cursor.take(","):
+        more = cursor.take(",")
+        if not more:
             cursor.expect(")")
-            break
     return CallProcedure(path, procedure, tuple(arguments), cursor)
 
 

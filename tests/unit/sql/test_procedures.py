@@ -170,6 +170,8 @@ def test_a_position_behind_a_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SqlError, match="takes 4 arguments by position") as caught:
         session.sql("CALL sys.create_tag('t', 'x', 1, '1 d', true)")
     assert (caught.value.line, caught.value.column) == (1, 41)
+    with pytest.raises(SqlError, match=r"'\)' found where an expression is expected"):
+        session.sql("CALL sys.create_tag('t', 'x',)")
 
 
 def test_only_the_named_buckets_are_compacted(tmp_path: Path) -> None:
