@@ -16,8 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checking.add_argument("file", type=Path, help="path of tables.yaml")
     checking.add_argument("--defaults", action="store_true", help="show also settings that nobody has set")
     checking.add_argument("--alerts", action="store_true", help="send a test alert to every target")
+    checking.add_argument("--spark", action="store_true", help="start the engine that steps use, and run a task on it")
     given = parser.parse_args(arguments)
-    return check(given.file, defaults=given.defaults, alerts=given.alerts)
+    return check(given.file, defaults=given.defaults, alerts=given.alerts, spark=given.spark)
 
 
 if __name__ == "__main__":

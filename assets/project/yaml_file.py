@@ -1,7 +1,11 @@
 """A YAML file read into a pydantic model; a mistake is reported with its line."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -12,29 +16,113 @@ from paimon_maintenance.assets.project.findings import Finding, Place, mistakes_
 Model = TypeVar("Model", bound=BaseModel)
 
 
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    """A file as it was read.
+
+    Attributes:
+        root: its nodes, which know their lines; None where only the path is known.
+        content: the same as plain values.
+    """
+
+    path: Path
+    root: yaml.Node | None
+    content: Any
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Raises: OptionError, with the line: it cannot be read, is not YAML, or says something twice."""
+        text = _text(path)
+        try:
+            root = yaml.compose(text, yaml.SafeLoader)
+            if root is None:
+                raise OptionError("the file is empty", str(path), "Describe a warehouse and its tables in it.")
+            _forbid_repeated_keys(root, path)
+            return cls(path, root, yaml.safe_load(text))
+        except yaml.MarkedYAMLError as error:
+            raise _mistake(path, error.problem_mark, f"this is not YAML: {error.problem}") from error
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            problem = f"the character U+{error.character:04X} cannot be in YAML"
+            raise OptionError(problem, f"{path}, line {line}", "Delete it.") from error
+        except RecursionError as error:
+            raise OptionError(
+                "the file is nested too deeply, or a part of it contains itself", str(path), "Use fewer levels."
+            ) from error
+
+    def where(self, place: Place) -> str:
+        """The path and line of a place in the file."""
+        return _where(self.path, _mark(self.root, place))
+
+    def as_model(self, model: type[Model]) -> Model:
+        """The file as a model. Raises: OptionError, with the line of the first mistake, and of the others."""
+        try:
+            return model.model_validate(self.content)
+        except ValidationError as error:
+            raise mistake_in(self.path, self.root, error) from error
+
+    def sound_part(self, model: type[Model]) -> "SoundPart[Model]":
+        """The file without the entries that have mistakes, as a model."""
+        try:
+            return SoundPart(model.model_validate(self.content), [], {})
+        except ValidationError as error:
+            mistakes = mistakes_of(error)
+        for prune in (self._without_settings, self._without_entries):
+            content, numbers = prune([mistake.place for mistake in mistakes if mistake.place])
+            with suppress(ValidationError):
+                return SoundPart(model.model_validate(content), mistakes, numbers)
+        return SoundPart(None, mistakes, {})
+
+    def _without_settings(self, places: Iterable[Place]) -> tuple[Any, dict[str, list[int]]]:
+        """Leaves out the setting that each place is in."""
+        content = deepcopy(self.content)
+        for place in places:
+            # Of an entry in a list the setting is one level deeper.
+            *path, key = place[:3] if _number(place) >= 0 else place[:1]
+            within = content
+            for part in path:
+                within = within[part]
+            if isinstance(within, dict):
+                within.pop(key, None)
+        return content, {}
+
+    def _without_entries(self, places: Iterable[Place]) -> tuple[Any, dict[str, list[int]]]:
+        """Leaves out the entry of a list that each place is in, or the key at the top; and says which entries stay."""
+        bad = {(str(place[0]), _number(place)) for place in places}
+        content = dict(self.content) if isinstance(self.content, Mapping) else {}
+        numbers: dict[str, list[int]] = {}
+        for key in {key for key, _ in bad} & {*content}:
+            listed = content.pop(key)
+            if isinstance(listed, list) and (key, -1) not in bad:
+                numbers[key] = [number for number in range(len(listed)) if (key, number) not in bad]
+                content[key] = [listed[number] for number in numbers[key]]
+        return content, numbers
+
+
+@dataclass(frozen=True, slots=True)
+class SoundPart(Generic[Model]):
+    """What can be used of a file that has mistakes.
+
+    Attributes:
+        model: None if what is left is none.
+        numbers: of a list that entries are left out of, the positions in the file of those that stay.
+    """
+
+    model: Model | None
+    mistakes: Sequence[Finding]
+    numbers: Mapping[str, Sequence[int]]
+
+    def in_file(self, finding: Finding) -> Finding:
+        """What was found in the model, at its place in the file."""
+        number, numbers = _number(finding.place), self.numbers.get(str(finding.place[0]))
+        if numbers is None or number < 0:
+            return finding
+        return replace(finding, place=(finding.place[0], numbers[number], *finding.place[2:]))
+
+
 def parse_yaml(path: Path, model: type[Model]) -> Model:
     """The file as a model. Raises OptionError, with the line of the mistake."""
-    text = _text(path)
-    try:
-        root = yaml.compose(text, yaml.SafeLoader)
-        if root is None:
-            raise OptionError("the file is empty", str(path), "Describe a warehouse and its tables in it.")
-        _forbid_repeated_keys(root, path)
-        content = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        raise _mistake(path, error.problem_mark, f"this is not YAML: {error.problem}") from error
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        problem = f"the character U+{error.character:04X} cannot be in YAML"
-        raise OptionError(problem, f"{path}, line {line}", "Delete it.") from error
-    except RecursionError as error:
-        raise OptionError(
-            "the file is nested too deeply, or a part of it contains itself", str(path), "Use fewer levels."
-        ) from error
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise mistake_in(path, root, error) from error
+    return YamlFile.read(path).as_model(model)
 
 
 def _text(path: Path) -> str:
@@ -101,6 +189,12 @@ def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
             raise _mistake(path, key.start_mark, f"the key '{key.value}' is set here a second time")
         seen.add(key.value)
         _forbid_repeated_keys(value, path)
+
+
+def _number(place: Place) -> int:
+    """Which entry of a list a place is in; -1 where it is in none."""
+    number = place[1] if len(place) > 1 else -1
+    return number if isinstance(number, int) else -1
 
 
 def _node_at(node: yaml.Node, location: Place) -> yaml.Node:

@@ -17,3 +17,8 @@ def from_environment(text: str, where: str) -> str:
         return os.environ[match[1]]
 
     return _VARIABLE.sub(value, text)
+
+
+def variables_of(text: str) -> list[str]:
+    """The variables that a text names."""
+    return _VARIABLE.findall(text)
