@@ -38,9 +38,9 @@ DESCRIPTIONS = {
     ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
     LEVEL0_BACKLOG: "No bucket has too many files that only a merge makes readable.",
     SMALL_FILES: "Most files have a decent size.",
-    CHANGELOG_LAG: "Changes come into the changelog soon.",
+    CHANGELOG_LAG: "Few commits wait for the changelog that shows their changes.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
-    NOTHING_DUE: "No compaction is due that nobody will start.",
+    NOTHING_DUE: "No compaction is due, or the sensor or schedule that starts it is on.",
 }
 # What endangers the table, or makes reads of it wrong; the rest costs time or space.
 _SEVERE = (

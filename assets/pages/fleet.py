@@ -1,4 +1,4 @@
-"""All tables on one page: which one needs somebody, and where there is something to be won.
+"""All tables on one page: which ones need attention, and where space can be freed.
 
 A sensor makes it from what it has read, the job `fleet_summary` from what it reads itself.
 """
@@ -110,14 +110,14 @@ class FleetPage:
         return "All tables are healthy."
 
     def metadata(self) -> dict[str, Any]:
-        """The page: links to the tables that need somebody, the tables by rank, and where most can be won."""
+        """The page: links to the tables that need attention, the tables by rank, and where most space can be freed."""
         ranked = sorted(self.rows, key=lambda row: row.rank)
         page: dict[str, Any] = {"urgent": dg.MetadataValue.md(_urgent(ranked))}
         if ranked:
             page["fleet"] = text_table([_cells(row) for row in ranked[:_SHOWN]])
         winning = sorted((row for row in ranked if row.old_bytes or row.due_snapshots), key=lambda row: -row.old_bytes)
         if winning:
-            page["to be won"] = text_table([_won(row) for row in winning[:_WON_SHOWN]])
+            page["space to free"] = text_table([_won(row) for row in winning[:_WON_SHOWN]])
         return {
             **page,
             "tables": len(ranked),
@@ -143,7 +143,7 @@ def _urgent(ranked: Sequence[FleetRow]) -> str:
         return "**Nothing is urgent:** every table is healthy, and nothing is due."
     links = [f"[{row.table}](/assets/{row.table.replace('.', '/')}) {row.state}" for row in urgent[:_LINKED]]
     more = f" and {len(urgent) - _LINKED} more" if len(urgent) > _LINKED else ""
-    return f"**{len(urgent)} of {len(ranked)} tables need somebody:** {', '.join(links)}{more}."
+    return f"**{len(urgent)} of {len(ranked)} tables need attention:** {', '.join(links)}{more}."
 
 
 def _cells(row: FleetRow) -> dict[str, str]:

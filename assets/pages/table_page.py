@@ -96,7 +96,7 @@ def table_page(view: TableView) -> dict[str, Any]:
     if glance := _glance(view):
         page["at a glance"] = text_table([{"measure": name, "now": value} for name, value in glance.items()])
     if view.kept is not None and view.kept.count:
-        page["snapshots still here"] = text_table(_snapshot_rows(view.kept, view.config.writers))
+        page["kept snapshots"] = text_table(_snapshot_rows(view.kept, view.config.writers))
     if view.past:
         page["last runs"] = text_table([_run_row(row) for row in view.past[:_RUNS_SHOWN]])
         page["open a run"] = dg.MetadataValue.md(_run_links(view.past))

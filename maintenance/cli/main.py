@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from maintenance.cli.choices import ENGINE, FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.operations import SUMMARIES
+from maintenance.plurals import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -191,10 +192,17 @@ def _showing(command: Callable[..., int | None]) -> Callable[..., int | None]:
     help="A tables.yaml: the catalog that it names; or PAIMON_TABLES.",
 )
 @click.option("--catalog-option", "options", multiple=True, callback=_pairs, help="KEY=VALUE, may be repeated.")
-@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="Of SQL; spark if nothing says otherwise.")
+@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="Dialect of SQL; default: spark.")
 @click.option(*ENGINE.opts, help=ENGINE.help)
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
-@click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True, help="Of results.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How results are printed.",
+)
 @click.pass_context
 def cli(
     context: click.Context,
@@ -364,7 +372,7 @@ def read(
     output = format_of(path)
     rows = target.session().sql(text).to_arrow()
     write_file(rows, path, output)
-    target.say({"rows": rows.num_rows, "file": str(path)}, f"{rows.num_rows:,} rows in {path}")
+    target.say({"rows": rows.num_rows, "file": str(path)}, f"{number_of(rows.num_rows, 'row')} in {path}")
 
 
 @cli.command()
@@ -390,9 +398,11 @@ def write(target: Target, table: str, path: Path) -> None:
         raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
     rows = rows_of(path, {field.name: arrow_type(field.type) for field in written.schema.fields})
     ids = written.write_arrow(rows)
-    text = f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot"
+    text = (
+        f"{number_of(rows.num_rows, 'row')} in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot"
+    )
     if isinstance(written, FormatTable):
-        text = f"{rows.num_rows:,} rows in files of {written.location}"
+        text = f"{number_of(rows.num_rows, 'row')} in files of {written.location}"
     target.say({"rows": rows.num_rows, "snapshots": list(ids)}, text)
 
 

@@ -37,7 +37,7 @@ def _content(path: Path) -> Mapping[str, Any]:
     try:
         import yaml
     except ModuleNotFoundError as error:
-        raise OptionError("this Python has no PyYAML", str(path), "Install the extra 'cli'.") from error
+        raise OptionError("PyYAML is not installed", str(path), "Install the extra 'cli'.") from error
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:

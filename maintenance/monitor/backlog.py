@@ -12,6 +12,7 @@ from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.visibility import rows_visible
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 
@@ -65,7 +66,9 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
     worst = max(counts, key=lambda place: counts[place], default=None)
     details = {"level0_files": sum(counts.values()), "most in a bucket": max(counts.values(), default=0), "limit": most}
     if worst is None or counts[worst] <= most:
-        return Judgement(LEVEL0_BACKLOG, True, f"no bucket has more than {most} files of level 0", details=details)
+        return Judgement(
+            LEVEL0_BACKLOG, True, f"no bucket has more than {number_of(most, 'file')} of level 0", details=details
+        )
     where = _place(table, worst)
     return Judgement(
         LEVEL0_BACKLOG,
@@ -114,7 +117,7 @@ def _place(table: Table, place: tuple[bytes, int]) -> str:
 
 
 def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
-    """Changes come into the changelog soon."""
+    """Few commits wait for the changelog that shows their changes."""
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
     if producer not in CHANGES_LATER:
         summary = "the table has no changelog" if producer == "none" else "every commit carries its own changelog"
@@ -122,7 +125,7 @@ def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
     waiting, last = commits_without_changelog(table)
     lag = len(waiting)
     details = {"commits": lag, "last changelog in snapshot": last or 0}
-    summary = f"{lag} commits came after the last changelog" + (f", of snapshot {last}" if last else "")
+    summary = f"{number_of(lag, 'commit')} came after the last changelog" + (f", of snapshot {last}" if last else "")
     if lag <= limits.max_changelog_lag:
         return Judgement(CHANGELOG_LAG, True, summary, "", details)
     users = sorted({snapshot.commit_user for snapshot in waiting})

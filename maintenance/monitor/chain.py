@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 SNAPSHOT_CHAIN_INTACT = "snapshot_chain_intact"
@@ -17,7 +18,9 @@ def snapshot_chain_intact(table: Table, *, limit: int = 200) -> Judgement:
     faults = [*_gaps(ids), *_hint(table, ids), *_faults(snapshots)]
     details = {"snapshots": len(snapshots), "earliest": ids[0] if ids else 0, "latest": ids[-1] if ids else 0}
     if not faults:
-        return Judgement(SNAPSHOT_CHAIN_INTACT, True, f"{len(snapshots)} snapshots follow one another", details=details)
+        return Judgement(
+            SNAPSHOT_CHAIN_INTACT, True, f"{number_of(len(snapshots), 'snapshot')} without a gap", details=details
+        )
     return Judgement(
         SNAPSHOT_CHAIN_INTACT,
         False,

@@ -15,6 +15,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 RETENTION_BLOCKERS = "retention_blockers"
@@ -63,7 +64,7 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
     details = {"holders": len(blockers), "held_bytes": sum(b.bytes for b in blockers), "blockers": rows}
     if not old:
         holding = sum(blocker.kind != _BRANCH for blocker in blockers)
-        summary = f"{holding} consumers and tags hold states, none of them longer than {_days(limit)}"
+        summary = f"{number_of(holding, 'consumer')} and tags hold states, none of them longer than {_days(limit)}"
         return Judgement(RETENTION_BLOCKERS, True, summary, details=details)
     first = old[0]
     return Judgement(

@@ -11,6 +11,7 @@ from typing import Any
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
 from maintenance.monitor.judgement import Judgement
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 SINGLE_COMPACTOR = "single_compactor"
@@ -95,7 +96,7 @@ def _meet(one: Writer, other: Writer) -> bool:
 def _compactors(compactions: list[Commit]) -> str:
     if not compactions:
         return "nobody compacted lately"
-    return f"{len(compactions)} compactions, the last by '{compactions[-1].writer}'; no two alternate"
+    return f"{number_of(len(compactions), 'compaction')}, the last by '{compactions[-1].writer}'; no two alternate"
 
 
 def _turns(interleaving: Interleaving) -> str:

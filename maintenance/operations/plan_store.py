@@ -27,6 +27,7 @@ from maintenance.errors import (
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
+from maintenance.plurals import number_of
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 
@@ -237,9 +238,9 @@ def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
 
 def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:
     gone, new = sorted(set(planned.files) - set(now)), sorted(set(now) - set(planned.files))
-    parts = [f"{len(gone)} files are out ({', '.join(gone[:_SHOWN])})"] if gone else []
-    parts += [f"{len(new)} files are new ({', '.join(new[:_SHOWN])})"] if new else []
-    return f"{planned.name}: {' and '.join(parts) or 'no more to be done'}"
+    parts = [f"{number_of(len(gone), 'file')} no longer in it ({', '.join(gone[:_SHOWN])})"] if gone else []
+    parts += [f"{number_of(len(new), 'file')} new in it ({', '.join(new[:_SHOWN])})"] if new else []
+    return f"{planned.name}: {' and '.join(parts) or 'nothing left to do'}"
 
 
 def refuse(plan: StoredPlan, moved: Sequence[str]) -> None:

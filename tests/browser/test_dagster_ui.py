@@ -170,7 +170,7 @@ def test_a_sensor_switched_on_reacts_to_a_commit_of_the_java_core(world: World, 
     page.is_well()
     page.shoot("sensor_run")
     page.open("/assets/shop/clicks?view=events")
-    page.sees("snapshots still here", "COMPACT", "the current state")
+    page.sees("kept snapshots", "COMPACT", "the current state")
     page.shoot("sensor_events")
     latest = world.table(CLICKS).latest_snapshot()
     assert latest is not None

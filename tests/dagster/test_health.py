@@ -61,14 +61,12 @@ def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.Dags
     assert event is not None
     assert event.asset_materialization is not None
     page = event.asset_materialization.metadata  # what people ask comes first
-    assert list(page)[:4] == ["health", "at a glance", "snapshots still here", "last runs"], (
-        "what people ask comes first"
-    )
+    assert list(page)[:4] == ["health", "at a glance", "kept snapshots", "last runs"], "what people ask comes first"
     assert str(page["health"].value).startswith("**Healthy:** every check passes, and nothing is due. Read at 20")
     assert [row["operation"] for row in rows_of(page["last runs"])] == ["expire snapshots", "expire tags"]
     assert {row["why"] for row in rows_of(page["last runs"])} == {"launched by hand"}
     assert f"/runs/{result.run_id}" in str(page["open a run"].value)
-    (snapshot,) = rows_of(page["snapshots still here"])
+    (snapshot,) = rows_of(page["kept snapshots"])
     assert (snapshot["id"], snapshot["kind"], snapshot["rows"], snapshot["kept by"]) == (
         "1", "APPEND", "1", "the current state",
     )  # fmt: skip

@@ -272,7 +272,7 @@ def test_a_dry_runs_plan_is_carried_out_or_refused(landed: Project, instance: dg
     again = compaction(plan_id=plan_id).failure_data_for_node("compact")
     assert again is not None
     assert again.user_failure_data is not None
-    assert "5 files are out" in again.user_failure_data.description
+    assert "5 files no longer in it" in again.user_failure_data.description
 
 
 def change(**config: Any) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def test_a_page_has_its_numbers_before_any_run_and_is_published_when_they_change
     assert (glance["rows"], glance["snapshots"], glance["newest snapshot"]) == ("2", "1", "1")
     assert glance["live data"].endswith(" in 1 file")
     assert "tags" not in glance, "what is zero is left out"
-    (snapshot,) = cells(first, "snapshots still here")
+    (snapshot,) = cells(first, "kept snapshots")
     assert (snapshot["writer"], snapshot["rows"], snapshot["change"]) == ("crawler", "2", "+2")
     assert first.metadata["dagster/row_count"].value == 2
     again = evaluate(project, instance, "check_radar", later(data.cursor))
@@ -194,7 +194,7 @@ def test_a_page_has_its_numbers_before_any_run_and_is_published_when_they_change
     create_tag(visits, "month-end")
     tagged = evaluate(project, instance, "check_radar", later(data.cursor))
     (event,) = observed(tagged, "shop.visits")
-    assert cells(event, "snapshots still here")[0]["kept by"] == "the current state; tag month-end"
+    assert cells(event, "kept snapshots")[0]["kept by"] == "the current state; tag month-end"
 
 
 def test_what_others_commit_is_reported_to_the_asset_without_a_run(

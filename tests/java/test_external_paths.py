@@ -1,4 +1,4 @@
-"""Tables whose data files are outside their folder: the Java core and this engine write, compact and expire them."""
+"""Tables whose data no longer in itside their folder: the Java core and this engine write, compact and expire them."""
 
 import random
 from collections.abc import Mapping

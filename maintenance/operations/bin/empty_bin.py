@@ -15,6 +15,7 @@ from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, lis
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
+from maintenance.plurals import number_of
 
 WINDOW = timedelta(days=7)
 # A run that was not closed may still be going on for so long.
@@ -98,7 +99,7 @@ def apply(run: Run, place: Warehouse, planned: Plan[EmptyBin, EmptyBinReport]) -
     """Destroy the planned runs."""
     for each in planned.work:
         count = len(each.paths) + len(each.outside)
-        run.progress(f"{each.name}: {count} files, {each.bytes} bytes")
+        run.progress(f"{each.name}: {number_of(count, 'file')}, {each.bytes} bytes")
         _destroy(place.file_io, place.path, each)
     return replace(planned.report, dry_run=False)
 

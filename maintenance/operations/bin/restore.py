@@ -36,6 +36,7 @@ from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_i
 from maintenance.operations.operation import Operation, Run, Shown, looking, silent
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 _BRANCH = re.compile(r"(?:branch/branch-(?P<branch>[^/]+)/)?(?P<kind>snapshot|tag|changelog)/(?P<name>[^/]+)")
@@ -175,7 +176,7 @@ class _Restore:
         if not chosen and not files:
             self._bring_into_sight()
         self._put_back_records(records)
-        self.progress(f"{len(self.back)} files of run {self.head.run} are back")
+        self.progress(f"{number_of(len(self.back), 'file')} of run {self.head.run} are back")
         return self._report()
 
     def _chosen_files(self, paths: Iterable[str]) -> list[BinnedFile]:

@@ -24,6 +24,7 @@ from maintenance.operations.checks.fsck_files import FileWalk, FoundFile, in_ord
 from maintenance.operations.checks.fsck_records import SmallFiles, examine_records
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
+from maintenance.plurals import number_of
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
@@ -179,7 +180,9 @@ def _read_all(file_io: FileIO, walk: FileWalk, spark: "SparkSession | None") -> 
     for payload, outcome in zip(payloads, run_tasks(spark, _read_files, payloads), strict=True):
         paths = [path for path, _ in payload.files]
         if isinstance(outcome, TaskError):
-            walk.faults.add(FaultKind.DAMAGED, paths[0], f"reading {len(paths)} files failed: {outcome.error}")
+            walk.faults.add(
+                FaultKind.DAMAGED, paths[0], f"reading {number_of(len(paths), 'file')} failed: {outcome.error}"
+            )
             continue
         failed |= {path: fault for path, fault in zip(paths, outcome, strict=True) if fault is not None}
         whole += len(paths) - sum(fault is not None for fault in outcome)

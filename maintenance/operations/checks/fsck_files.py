@@ -23,6 +23,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
 from maintenance.operations.checks.fsck_records import SmallFiles, State
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.scan.file_index import INDEX_SUFFIX
 from maintenance.scan.split import by_bucket
 
@@ -160,8 +161,7 @@ class FileWalk:
                 self.faults.add(
                     FaultKind.MISMATCH,
                     path,
-                    f"it adds {added} files and deletes {len(entries) - added}; its list says {counted[0]} and "
-                    f"{counted[1]}",
+                    f"it adds {added} and deletes {len(entries) - added}; its list says {counted[0]} and {counted[1]}",
                 )
         return self._entries[name]
 
@@ -204,7 +204,7 @@ class FileWalk:
             rows = int(open_row_file(source, path).index.row_starts[-1])
         if rows != entry.file.row_count:
             raise CorruptFileError(
-                f"the row sidecar has {rows} rows, its data file {entry.file.row_count}",
+                f"the row sidecar has {number_of(rows, 'row')}, its data file {entry.file.row_count}",
                 path,
                 "Delete it: the data file has the same rows.",
             )
@@ -216,7 +216,7 @@ class FileWalk:
             self.faults.add(
                 FaultKind.MISMATCH,
                 state.path,
-                f"its files have {rows} rows, it says {state.snapshot.total_record_count}",
+                f"its files have {number_of(rows, 'row')}, it says {state.snapshot.total_record_count}",
                 "Compare the table with its source; a compaction of all manifests does not change it.",
             )
         schema = self.records.schemas.get(state.branch, {}).get(state.snapshot.schema_id)

@@ -27,6 +27,7 @@ from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexMan
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.metadata.paths import TablePaths
 from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS, key_indexed
+from maintenance.plurals import number_of
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.scan.split import by_bucket
@@ -94,7 +95,7 @@ def _refreshed(
     tasks, removed = _plan(table, table.manifests.live_entries(snapshot), table.manifests.read_index(snapshot), groups)
     if not tasks and not removed:
         return None
-    progress(f"{len(tasks)} indexes of buckets to build, {len(removed)} are outdated")
+    progress(f"{number_of(len(tasks), 'index', 'indexes')} of buckets to build, {len(removed)} are outdated")
     added = all_done(run_tasks(spark, build_key_index, tasks), table.identifier)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "index_buckets"})
     return commit_key_indexes(table.commit_target(), added, removed, identity)

@@ -11,6 +11,7 @@ from maintenance.errors import NotFoundError, PredicateError
 from maintenance.metadata.partition_names import missing
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.metadata.paths import partition_text_of
+from maintenance.plurals import number_of
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.scan.pruning import Pruning
 from maintenance.table.partitions import live_partitions
@@ -78,8 +79,8 @@ def _there_are(partitions: Sequence[PartitionValue]) -> str:
     if len(names) == 1:
         return f"The table has one partition: {names[0]}."
     if len(names) <= _SHOWN:
-        return f"The table has {len(names)} partitions: {', '.join(names)}."
-    return f"The table has {len(names)} partitions, from {names[0]} to {names[-1]}."
+        return f"The table has {number_of(len(names), 'partition')}: {', '.join(names)}."
+    return f"The table has {number_of(len(names), 'partition')}, from {names[0]} to {names[-1]}."
 
 
 def _nearest(table: Table, absent: Sequence[PartitionValue]) -> str:

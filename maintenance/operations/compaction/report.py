@@ -17,6 +17,7 @@ from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.plan import Group, Unit
+from maintenance.plurals import number_of
 from maintenance.table.compactors import warnings_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
@@ -259,4 +260,4 @@ def _messages(units: Sequence[GroupResult], outcome: str) -> str:
     text = "; ".join(messages[:_MESSAGES_SHOWN])
     text += f"; and {len(messages) - _MESSAGES_SHOWN} more" if len(messages) > _MESSAGES_SHOWN else ""
     failed = sum(unit.outcome == FAILED for unit in units)
-    return f"{failed} of {len(units)} units failed: {text}" if 0 < failed < len(units) else text
+    return f"{failed} of {number_of(len(units), 'unit')} failed: {text}" if 0 < failed < len(units) else text

@@ -20,6 +20,7 @@ from maintenance.operations.compaction.sort import units_of_order
 from maintenance.operations.progress import Progress
 from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.scan.split import Split
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.compactors import warnings_of
@@ -63,7 +64,7 @@ def sort_buckets(
     if snapshot is not None and entries:
         check_all_visible(table, entries)
         tasks = _tasks(table, request, {entry.partition for entry in entries})
-        progress(f"{len(tasks)} partitions to sort: {len(entries)} files")
+        progress(f"{number_of(len(tasks), 'partition')} to sort: {number_of(len(entries), 'file')}")
         messages = _written(spark, table, tasks)
         ids = (publish_replaced(table, messages, entries, snapshot, OPERATION),)
         groups += _results(table, entries, messages)

@@ -32,6 +32,7 @@ from maintenance.operations.databases.taking_over import (
 )
 from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table, new_commit_user
 
@@ -140,7 +141,7 @@ class Migration:
         files, target = listed(self.source), self._target()
         live, taking = self._live(target, files), FileMigration(self.source, target)
         missing = [file for file in files if self._name(file) not in live]
-        self.progress(f"{len(missing)} of {len(files)} files to copy")
+        self.progress(f"{len(missing)} of {number_of(len(files), 'file')} to copy")
         with ThreadPoolExecutor(max(1, self.parallelism)) as pool:
             taken = []
             for number, one in enumerate(pool.map(taking.take, missing), 1):

@@ -31,6 +31,7 @@ from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import entries_by_partition, group_of_files
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
 from maintenance.table.partitions import done_partitions, forget_partitions
@@ -243,7 +244,7 @@ class _Expiry:
         self.snapshot_ids.append(snapshot_id)
         self.expired += [partition for partition in batch if partition in went]
         self.gone += leaving
-        self.progress(f"{len(went)} partitions dropped in snapshot {snapshot_id}")
+        self.progress(f"{number_of(len(went), 'partition')} dropped in snapshot {snapshot_id}")
 
     def _text(self, partition: bytes) -> str:
         return ",".join(self.table.paths.partition(partition).values())

@@ -45,6 +45,7 @@ from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
 from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
 
@@ -336,7 +337,7 @@ class _Expiry:
         self.late = remaining
         each = (time.monotonic() - self.started) / done if done else None
         pace = "" if each is None else f", about {each * remaining:.0f} s of work"
-        self.notes.append(f"the time is up: {remaining} snapshots remain{pace}")
+        self.notes.append(f"the time is up: {number_of(remaining, 'snapshot')} remain{pace}")
         self.progress(self.notes[-1])
 
     def _record_commits(self, batch: Sequence[Removal]) -> None:

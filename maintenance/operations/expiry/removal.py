@@ -22,6 +22,7 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.shares import FILES, Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.expiry.survey import Leaving, NamedFile, Stage, is_some_file, of_another, survey
+from maintenance.plurals import number_of
 
 _THREADS = 8
 # Files that a thread deletes at once: of a disk, and as many as one request of a store takes.
@@ -140,4 +141,6 @@ def batch_text(removals: Sequence[Removal]) -> str:
     """A batch in one line, for progress."""
     deletions = [deletion for removal in removals for deletion in removal.deletions]
     names = removals[0].name if len(removals) == 1 else f"{removals[0].name} to {removals[-1].name}"
-    return f"{names}: deleting {len(deletions)} files, {sum(deletion.size for deletion in deletions)} bytes"
+    return (
+        f"{names}: deleting {number_of(len(deletions), 'file')}, {sum(deletion.size for deletion in deletions)} bytes"
+    )

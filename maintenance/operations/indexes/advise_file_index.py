@@ -18,6 +18,7 @@ from maintenance.format.file_index.kinds import KINDS, ColumnIndex
 from maintenance.format.file_index.selection import FileIndexes, select
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.plurals import number_of
 from maintenance.predicate.tree import And, Compare, Constant, In, Not, Or, Predicate, columns_of, push_down_not
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.scan.plan import live_entries
@@ -79,17 +80,19 @@ class IndexAdvice:
     rewrite_seconds: float = 0.0
 
     def __str__(self) -> str:
-        lines = [f"{self.table}: {len(self.filters)} filters over {self.sampled_files} files"]
+        lines = [f"{self.table}: {number_of(len(self.filters), 'filter')} over {number_of(self.sampled_files, 'file')}"]
         for candidate in self.candidates:
             lines.append(
                 f"{candidate.kind} of {candidate.column}: {candidate.files_pruned} of {candidate.files} files and "
-                f"{candidate.rows - candidate.rows_left} of {candidate.rows} rows left out, "
+                f"{candidate.rows - candidate.rows_left} of {number_of(candidate.rows, 'row')} left out, "
                 f"{candidate.index_bytes} bytes, built in {candidate.build_seconds:.3f} s"
             )
         settings = ", ".join(f"'{key}' = '{value}'" for key, value in self.options.items())
         lines.append(f"ALTER TABLE {self.table} SET ({settings})" if settings else "no index helps these filters")
         if settings:
-            lines.append(f"rewrite_file_index: {self.rewrite_files} files, {self.rewrite_bytes} bytes of indexes")
+            lines.append(
+                f"rewrite_file_index: {number_of(self.rewrite_files, 'file')}, {self.rewrite_bytes} bytes of indexes"
+            )
         return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from maintenance.operations.ingestion.cdc.read import KIND
 from maintenance.operations.ingestion.ingest import IngestReport, ingest
 from maintenance.operations.ingestion.landed_messages import changes_of_batch
 from maintenance.operations.ingestion.landing import PARQUET, LandedBatch, LandingFolder, waiting_batches
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 
@@ -122,14 +123,17 @@ def _ingest_each(
             row_kind_column=kind,
             progress=progress,
         )
-        outcome = "was committed before" if report.already_committed else f"{report.row_count:,} rows committed"
+        outcome = (
+            "was committed before" if report.already_committed else f"{number_of(report.row_count, 'row')} committed"
+        )
         progress(f"micro-batch {place}/{len(batches)}: number {batch.identifier}, {outcome}")
         if report.warning:
             progress(f"warning: {report.warning}")
         if report.compaction.buckets:
             done = report.compaction
             progress(
-                f"{done.buckets} buckets compacted by the writer: {done.input_rows:,} rows to {done.output_rows:,}"
+                f"{number_of(done.buckets, 'bucket')} compacted by the writer: "
+                f"{number_of(done.input_rows, 'row')} to {done.output_rows:,}"
             )
         reports.append(report)
     return reports

@@ -11,6 +11,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.cdc.read import BadLine, ChangeRows, read_changes
 from maintenance.operations.ingestion.landing import SET_ASIDE, LandedBatch, LandingFolder
+from maintenance.plurals import number_of
 from maintenance.types.data_type import DataField
 
 _FOLDER = "_bad"  # the underscore keeps it from being taken for a batch
@@ -36,7 +37,7 @@ def changes_of_batch(
     form = form_of(landing.format, landing.format_options, landing.row_kind_column)
     found = read_changes(_content(file_io, batch.path), fields, form, batch.path, landing.row_kind_column)
     for what, count in found.passed.items():
-        progress(f"{batch.path}: {count} lines passed over, {what}")
+        progress(f"{batch.path}: {number_of(count, 'line')} passed over, {what}")
     if found.bad:
         shown = "; ".join(_shown(bad) for bad in found.bad[:_SHOWN_LINES])
         more = f"; and {len(found.bad) - _SHOWN_LINES} more" if len(found.bad) > _SHOWN_LINES else ""

@@ -23,6 +23,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_paths import is_entropy
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import RETIRED, TablePaths
+from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing
 from maintenance.spark.tasks import all_done, run_tasks
 
@@ -152,7 +153,7 @@ def list_candidates(
     enough = parallelism is not None or len(parts) > _MANY_FOLDERS
     where = None
     if sharing is not None:
-        where = sharing.session_for(len(shares), f"{len(parts)} folders", enough=enough)
+        where = sharing.session_for(len(shares), f"{number_of(len(parts), 'folder')}", enough=enough)
     listed = all_done(run_tasks(where, _list_parts, shares), paths.root)
     return Listing(
         pa.concat_tables([_frame([], None), *(part.old for part in listed)]),

@@ -23,6 +23,7 @@ from maintenance.operations.orphans.half_branches import end_half_branches, stil
 from maintenance.operations.orphans.live import LiveFiles
 from maintenance.operations.progress import Counted
 from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
+from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.table.table import Table
@@ -129,7 +130,9 @@ class OrphanRemoval:
             parallelism=self.parallelism,
         )
         self.scanned, self.scanned_bytes = listing.files, listing.bytes
-        self.progress(f"{self.scanned} files, {len(listing.old)} of them older than {self.older_than.isoformat()}")
+        self.progress(
+            f"{number_of(self.scanned, 'file')}, {len(listing.old)} of them older than {self.older_than.isoformat()}"
+        )
         return self.look_for(listing.old)
 
     @property
@@ -143,7 +146,7 @@ class OrphanRemoval:
         self._live = LiveFiles(manifests, candidates, self._sharing, self.parallelism, self.never_committed)
         self._live.look()
         orphans = _with_paths(candidates.orphans)
-        self.progress(f"{len(orphans)} orphans, {_sum(orphans)} bytes")
+        self.progress(f"{number_of(len(orphans), 'orphan')}, {_sum(orphans)} bytes")
         return orphans
 
     def delete(self, orphans: pa.Table, time_limit: timedelta | None = None) -> None:
@@ -162,7 +165,7 @@ class OrphanRemoval:
             self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
             self.deleted += len(still)
             self.deleted_bytes += _sum(still)
-            so_far = f"{self.deleted} of {len(orphans)} orphans deleted"
+            so_far = f"{self.deleted} of {number_of(len(orphans), 'orphan')} deleted"
             self.progress(Counted(so_far, self.deleted, len(orphans)))
         if self._may_have_half_branches:
             end_half_branches(self.table, self._millis)
@@ -174,7 +177,7 @@ class OrphanRemoval:
         file_io = self.table.file_io
         chunks = [_Chunk(file_io, tuple(paths[at : at + _CHUNK])) for at in range(0, len(paths), _CHUNK)]
         enough = self.parallelism is not None or len(chunks) > _MANY_CHUNKS
-        where = self._sharing.session_for(len(chunks), f"{len(paths)} orphans", enough=enough)
+        where = self._sharing.session_for(len(chunks), f"{number_of(len(paths), 'orphan')}", enough=enough)
         all_done(run_tasks(where, _delete_chunk, chunks), self.table.location)
 
     def report(self, found: pa.Table, chosen: pa.Table, *, dry_run: bool) -> RemoveOrphanFilesReport:

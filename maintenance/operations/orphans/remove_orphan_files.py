@@ -23,6 +23,7 @@ from maintenance.operations.orphans.orphan_removal import OrphanRemoval, RemoveO
 from maintenance.operations.parameters import Param, one_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
@@ -126,7 +127,7 @@ def apply(_: Run, __: Table, planned: OrphanPlan) -> RemoveOrphanFilesReport:
     """Delete what was found, as far as nothing has taken it into use since."""
     planned.removal.delete(planned.chosen, planned.asked.time_limit)
     report = planned.removal.report(planned.found, planned.chosen, dry_run=False)
-    gone = (f"{planned.gone} files of the plan were gone already",) if planned.gone else ()
+    gone = (f"{number_of(planned.gone, 'file')} of the plan gone already",) if planned.gone else ()
     return replace(report, notes=(*report.notes, *gone))
 
 

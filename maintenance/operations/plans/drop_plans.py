@@ -17,6 +17,7 @@ from maintenance.metadata.partition_names import Spec, kept
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, changed_groups, check_plan, refuse
 from maintenance.operations.planned_groups import partition_groups
+from maintenance.plurals import number_of
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
@@ -72,7 +73,9 @@ def _named(table: Table) -> PlannedGroup:
     """The table by what a user knows of it."""
     snapshot = table.latest_snapshot()
     state = (
-        "holds no snapshot" if snapshot is None else f"snapshot {snapshot.id}: {snapshot.total_record_count} records"
+        "holds no snapshot"
+        if snapshot is None
+        else f"snapshot {snapshot.id}: {number_of(snapshot.total_record_count, 'record')}"
     )
     tags, branches = sorted(table.tags.names()), [*Branches(table.file_io, table.paths).changed()]
     held = [f"{kind} {', '.join(names)}" for kind, names in (("tags", tags), ("branches", branches)) if names]

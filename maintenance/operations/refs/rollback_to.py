@@ -30,6 +30,7 @@ from maintenance.operations.planned_groups import committed
 from maintenance.operations.refs.expired_changes import without_expired_changes
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 
@@ -140,7 +141,7 @@ def _by_tag_or_id(value: Value) -> dict[str, object]:
 
 def _said(report: RollbackReport) -> Iterator[str]:
     verb = "would go" if report.dry_run else "are gone"
-    lost = f"{len(report.snapshots)} snapshots and {len(report.tags)} tags {verb}"
+    lost = f"{number_of(len(report.snapshots), 'snapshot')} and {number_of(len(report.tags), 'tag')} {verb}"
     yield f"{report.table}: from snapshot {report.previous} to {report.current}; {lost}."
 
 

@@ -26,6 +26,7 @@ from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.create_tag import create_tag, snapshot_to_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table, new_commit_user
 
 _TAG_PREFIX = "rollback-to-as-latest-"
@@ -90,9 +91,9 @@ def plan(_: Run, table: Table, request: RollbackToAsLatest) -> Plan[RollbackToAs
     def groups() -> Iterator[PlannedGroup]:
         if report.previous == report.target:
             return
-        state = f"{report.leaving_files} files with {report.leaving_rows} rows are taken out"
+        state = f"{number_of(report.leaving_files, 'file')} with {report.leaving_rows} rows are taken out"
         yield PlannedGroup(f"state of snapshot {report.previous}", (), 0, 0, state)
-        state = f"{report.returning_files} files with {report.returning_rows} rows come back"
+        state = f"{number_of(report.returning_files, 'file')} with {report.returning_rows} rows come back"
         yield PlannedGroup.of_snapshot(f"state of snapshot {report.target}", target, 0, state)
 
     return Plan(request, report, groups, _Work(target, latest, _differs(table, changes, latest)))
@@ -140,8 +141,9 @@ def _shown(report: RollbackToAsLatestReport) -> Shown:
 
 def _said(report: RollbackToAsLatestReport) -> Iterator[str]:
     verb = "would come back" if report.dry_run else "come back"
-    back = f"{report.returning_files} files with {report.returning_rows:,} rows {verb} from snapshot {report.target}"
-    yield f"{report.table}: {back}, in place of {report.leaving_files} with {report.leaving_rows:,} rows."
+    back = f"{number_of(report.returning_files, 'file')} with {report.returning_rows:,} rows {verb}"
+    back += f" from snapshot {report.target}"
+    yield f"{report.table}: {back}, in place of {report.leaving_files} with {number_of(report.leaving_rows, 'row')}."
 
 
 OPERATION = Operation(

@@ -19,6 +19,7 @@ from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Parameter, text, truth
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.data_type import DataType
 
@@ -74,7 +75,7 @@ def plan(_: Run, table: Table, request: CompactManifest) -> Plan[CompactManifest
     before = ManifestsSummary.of(metas)
     if merging.is_done(metas):
         return Plan(request, CompactManifestReport(table.identifier, None, before, before, dry_run=True), work=merging)
-    reason = f"{before.manifests} manifests with {before.entries} entries are merged"
+    reason = f"{number_of(before.manifests, 'manifest')} with {before.entries} entries are merged"
     group = PlannedGroup("manifests", (), before.bytes, 1, reason)
     report = CompactManifestReport(table.identifier, None, before, dry_run=True, needed=True)
     return Plan(request, report, lambda: [group], merging)

@@ -24,6 +24,7 @@ from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.delete_branch import delete_branch, remove_branch
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table, new_commit_user
 
 _MOST = 2**31 - 1
@@ -59,7 +60,7 @@ class PurgeFilesReport:
         yield from (f"tag {name}" for name in self.tags)
         yield from (f"consumer {name}" for name in self.consumers)
         yield from (f"snapshot {snapshot_id}" for snapshot_id in self.snapshots)
-        yield f"{self.rows} rows"
+        yield number_of(self.rows, "row")
 
 
 @dataclass(frozen=True, slots=True)

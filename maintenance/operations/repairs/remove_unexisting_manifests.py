@@ -21,6 +21,7 @@ from maintenance.operations.operation import Groups, Operation, Run, Shown, look
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.attempts import repair_attempts
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 
@@ -90,7 +91,7 @@ def _report(
 
 
 def _groups(_: Table, report: RemoveUnexistingManifestsReport) -> Groups:
-    lost = f"does not exist; all of them had added {report.added} files and deleted {report.deleted}"
+    lost = f"does not exist; all of them had added {number_of(report.added, 'file')} and deleted {report.deleted}"
     return [PlannedGroup(f"manifest {name}", (name,), 0, 0, lost) for name in sorted(report.manifests)]
 
 
@@ -113,7 +114,7 @@ OPERATION = Operation(
 def _missing(table: Table, metas: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
     missing = [meta for meta in metas if table.file_io.size(table.paths.manifest(meta.file_name)) is None]
     if len(missing) == len(metas) > 1:
-        problem = f"none of the {len(metas)} manifests exists: perhaps their storage cannot be reached"
+        problem = f"none of the {number_of(len(metas), 'manifest')} exists: perhaps their storage cannot be reached"
         fix = "Look at the folder; roll back to a snapshot or tag that is whole, or truncate the table."
         raise WriteError(problem, table.paths.manifest_folder(), fix)
     return missing

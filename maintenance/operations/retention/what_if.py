@@ -29,6 +29,7 @@ from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinish
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 DEFAULT_AHEAD = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
@@ -131,7 +132,8 @@ def _text(moment: datetime | None) -> str | None:
 
 def _said(report: WhatIfReport) -> Iterator[str]:
     for loss in report.losses:
-        gone = f"{len(loss.snapshots)} snapshots, {len(loss.tags)} tags and {loss.files} files"
+        held = f"{number_of(len(loss.snapshots), 'snapshot')}, {number_of(len(loss.tags), 'tag')}"
+        gone = f"{held} and {number_of(loss.files, 'file')}"
         yield f"By {loss.moment:%Y-%m-%d %H:%M} UTC: {gone} would go, {loss.bytes:,} bytes."
 
 

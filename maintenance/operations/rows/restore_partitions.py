@@ -26,6 +26,7 @@ from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.scan.split import Split
 from maintenance.table.planning import plan_state
 from maintenance.table.rows import read_splits, splits_to_spark
@@ -92,7 +93,7 @@ def plan(_: Run, table: Table, request: RestorePartitions) -> Plan[RestorePartit
 
     def groups() -> Iterator[PlannedGroup]:
         yield from partition_groups(table, restored, f"is replaced by its state in snapshot {source.id}", 1)
-        back = f"{report.rows} rows in {report.files} files come back"
+        back = f"{number_of(report.rows, 'row')} in {report.files} files come back"
         state = PlannedGroup.of_snapshot(f"state of snapshot {source.id}", source, report.files, back)
         yield replace(state, bytes=report.bytes)
 
@@ -112,8 +113,8 @@ _COUNTS = ("source", "snapshot_id", "files", "rows", "bytes", "replaced_files", 
 
 def _said(report: RestorePartitionsReport) -> Iterator[str]:
     verb = "would come back" if report.dry_run else "are back"
-    back = f"{report.rows:,} rows in {report.files:,} files"
-    now = f"{report.replaced_rows:,} rows in {report.replaced_files:,}"
+    back = f"{number_of(report.rows, 'row')} in {number_of(report.files, 'file')}"
+    now = f"{number_of(report.replaced_rows, 'row')} in {report.replaced_files:,}"
     names = ", ".join(map(str, report.restored))
     yield f"{report.table}: {names} {verb} from snapshot {report.source}: {back}, in place of {now}."
 

@@ -50,6 +50,7 @@ from maintenance.operations.rows.row_changes import (
 )
 from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
+from maintenance.plurals import number_of
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
 from maintenance.spark.sail import evaluated
@@ -228,7 +229,7 @@ def applied(
         written = sum(file.row_count for message in appended for file in message.new_files)
         if written != due:
             raise DataError(
-                f"expected {due} rows to write, found {written}",
+                f"expected {number_of(due, 'row')} to write, found {written}",
                 f"table {table.identifier}",
                 "Use conditions and values that are the same each time they are evaluated.",
             )

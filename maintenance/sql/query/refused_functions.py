@@ -9,7 +9,7 @@ from maintenance.sql.cursor import Source
 
 _SEARCH = ("indexes of vectors and full text are kept by maintenance here, and not searched",
            "Run it in Flink or Spark, or with pypaimon.")  # fmt: skip
-_BLOBS = ("references of blobs are not given out here", "Select the blob itself.")
+_BLOBS = ("references to blobs are not returned", "Select the blob itself.")
 _REFUSED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("vector_search", "full_text_search", "hybrid_search"), _SEARCH),
     **dict.fromkeys(

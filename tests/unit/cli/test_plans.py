@@ -232,7 +232,7 @@ def test_a_clone_is_of_the_snapshot_that_was_planned(tmp_path: Path) -> None:
     session.sql("INSERT INTO t VALUES (3, '20200103')")
     (row,) = session.apply(plan).to_arrow().to_pylist()
     assert (row["source_snapshot_id"], row["copied_files"]) == (2, 2)
-    with pytest.raises(OutdatedPlanError, match=r"table default\.t: no more to be done"):
+    with pytest.raises(OutdatedPlanError, match=r"table default\.t: nothing left to do"):
         session.apply(plan)
     session.sql("CALL sys.drop_partition('default.t', 'p=20200101')")
     plan = session.plan(call)

@@ -108,7 +108,7 @@ def test_a_plan_of_several_tables_is_done_as_a_whole_or_not_at_all(tmp_path: Pat
     plan = StoredPlan.load(tables["a"].file_io, str(tmp_path), stored.store(tables["a"].file_io, str(tmp_path)))
     assert [group.name.split(" ")[0] for group in plan.groups] == ["db.a", "db.b"]
     tables["b"].write_arrow(keyed({2: "y"}))
-    with pytest.raises(ConflictError, match=r"db\.b .*bucket 0: 1 files are new"):
+    with pytest.raises(ConflictError, match=r"db\.b .*bucket 0: 1 file new in it"):
         apply_compact_database(None, catalog, plan)
     assert [table.snapshots.latest_id() for table in tables.values()] == [1, 2, 1]
     again = plan_compact_database(catalog, choice, CompactRequest(full=True))

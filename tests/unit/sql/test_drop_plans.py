@@ -44,7 +44,7 @@ def test_a_table_is_dropped_as_planned_or_not_at_all(session: Session, tmp_path:
 def test_a_file_that_no_snapshot_names_counts(session: Session, tmp_path: Path) -> None:
     plan = session.plan("DROP TABLE t")
     (folder(tmp_path) / "dt=b" / "bucket-0" / "data-being-written.parquet").write_bytes(b"1234")
-    with pytest.raises(OutdatedPlanError, match="files in dt=b: 1 files are new"):
+    with pytest.raises(OutdatedPlanError, match="files in dt=b: 1 file new in it"):
         session.apply(plan)
 
 

@@ -103,7 +103,7 @@ def test_a_plan_is_carried_out_or_refused(catalog: PlainCatalog) -> None:
     assert plan.groups[-1].reason == "dropped once its files are committed"
     stored = StoredPlan.load(catalog.file_io, catalog.warehouse, plan.store(catalog.file_io, catalog.warehouse))
     put(source, 9)
-    with pytest.raises(OutdatedPlanError, match="1 files are new"):
+    with pytest.raises(OutdatedPlanError, match="1 file new in it"):
         apply_migrate_table(source, catalog, stored)
     assert gone(catalog, "db.new")
     plan = plan_migrate_table(source, catalog, "db.new", delete_origin=True)

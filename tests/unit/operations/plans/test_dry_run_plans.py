@@ -87,7 +87,7 @@ def test_a_partition_with_new_files_stays(table: CatalogTable, tmp_path: Path) -
     fine = DROP_PARTITIONS.dry_run(table, partitions=[{"v": "a"}])
     assert fine.groups == plan.groups, "what comes into other partitions does not matter"
     put(table, {8: "a"})
-    with pytest.raises(OutdatedPlanError, match="1 files are new"):
+    with pytest.raises(OutdatedPlanError, match="1 file new in it"):
         DROP_PARTITIONS.carry_out(table, plan)
     assert DROP_PARTITIONS.carry_out(table, DROP_PARTITIONS.dry_run(table, partitions=[{"v": "a"}])).files == 3
     assert rows(table) == [(1, "b"), (7, "b")]
@@ -172,7 +172,7 @@ def test_rows_of_a_key_are_counted_in_one_snapshot(tmp_path: Path) -> None:
     plan = DELETE.dry_run(table, where="k = 1")
     assert [(group.name, group.reason) for group in plan.groups] == [("rows of snapshot 1", "1 rows match")]
     put(table, {3: "c"})
-    with pytest.raises(OutdatedPlanError, match="rows of snapshot 1: no more to be done"):
+    with pytest.raises(OutdatedPlanError, match="rows of snapshot 1: nothing left to do"):
         DELETE.carry_out(table, plan)
     assert DELETE.carry_out(table, DELETE.dry_run(table, where="k = 1")).deleted_rows == 1
     assert rows(table) == [(2, "b"), (3, "c")]

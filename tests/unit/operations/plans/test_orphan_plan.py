@@ -56,7 +56,7 @@ def test_goes_on_after_it_was_interrupted(tmp_path: Path) -> None:
     Path(planted[0]).unlink()
     assert apply_orphans(None, table, plan, time_limit=timedelta(0)).remaining == 6
     done = apply_orphans(None, table, plan)
-    assert (done.deleted_files, done.notes) == (6, ("1 files of the plan were gone already",))
+    assert (done.deleted_files, done.notes) == (6, ("1 file of the plan gone already",))
 
 
 def test_has_the_oldest_files_and_says_how_many_more_there_are(tmp_path: Path) -> None:

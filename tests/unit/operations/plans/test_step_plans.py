@@ -63,11 +63,11 @@ def test_a_changelog_is_made_of_exactly_what_its_plan_names(tmp_path: Path, prod
     put(table, 2, "c")
     assert apply_changelog(None, table, plan).count("committed") == 1
     assert changes(table) == {("a", "+I")}
-    with pytest.raises(ConflictError, match="day=a bucket 0: 1 files are out"):
+    with pytest.raises(ConflictError, match="day=a bucket 0: 1 file no longer in it"):
         apply_changelog(None, table, plan)
     _, rest = preview_changelog(table)
     put(table, 3, "b")
-    with pytest.raises(ConflictError, match="day=b bucket 0: 1 files are new"):
+    with pytest.raises(ConflictError, match="day=b bucket 0: 1 file new in it"):
         apply_changelog(None, table, rest)
 
 
@@ -89,7 +89,7 @@ def test_indexes_are_built_of_exactly_the_files_that_the_plan_names(tmp_path: Pa
     plan = plan_file_index(None, wanted, where="day = 'a'")
     assert (plan.files, [group.name for group in plan.groups]) == (1, ["day=a bucket 0"])
     put(table, 2, "a")
-    with pytest.raises(ConflictError, match="1 files are new"):
+    with pytest.raises(ConflictError, match="1 file new in it"):
         apply_file_index(None, wanted, plan)
     whole = plan_file_index(None, wanted)
     assert whole.files == 3
@@ -97,7 +97,7 @@ def test_indexes_are_built_of_exactly_the_files_that_the_plan_names(tmp_path: Pa
     assert apply_file_index(None, wanted, whole).written_files == 3
     assert indexed(table) == {name for group in whole.groups for name in group.files}
     assert plan_file_index(None, wanted).files == 1, "the file that came later"
-    with pytest.raises(ConflictError, match="files are out"):
+    with pytest.raises(ConflictError, match="no longer in it"):
         apply_file_index(None, wanted, whole)
 
 
@@ -175,7 +175,7 @@ def test_partitions_expire_exactly_as_planned(tmp_path: Path) -> None:
     plan = plan_expire_partitions(table)
     assert [(group.name, len(group.files)) for group in plan.groups] == [("day=2026-01-01", 1), ("day=2026-01-02", 1)]
     put(table, 2, "2026-01-02")
-    with pytest.raises(ConflictError, match="day=2026-01-02: 1 files are new"):
+    with pytest.raises(ConflictError, match="day=2026-01-02: 1 file new in it"):
         apply_expire_partitions(table, plan)
     assert table.to_arrow().num_rows == 3
     put(table, 3, "2999-01-01")

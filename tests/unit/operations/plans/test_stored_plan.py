@@ -81,11 +81,11 @@ def test_a_compaction_whose_files_moved_does_nothing_and_says_what_moved(table: 
     plan = plan_compact(table, CompactRequest(full=True))
     put(table, 3, "b")
     before = table.snapshots.latest_id()
-    with pytest.raises(ConflictError, match=r"day=b bucket 0: 1 files are new"):
+    with pytest.raises(ConflictError, match=r"day=b bucket 0: 1 file new in it"):
         apply_compact(None, table, plan)
     assert table.snapshots.latest_id() == before
     compact(None, table, full=True)
-    with pytest.raises(ConflictError, match=r"day=a bucket 0: 2 files are out"):
+    with pytest.raises(ConflictError, match=r"day=a bucket 0: 2 files no longer in it"):
         apply_compact(None, table, plan)
 
 
@@ -111,7 +111,7 @@ def test_an_expiry_is_refused_once_a_tag_needs_what_it_would_delete(table: Catal
     plan = plan_expire_snapshots(table, retain_max=2, retain_min=1)
     create_tag(table, "kept", snapshot_id=3)
     before = table.snapshots.list_ids()
-    with pytest.raises(ConflictError, match="files are out"):
+    with pytest.raises(ConflictError, match="no longer in it"):
         apply_expire_snapshots(table, plan)
     assert table.snapshots.list_ids() == before
 

@@ -91,7 +91,7 @@ def test_a_partition_is_made_complete_as_planned(table: CatalogTable, tmp_path: 
     plan = session.plan(call)
     assert [(group.name, len(group.files)) for group in plan.groups] == [("day=20250811", 2)]
     put(table, "delta", ("20250811", 5, 1, "e"))
-    with pytest.raises(OutdatedPlanError, match="1 files are new"):
+    with pytest.raises(OutdatedPlanError, match="1 file new in it"):
         session.apply(plan)
     before = found(table)
     assert session.apply(session.plan(call)).to_arrow().to_pylist() == [{"result": True}]
