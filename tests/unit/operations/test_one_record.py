@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from maintenance import operations
 from maintenance.catalog import Catalog
 from maintenance.errors import PaimonError
 from maintenance.operation_names import commands, operation_modules
@@ -194,3 +196,12 @@ def test_options_that_a_plan_was_made_with_reach_the_work(call: str, tmp_path: P
         session.apply(replace(plan, table_options={proof: "nonsense"}))
     session.apply(plan)
     assert len(list(Path(session.table(("t",)).location).rglob("snapshot-3"))) == 1
+
+
+def test_each_operation_has_a_short_path() -> None:
+    """As stable as its name: what others import must not change with the packages."""
+    for name in operations.__all__:
+        short = import_module(f"maintenance.operations.{name}")
+        assert getattr(short, name) is getattr(operations, name)
+    assert not callable(import_module("maintenance.operations.create_tag"))
+    assert callable(operations.create_tag)
