@@ -1,7 +1,7 @@
 """Every operation, by Paimon's name: `from maintenance.operations import compact, expire_snapshots, create_tag`.
 
-This surface is stable, and so are the short paths of modules, as `maintenance.operations.create_tag`; the packages behind
-them are free to change. An operation is found by the module that holds it and imported when it is first used.
+This surface is stable, and so are the short paths of modules, as `maintenance.operations.create_tag`; the packages
+behind them are free to change. An operation is found by the module that holds it and imported when it is first used.
 `__init__.pyi` says to type checkers what there is.
 """
 
