@@ -1,18 +1,15 @@
 """Every entry of the table of expressions over edge values beside Spark: the same value and type, or both an error."""
 
-import datetime as dt
-import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
+from tests.beside_spark import asked, asked_spark, free, is_refused, short, shown_type, values
 from tests.examples import some
 from tests.expression_samples import COLUMNS, ROWS, Sample, samples, table_values
 from tests.expressions_not_yet import NOT_YET
@@ -51,98 +48,40 @@ def test_beside_spark(spark: SparkSession, session: Session, sample: Sample) -> 
 
 def difference(spark: SparkSession, session: Session, sample: Sample) -> str | None:
     """How the two are not the same; None: they are, or it is refused here in our words."""
-    theirs, ours = _asked_spark(spark, sample.query), _asked(session, sample.query)
+    theirs, ours = asked_spark(spark, sample.query), _of_the_family(asked(session, sample.query))
     if isinstance(theirs, pa.Table) and isinstance(ours, pa.Table):
         return _compared(theirs, ours, sample)
     if isinstance(theirs, Exception) and isinstance(ours, Exception) and sample.role != "value":
         return None
-    if sample.role != "value" or _is_refused(ours):
-        return None if _is_refused(ours) else f"Spark: {_short(theirs)}; here: {_short(ours)}"
+    if sample.role != "value" or is_refused(ours):
+        return None if is_refused(ours) else f"Spark: {short(theirs)}; here: {short(ours)}"
     # Some rows are errors: those of the others are compared one by one.
     for number in ROWS:
-        theirs, ours = _asked_spark(spark, sample.of_row(number)), _asked(session, sample.of_row(number))
+        theirs, ours = asked_spark(spark, sample.of_row(number)), _of_the_family(asked(session, sample.of_row(number)))
         if isinstance(theirs, pa.Table) and isinstance(ours, pa.Table):
             found = _compared(theirs, ours, sample)
             if found is not None:
                 return f"row {number}: {found}"
         elif isinstance(theirs, pa.Table) or isinstance(ours, pa.Table):
-            return f"row {number}: Spark: {_short(theirs)}; here: {_short(ours)}"
+            return f"row {number}: Spark: {short(theirs)}; here: {short(ours)}"
     return None
 
 
-def _asked_spark(spark: SparkSession, query: str) -> pa.Table | Exception:
-    try:
-        return spark.sql(query).toArrow()
-    except PySparkException as error:
-        return error
-
-
-def _asked(session: Session, query: str) -> pa.Table | Exception:
-    try:
-        return session.sql(query).to_arrow()
-    except PaimonError as error:
-        return error
-
-
-def _is_refused(answer: pa.Table | Exception) -> bool:
-    """Whether a query is one that needs an engine, and says so."""
-    return isinstance(answer, Exception) and "--engine spark" in str(answer)
+def _of_the_family(answer: pa.Table | Exception) -> pa.Table | Exception:
+    if isinstance(answer, Exception) and not isinstance(answer, PaimonError):
+        raise answer
+    return answer
 
 
 def _compared(theirs: pa.Table, ours: pa.Table, sample: Sample) -> str | None:
     column, own = theirs.column("x"), ours.column("x")
-    kinds = _shown(column.type), _shown(own.type)
+    kinds = shown_type(column.type), shown_type(own.type)
     if kinds[0] != kinds[1]:
         return f"Spark's type is {kinds[0]}, ours {kinds[1]}"
-    values, found = _values(column), _values(own)
+    expected, found = values(column), values(own)
     if sample.is_free:
-        values, found = ([_free(value) for value in listed] for listed in (values, found))
-    return None if repr(values) == repr(found) else f"Spark: {values}, here: {found}"
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    # Python has no days before the year 1 and after 9999.
-    whole = column.cast(pa.int32()) if pa.types.is_date(column.type) else column
-    whole = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) and column.type.unit == "us" else whole
-    return [_plain(value, column.type) for value in whole.to_pylist()]
-
-
-def _shown(kind: pa.DataType) -> str:
-    if pa.types.is_null(kind):
-        return "void"
-    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
-        return "interval"
-    if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.tz else "timestamp_ntz"
-    if pa.types.is_map(kind):
-        return f"map<{_shown(kind.key_type)}, {_shown(kind.item_type)}>"
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"array<{_shown(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{part.name}: {_shown(part.type)}' for part in kind)}>"
-    return str(kind).removeprefix("large_")
-
-
-def _plain(value: Any, kind: pa.DataType) -> Any:
-    if isinstance(value, float):
-        return "NaN" if math.isnan(value) else f"{value:.11g}"
-    if isinstance(value, pa.MonthDayNano):
-        return dt.timedelta(days=value.days, microseconds=value.nanoseconds // 1000)
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        return value.astimezone(dt.UTC)
-    if value is not None and pa.types.is_map(kind):
-        return sorted(((_plain(k, kind.key_type), _plain(v, kind.item_type)) for k, v in value), key=repr)
-    if value is not None and pa.types.is_list(kind):
-        return [_plain(each, kind.value_type) for each in value]
-    return value
-
-
-def _free(value: Any) -> Any:
-    return sorted(value, key=repr) if isinstance(value, list) else value
-
-
-def _short(answer: pa.Table | Exception) -> str:
-    return str(answer.to_pydict() if isinstance(answer, pa.Table) else answer).replace("\n", " ")[:300]
+        expected, found = ([free(value) for value in listed] for listed in (expected, found))
+    return None if repr(expected) == repr(found) else f"Spark: {expected}, here: {found}"
 
 
 def test_a_wrong_value_would_be_seen() -> None:

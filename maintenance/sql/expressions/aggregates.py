@@ -9,16 +9,24 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.conversions import cast_node, tried
+from maintenance.sql.expressions.conversions import KEPT, cast_node, tried
 from maintenance.sql.expressions.decimals import quotient
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
 from maintenance.sql.expressions.templates import filled
+from maintenance.sql.expressions.zeros import unsigned
 from maintenance.types.data_type import DataType
 
 
-def aggregate(names: str, takes: str, gives: Gives, says: Says, of: tuple = BOTH) -> Entry:  # type: ignore[type-arg]
-    return entry(names, takes, gives, says, of, "aggregate")
+def aggregate(
+    names: str,
+    takes: str,
+    gives: Gives,
+    says: Says,
+    of: tuple = BOTH,  # type: ignore[type-arg]
+    samples: Sequence[str] = (),
+) -> Entry:
+    return entry(names, takes, gives, says, of, "aggregate", samples)
 
 
 def _of(call: Call, function: str) -> exp.Expr:
@@ -59,7 +67,17 @@ def _average(call: Call) -> exp.Expr:
     if call.is_flink and kinds.is_integer(kind):
         total, count = _of(call, "sum"), filled("NULLIF(a, 0)", {"a": _of(_again(call), "count")})
         return cast_node(filled("a // b", {"a": total, "b": count}), call.kind)
+    if kind == BIGINT:
+        # Spark adds doubles.
+        call.arguments[0].node = cast_node(call.nodes[0], DOUBLE)
     return cast_node(_of(call, "avg"), call.kind)
+
+
+def _kept(call: Call) -> Call:
+    """The call with arguments whose own errors stay errors."""
+    for node in call.nodes:
+        node.meta[KEPT] = True
+    return call
 
 
 def _again(call: Call) -> Call:
@@ -89,8 +107,11 @@ def _count(call: Call) -> exp.Expr:
 _FIRST = "first(a)"
 _SEEN = "list(a) FILTER (WHERE a IS NOT NULL)"
 _NONE = "COALESCE({0}, [])"
+# A single value that is no number has the variance 0 to DuckDB.
+_NO_NUMBER = "NOT (isfinite(max(a)) AND isfinite(min(a)))"
+_NAN = "CAST('nan' AS DOUBLE)"
 _SKEWNESS = (
-    "CASE WHEN count(a) = 0 THEN NULL WHEN var_pop(a) = 0 THEN CAST('nan' AS DOUBLE) ELSE (avg(a * a * a)"
+    f"CASE WHEN {_NO_NUMBER} THEN {_NAN} WHEN var_pop(a) = 0 THEN NULL ELSE (avg(a * a * a)"
     " - 3 * avg(a) * avg(a * a) + 2 * avg(a) * avg(a) * avg(a)) / (sqrt(var_pop(a)) * var_pop(a)) END"
 )
 _STATISTICS = {
@@ -98,6 +119,19 @@ _STATISTICS = {
     "stddev_pop": "stddev_pop",
     "variance var_samp": "var_samp",
     "var_pop": "var_pop",
+}
+_OF_POPULATION = f"CASE WHEN count(a) = 1 AND {_NO_NUMBER} THEN {_NAN} ELSE {{0}}(a) END"
+# Of the pairs without a NULL: the squares of the differences from the mean, of one side and of the other.
+_SXX = f"CASE WHEN regr_count(a, b) = 1 AND NOT isfinite(regr_avgx(a, b)) THEN {_NAN} ELSE regr_sxx(a, b) END"
+_SYY = f"CASE WHEN regr_count(a, b) = 1 AND NOT isfinite(regr_avgy(a, b)) THEN {_NAN} ELSE regr_syy(a, b) END"
+_OF_PAIRS = {
+    "regr_sxx": _SXX,
+    "regr_syy": _SYY,
+    "corr": f"CASE WHEN regr_count(a, b) > 1 AND {_SXX} <> 0 AND {_SYY} <> 0 THEN corr(a, b) END",
+    "regr_r2": f"CASE WHEN {_SXX} = 0 THEN NULL WHEN {_SYY} = 0 THEN 1.0 ELSE power(corr(a, b), 2) END",
+    "regr_slope": f"CASE WHEN {_SXX} <> 0 THEN regr_slope(a, b) END",
+    "regr_intercept": f"CASE WHEN {_SXX} <> 0 THEN regr_avgy(a, b) - regr_slope(a, b) * regr_avgx(a, b) END",
+    **{name: f"{name}(a, b)" for name in ("covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_sxy")},
 }
 
 
@@ -107,6 +141,16 @@ def _texts(call: Call) -> exp.Expr:
     node: exp.Expr = call.nodes[0]
     value = exp.Distinct(expressions=[node]) if call.is_distinct else node
     return exp.Anonymous(this="string_agg", expressions=[value, separator])
+
+
+def _ordered_texts(call: Call, order: str) -> exp.Expr:
+    """`listagg` WITHIN GROUP: by what stands last."""
+    node, by = call.nodes[0], call.nodes[-1]
+    separator = call.nodes[1] if len(call.nodes) > 2 else exp.Literal.string("")
+    made = filled(f"string_agg(a, s ORDER BY b {order})", {"a": node, "s": separator, "b": by})
+    if call.is_distinct:
+        made.expressions[0].replace(exp.Distinct(expressions=[made.expressions[0].copy()]))
+    return made
 
 
 _DISCRETE = (
@@ -139,6 +183,17 @@ def _has_order(kind: DataType) -> bool:
     return all(_has_order(part) for part in (kind.element, *(each.type for each in kind.fields)) if part is not None)
 
 
+def _set_kind(call: Call) -> DataType | None:
+    """Maps are not the same as others."""
+    return kinds.array(call.kinds[0]) if _has_order(call.kinds[0]) else None
+
+
+def _set(call: Call) -> exp.Expr:
+    value = unsigned(call.nodes[0], call.kinds[0])
+    distinct = exp.Distinct(expressions=[value])
+    return filled(_NONE.format("list(d) FILTER (WHERE a IS NOT NULL)"), {"a": value.copy(), "d": distinct})
+
+
 def _least(call: Call, function: str) -> exp.Expr:
     return exp.Anonymous(this=function, expressions=[call.nodes[0]])
 
@@ -146,7 +201,10 @@ def _least(call: Call, function: str) -> exp.Expr:
 def _first(call: Call, function: str) -> exp.Expr:
     """With TRUE as the second argument nulls are passed over."""
     ignores = call.arguments[1].written.unnest()
-    if isinstance(ignores, exp.Boolean) and ignores.this:
+    if not isinstance(ignores, exp.Boolean):
+        what = f"{call.name.upper()} with a computed second argument"
+        raise refusals.unsupported(call.typing.source, call.written, what, "Write TRUE or FALSE.")
+    if ignores.this:
         return seen(call, function)
     return filled(f"{function}(a)", {"a": call.nodes[0]})
 
@@ -186,9 +244,9 @@ ENTRIES: Sequence[Entry] = (
     aggregate("bit_or", "INTEGER", "1", "bit_or(a)", SPARK),
     aggregate("bit_xor", "INTEGER", "1", "bit_xor(a)", SPARK),
     aggregate("first first_value any_value", "T", "T", _FIRST, SPARK),
-    aggregate("first first_value any_value", "T, BOOLEAN!", "T", lambda call: _first(call, "first"), SPARK),
+    aggregate("first first_value any_value", "T, BOOLEAN=!", "T", lambda call: _first(call, "first"), SPARK),
     aggregate("last last_value", "T", "T", "last(a)", SPARK),
-    aggregate("last last_value", "T, BOOLEAN!", "T", lambda call: _first(call, "last"), SPARK),
+    aggregate("last last_value", "T, BOOLEAN=!", "T", lambda call: _first(call, "last"), SPARK),
     *(
         aggregate(f"{name}.ignoring_nulls", "T", "T", lambda call, of=kind: seen(call, of))  # type: ignore[misc]
         for name, kind in (("first", "first"), ("first_value", "first"), ("any_value", "first"), ("last", "last"),
@@ -199,22 +257,20 @@ ENTRIES: Sequence[Entry] = (
     aggregate("max_by", "T, U", "T", "arg_max_null(a, b)", SPARK),
     aggregate("min_by", "T, U", "T", "arg_min_null(a, b)", SPARK),
     aggregate("collect_list array_agg", "T", "ARRAY<T>", _NONE.format(_SEEN), SPARK),
-    aggregate("collect_set", "T", "ARRAY<T>", lambda call: filled(
-        "COALESCE(list(d) FILTER (WHERE a IS NOT NULL), [])",
-        {"a": call.nodes[0], "d": exp.Distinct(expressions=[call.nodes[0].copy()])}), SPARK),
+    aggregate("collect_set", "T", _set_kind, _set, SPARK),
     aggregate("array_agg", "T", "ARRAY<T>", "list(a)", FLINK),
     aggregate("collect", "T", lambda call: map_of(call.kinds[0], kinds.INT), _counted, FLINK),
-    *(aggregate(names, "DOUBLE", "DOUBLE", f"{function}(a)", SPARK) for names, function in _STATISTICS.items()),
+    *(aggregate(names, "DOUBLE", "DOUBLE",
+                _OF_POPULATION.format(function) if function.endswith("pop") else f"{function}(a)", SPARK)
+      for names, function in _STATISTICS.items()),
     *(aggregate(names, "NUMBER", _average_kind, lambda call, f=function: _spread(call, f), FLINK)  # type: ignore[misc]
       for names, function in _STATISTICS.items()),
     aggregate("skewness", "DOUBLE", "DOUBLE", _SKEWNESS, SPARK),
     aggregate("kurtosis", "DOUBLE", "DOUBLE",
-          "CASE WHEN count(a) = 0 THEN NULL WHEN var_pop(a) = 0 THEN CAST('nan' AS DOUBLE) ELSE kurtosis_pop(a) END",
+          f"CASE WHEN {_NO_NUMBER} THEN {_NAN} WHEN var_pop(a) <> 0 THEN"
+          " kurtosis_pop(CASE WHEN isfinite(a) THEN a END) END",
           SPARK),
-    *(aggregate(name, "DOUBLE, DOUBLE", "DOUBLE", f"{name}(a, b)", SPARK) for name in
-      ("corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept", "regr_r2", "regr_slope",
-            "regr_sxx",
-       "regr_sxy", "regr_syy")),
+    *(aggregate(name, "DOUBLE, DOUBLE", "DOUBLE", template, SPARK) for name, template in _OF_PAIRS.items()),
     aggregate("regr_count", "DOUBLE, DOUBLE", "BIGINT", "CAST(regr_count(a, b) AS BIGINT)", SPARK),
     aggregate("percentile", "DOUBLE, DOUBLE!", "DOUBLE", "CAST(quantile_cont(a, b) AS DOUBLE)", SPARK),
     aggregate("percentile", "DOUBLE, ARRAY<NUMBER>!", "ARRAY<DOUBLE>",
@@ -228,13 +284,17 @@ ENTRIES: Sequence[Entry] = (
     aggregate("mode", "T, BOOLEAN!", "T", _least_mode, SPARK),
     aggregate("mode.within", "T", "T", _MODE.format("histogram(a)"), SPARK),
     aggregate("mode.within_descending", "T", "T", _LAST_MODE.format("histogram(a)"), SPARK),
-    aggregate("try_sum", "NUMBER", _sum_kind, lambda call: tried(_sum(call)), SPARK),
-    aggregate("try_avg", "NUMBER", _average_kind, lambda call: tried(_average(call)), SPARK),
+    aggregate("try_sum", "NUMBER", _sum_kind, lambda call: tried(_sum(_kept(call))), SPARK),
+    aggregate("try_avg", "NUMBER", _average_kind, lambda call: tried(_average(_kept(call))), SPARK),
     aggregate("median", "DOUBLE", "DOUBLE", "CAST(median(a) AS DOUBLE)", SPARK),
-    aggregate("mode", "T", "T", "mode(a)", SPARK),
+    aggregate("mode", "T", "T", "mode(a)", SPARK, samples=("b",)),
     aggregate("approx_count_distinct", "ANY", "BIGINT", "approx_count_distinct(a)"),
     aggregate("listagg string_agg", "STRING", "STRING", _texts),
     aggregate("listagg string_agg", "STRING, STRING!", "STRING", _texts),
+    *(aggregate(f"listagg.within{name} string_agg.within{name}", takes, "STRING",
+                lambda call, order=order: _ordered_texts(call, order), SPARK)  # type: ignore[misc]
+      for name, order in (("", "ASC NULLS FIRST"), ("_descending", "DESC NULLS LAST"))
+      for takes in ("STRING, T", "STRING, STRING!, T")),
     aggregate("grouping", "ANY", "TINYINT", "CAST(grouping(a) AS TINYINT)", SPARK),
     aggregate("grouping", "ANY", "BIGINT", "CAST(grouping(a) AS BIGINT)", FLINK),
     aggregate("grouping_id", "ANY...", "BIGINT", "CAST(grouping_id(rest) AS BIGINT)"),

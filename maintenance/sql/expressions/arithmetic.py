@@ -11,7 +11,7 @@ from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, tried
 from maintenance.sql.expressions.decimals import combined, divided, divided_whole, exact, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
-from maintenance.sql.expressions.kinds import BIGINT, DOUBLE
+from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, MOST_DIGITS
 from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
 from maintenance.sql.expressions.templates import apart, filled
 from maintenance.types.data_type import DataType
@@ -19,7 +19,7 @@ from maintenance.types.data_type import DataType
 _NODES: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "%": exp.Mod}
 
 
-def _sides(call: Call) -> list[DataType]:
+def number_sides(call: Call) -> list[DataType]:
     """The types of both sides as numbers: a text is what the other side is."""
     one, other = call.kinds
     return [_number(one, other), _number(other, one)]
@@ -39,12 +39,12 @@ def _are_exact(sides: Sequence[DataType]) -> bool:
 
 
 def _operands(call: Call) -> list[DataType]:
-    found = zip(call.arguments, _sides(call), strict=True)
+    found = zip(call.arguments, number_sides(call), strict=True)
     return [operand(Typed(each.node, side, each.written), is_flink=call.is_flink) for each, side in found]
 
 
 def _kind(call: Call) -> DataType | None:
-    sides = _sides(call)
+    sides = number_sides(call)
     if not any(kinds.is_number(kind) for kind in call.kinds):
         return None
     if _are_exact(sides):
@@ -53,7 +53,7 @@ def _kind(call: Call) -> DataType | None:
 
 
 def _reckoned(call: Call) -> exp.Expr | Typed:
-    sides = _sides(call)
+    sides = number_sides(call)
     call.arguments = [_in(each, side, call) for each, side in zip(call.arguments, sides, strict=True)]
     if _are_exact(sides):
         if call.name == "%":
@@ -88,7 +88,7 @@ def _nonzero(call: Call) -> Typed:
 
 
 def _quotient_kind(call: Call) -> DataType | None:
-    sides = _sides(call)
+    sides = number_sides(call)
     if not any(kinds.is_number(kind) for kind in call.kinds):
         return None
     if _are_exact(sides):
@@ -97,7 +97,7 @@ def _quotient_kind(call: Call) -> DataType | None:
 
 
 def _divide(call: Call) -> exp.Expr:
-    sides = _sides(call)
+    sides = number_sides(call)
     call.arguments = [_in(each, side, call) for each, side in zip(call.arguments, sides, strict=True)]
     if _are_exact(sides):
         return divided(call, *_operands(call))
@@ -122,12 +122,12 @@ def _whole_quotient(call: Call) -> exp.Expr:
 
 def _whole_kind(call: Call) -> DataType | None:
     """Of DIV, which takes no floats."""
-    floats = any(side.root in ("FLOAT", "DOUBLE") for side in _sides(call))
+    floats = any(side.root in ("FLOAT", "DOUBLE") for side in number_sides(call))
     return None if floats or not any(kinds.is_number(kind) for kind in call.kinds) else BIGINT
 
 
 def _divide_whole(call: Call) -> exp.Expr:
-    sides = _sides(call)
+    sides = number_sides(call)
     call.arguments = [_in(each, side, call) for each, side in zip(call.arguments, sides, strict=True)]
     if "DECIMAL" in {side.root for side in sides}:
         left, right = _operands(call)
@@ -172,7 +172,8 @@ def _tried_kind(call: Call) -> DataType | None:
     name, call.name = call.name, _TRIED[call.name.removeprefix("try_")]
     kind = _quotient_kind(call) if call.name == "/" else _kind(call)
     call.name = name
-    return kind
+    # DuckDB overflows elsewhere than Spark, and that would be NULL.
+    return None if kind is not None and kind.root == "DECIMAL" and kind.precision == MOST_DIGITS else kind
 
 
 def _tried(call: Call) -> exp.Expr:
@@ -180,7 +181,7 @@ def _tried(call: Call) -> exp.Expr:
     name = _TRIED[call.name.removeprefix("try_")]
     one, other = call.arguments
     if name in "/%":
-        number = _in(other, _sides(call)[1], call)
+        number = _in(other, number_sides(call)[1], call)
         divisor = filled("NULLIF(a, 0)", {"a": number.node})
         made: Typed = call.typing.called(name, [one, Typed(divisor, number.kind, exp.Null())], call.written, None)
         return tried(cast_node(made.node, call.kind))

@@ -1,13 +1,16 @@
 """Functions of arrays, maps and rows. Source: Spark's `collectionOperations.scala`, `higherOrderFunctions.scala`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
 from maintenance.sql.expressions.kinds import array, map_of
+from maintenance.sql.expressions.moments import moments
+from maintenance.sql.expressions.stamps import narrow
 from maintenance.sql.expressions.templates import filled, renamed
+from maintenance.sql.expressions.zeros import unsigned
 from maintenance.types.data_type import DataType
 
 _DISTINCT = "list_filter({0}, lambda _e, _n: list_position({0}, _e) = _n)"
@@ -53,9 +56,22 @@ def _mapped(call: Call) -> exp.Expr:
     assert call.kind.key is not None
     assert call.kind.value is not None
     keys = [call.typing.in_type(each, call.kind.key) for each in call.arguments[::2]]
+    keys = keys if call.is_flink else [unsigned(key, call.kind.key) for key in keys]
     values = [call.typing.in_type(each, call.kind.value) for each in call.arguments[1::2]]
     lists = [exp.Anonymous(this="list_value", expressions=each) for each in (keys, values)]
     return exp.Anonymous(this="map", expressions=lists)
+
+
+def _maps_joined(call: Call) -> exp.Expr:
+    """`map_concat`: a key that is there twice is an error."""
+    template = (
+        "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN map(list_concat(map_keys(a), map_keys(b)),"
+        " list_concat(map_values(a), map_values(b))) END"
+    )
+    made = call.nodes[0]
+    for node in call.nodes[1:]:
+        made = filled(template, {"a": made, "b": node})
+    return made
 
 
 def _item_kind(call: Call) -> DataType | None:
@@ -206,6 +222,12 @@ def _stepped(call: Call) -> exp.Expr:
     return cast_node(filled(_STEPS, parts), call.kind)
 
 
+def _moments_kind(call: Call) -> DataType | None:
+    """What both times become; intervals of one kind lead from one to the other."""
+    common = kinds.widest([narrow(value).kind for value in call.arguments[:2]], is_flink=False)
+    return None if common is None else array(common)
+
+
 def _of_entries(call: Call, what: str) -> exp.Expr:
     """A lambda of a key and its value, over the entries of a map."""
     node, made = call.nodes[0], call.nodes[1]
@@ -230,9 +252,40 @@ def _of_texts(call: Call, template: str) -> exp.Expr:
     return filled(template, dict(zip("abc", [texts, *call.nodes[1:]], strict=False)))
 
 
+def _as_sets(template: str) -> Callable[[Call], exp.Expr]:
+    """Of arrays whose elements are compared: in Spark zeros have no sign there."""
+
+    def says(call: Call) -> exp.Expr:
+        nodes = [each.node if call.is_flink else unsigned(each.node, each.kind) for each in call.arguments]
+        return filled(template, dict(zip("ab", nodes, strict=False)))
+
+    return says
+
+
+# The place of each element counts those in front of it; what compares as equal keeps its order.
+_BEFORE = "len(list_filter(range(1, len(a) + 1), lambda _j: c < 0 OR (c = 0 AND _j < _i)))"
+_SORTED = (
+    "list_transform(list_sort(list_transform(range(1, len(a) + 1), lambda _i: {{'place': {0}, 'at': _i}})),"
+    " lambda _s: list_extract(a, struct_extract(_s, 'at')))"
+)
+
+
+def _sorted_by(call: Call) -> exp.Expr:
+    """`array_sort` by a function that compares two elements."""
+    values, compare = call.nodes
+    names = [name.name for name in compare.expressions]
+    if len(names) < 2:
+        what = "ARRAY_SORT by a lambda of one argument"
+        raise refusals.unsupported(call.typing.source, call.written, what, "Write (x, y) -> ….")
+    places = ("list_extract(a, _j)", "list_extract(a, _i)")
+    body = _with(compare.this, dict(zip(names, places, strict=True)), {"a": values})
+    found = filled("CASE WHEN c IS NULL THEN error('the function of ARRAY_SORT gives NULL') ELSE c END", {"c": body})
+    return filled(_SORTED.format(_BEFORE), {"a": values, "c": found})
+
+
 ENTRIES: Sequence[Entry] = (
     entry("array", "T...?", "ARRAY<T>", "list_value(rest)"),
-    entry("map", "ANY...?", _map_kind, _mapped),
+    entry("map", "ANY...?", _map_kind, _mapped, samples=("f64, b", "'a', s, 'b', k")),
     entry("[]", "ARRAY|VECTOR|MAP, ANY", _item_kind, _item),
     entry("get", "ARRAY<T>, INT", "T", "CASE WHEN b >= 0 THEN list_extract(a, b + 1) END", SPARK),
     entry("element_at", "ARRAY<T>, INT", "T", _AT.format(_OUT), SPARK),
@@ -247,7 +300,7 @@ ENTRIES: Sequence[Entry] = (
     entry("array_contains", "ARRAY<T>, T", "BOOLEAN",
           "CASE WHEN b IS NULL THEN len(list_filter(a, lambda _e: _e IS NULL)) > 0"
           " ELSE list_contains(a, b) END", FLINK),
-    entry("array_distinct", "ARRAY<T>", "ARRAY<T>", _DISTINCT.format("a")),
+    entry("array_distinct", "ARRAY<T>", "ARRAY<T>", _as_sets(_DISTINCT.format("a"))),
     entry("array_position", "ARRAY<T>, T", "BIGINT", "CASE WHEN a IS NULL OR b IS NULL THEN NULL ELSE"
           " CAST(COALESCE(list_position(a, b), 0) AS BIGINT) END", SPARK),
     entry("array_position", "ARRAY<T>, T", "INT",
@@ -258,14 +311,14 @@ ENTRIES: Sequence[Entry] = (
     entry("array_reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", FLINK),
     entry("reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", SPARK),
     entry("array_concat", "ARRAY<T>, ARRAY<T>...?", "ARRAY<T>", "flatten(list_value(a, rest))", FLINK),
-    entry("array_union", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN "
-          + _DISTINCT.format("list_concat(a, b)") + " END"),
-    entry("array_intersect", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
-          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter("
-          + _DISTINCT.format("a") + ", lambda _x: list_position(b, _x) IS NOT NULL) END", SPARK),
-    entry("array_except", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
-          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter("
-          + _DISTINCT.format("a") + ", lambda _x: list_position(b, _x) IS NULL) END", SPARK),
+    entry("array_union", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
+          f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {_DISTINCT.format('list_concat(a, b)')} END")),
+    entry("array_intersect", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
+          f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter({_DISTINCT.format('a')},"
+          " lambda _x: list_position(b, _x) IS NOT NULL) END"), SPARK),
+    entry("array_except", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
+          f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter({_DISTINCT.format('a')},"
+          " lambda _x: list_position(b, _x) IS NULL) END"), SPARK),
     entry("array_append", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
     entry("array_prepend", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
     entry("array_insert", "ARRAY<T>, INT, T", "ARRAY<T>", _INSERTED, SPARK,
@@ -277,13 +330,15 @@ ENTRIES: Sequence[Entry] = (
     entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED),
     entry("array_join", "ARRAY<T>, STRING", "STRING", lambda call: _of_texts(call, _JOINED), SPARK),
     entry("array_join", "ARRAY<T>, STRING, STRING", "STRING", lambda call: _of_texts(call, _FILLED), SPARK),
-    entry("array_repeat", "ANY, INT", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
+    entry("array_repeat", "ANY, INT=", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
           " list_transform(range(CAST(paimon_not_negative(b) AS BIGINT)), lambda _i: a) END", SPARK),
     entry("sort_array", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", SPARK),
     entry("sort_array", "ARRAY<T>, BOOLEAN!", "ARRAY<T>",
           "CASE WHEN b THEN list_sort(a, 'ASC', 'NULLS FIRST') WHEN NOT b THEN"
           " list_sort(a, 'DESC', 'NULLS LAST') END", SPARK),
     entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS LAST')", SPARK),
+    entry("array_sort", "ARRAY<T>, (T, T) -> INT", "ARRAY<T>", _sorted_by, SPARK,
+          samples=("a, (x, y) -> CASE WHEN x < y THEN 1 WHEN x > y THEN -1 ELSE 0 END",)),
     entry("slice", "ARRAY<T>, INT, INT", "ARRAY<T>",
           "CASE WHEN b = 0 THEN error('the start 0 is invalid') WHEN c < 0 THEN"
           " error('the length is negative') WHEN b > 0 THEN list_slice(a, b, b + c - 1) WHEN b < -len(a) THEN"
@@ -300,12 +355,15 @@ ENTRIES: Sequence[Entry] = (
           _counted, SPARK, samples=("1, 5", "5, 1", "k, 3")),
     entry("sequence", "BIGINT|INT, BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest(call.kinds, is_flink=False)
           or kinds.BIGINT), _stepped, SPARK, samples=("1, 9, 2", "k, 3, 2", "9, k, -2")),
+    entry("sequence", "TIME, TIME, INTERVAL?", _moments_kind, moments, SPARK,
+          samples=("day, DATE'2024-03-05'", "ts, TIMESTAMP'2024-03-01 00:00:00', INTERVAL 1 DAY",
+                   "DATE'2024-01-31', DATE'2024-06-01', INTERVAL 1 MONTH")),
     entry("zip_with", "ARRAY<T>, ARRAY<U>, (T, U) -> V", "ARRAY<V>", _zipped_with, SPARK),
     entry("map_zip_with", "MAP<K, T>, MAP<K, U>, (K, T, U) -> V", "MAP<K, V>", _maps_zipped, SPARK),
     entry("transform", "ARRAY<T>, (T, INT) -> U", "ARRAY<U>", "list_transform(a, b)", SPARK),
     entry("filter", "ARRAY<T>, (T, INT) -> BOOLEAN", "ARRAY<T>", "list_filter(a, b)", SPARK),
-    entry("exists any_match", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ANY, SPARK),
-    entry("forall all_match", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ALL, SPARK),
+    entry("exists", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ANY, SPARK),
+    entry("forall", "ARRAY<T>, (T) -> BOOLEAN", "BOOLEAN", _ALL, SPARK),
     entry("aggregate reduce", "ARRAY<T>, U, (U, T) -> U", "U", _reduced, SPARK),
     entry("aggregate reduce", "ARRAY<T>, U, (U, T) -> U, (U) -> ANY", _finished_kind, _reduced, SPARK),
     *(entry(name, "VECTOR, VECTOR", lambda call: call.kinds[0].element, f"{name}(a, b)") for name in _DISTANCES),
@@ -316,7 +374,8 @@ ENTRIES: Sequence[Entry] = (
     entry("map_from_entries", "ARRAY", _entries_kind, _from_entries, SPARK),
     entry("map_contains_key", "MAP<K, V>, K", "BOOLEAN",
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_contains(map_keys(a), b) END", SPARK),
-    entry("map_concat", "MAP<K, V>, MAP<K, V>...", "MAP<K, V>", "map_concat(a, b, rest)", SPARK),
+    entry("map_concat", "MAP<K, V>, MAP<K, V>...", "MAP<K, V>", _maps_joined, SPARK,
+          samples=("m, map('z', k)", "m, m")),
     entry("map_union", "MAP<K, V>, MAP<K, V>...?", "MAP<K, V>", "map_concat(a, rest)", FLINK),
     entry("map_filter", "MAP<K, V>, (K, V) -> BOOLEAN", "MAP<K, V>", lambda call: _of_entries(call, "filter"), SPARK),
     entry("transform_values", "MAP<K, V>, (K, V) -> U", "MAP<K, U>", lambda call: _of_entries(call, "values"), SPARK),

@@ -45,6 +45,6 @@ ENTRIES: Sequence[Entry] = (
           "CASE WHEN a > 0 THEN (a - 1) % 32768 ELSE -(a % 32768) END", SPARK),
     entry("bitmap_bucket_number", "BIGINT", "BIGINT",
           "CASE WHEN a > 0 THEN (a - 1) // 32768 + 1 ELSE a // 32768 END", SPARK),
-    entry("bitmap_count", "BINARY", "BIGINT",
+    entry("bitmap_count", "BINARY=", "BIGINT",
           "CASE WHEN octet_length(a) = 0 THEN 0 ELSE CAST(bit_count(CAST(a AS BIT)) AS BIGINT) END", SPARK),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.conversions import Wanted, converted
 from maintenance.sql.expressions.entries import SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING
 from maintenance.sql.expressions.stamps import is_wide
@@ -86,6 +86,12 @@ def _nullif(call: Call) -> exp.Expr:
     return filled("CASE WHEN b THEN NULL ELSE a END", {"a": first.node, "b": comparison("=", sides, common)})
 
 
+def _nonzero(call: Call) -> exp.Expr:
+    zero = exp.Literal.number(0)
+    call.arguments.append(Typed(zero, kinds.INT, zero))
+    return _nullif(call)
+
+
 def _if(call: Call) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=call.nodes[0], true=call.nodes[1])], default=call.nodes[2])
 
@@ -121,9 +127,9 @@ ENTRIES: Sequence[Entry] = (
     entry("ifnull nvl", "T, T", "T", "COALESCE(a, b)"),
     entry("nvl2", "ANY, T, T", "T", "CASE WHEN a IS NOT NULL THEN b ELSE c END"),
     entry("nullif", "ANY, ANY", "1", _nullif),
-    entry("nullifzero", "NUMBER", "1", "CASE WHEN a <> 0 THEN a END", SPARK),
-    entry("zeroifnull", "NUMBER", lambda call: kinds.widest([kinds.INT, call.kinds[0]], is_flink=False),
-          lambda call: cast_node(filled("COALESCE(a, 0)", {"a": call.nodes[0]}), call.kind), SPARK),
+    entry("nullifzero", "NUMBER|TEXT", "1", _nonzero, SPARK),
+    entry("zeroifnull", "NUMBER|TEXT", lambda call: kinds.widest([kinds.INT, call.kinds[0]], is_flink=False),
+          lambda call: filled("COALESCE(a, 0)", {"a": call.typing.in_type(call.arguments[0], call.kind)}), SPARK),
     entry("if", "BOOLEAN, T, T", "T", _if),
     entry("greatest", "T, T...", "T", "greatest(a, b, rest)", samples=("1, 2",)),
     entry("least", "T, T...", "T", "least(a, b, rest)", samples=("1, 2",)),

@@ -15,6 +15,7 @@ from sqlglot import exp
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.entries import CLASSES, Typed
 from maintenance.sql.expressions.kinds import NULL, STRING
+from maintenance.sql.expressions.nested_texts import cast_text
 from maintenance.sql.expressions.stamps import from_moment, is_wide, micros_of, moment_text, to_moment
 from maintenance.sql.expressions.templates import filled, renamed
 from maintenance.sql.query.duck_types import duck_type
@@ -77,11 +78,12 @@ _FLINK: Mapping[tuple[str, str], str] = {
 
 
 class Wanted(NamedTuple):
-    """A cast that somebody writes, or that the dialect makes."""
+    """A cast that somebody writes, or that the dialect makes. `is_written`: the first, which takes more types."""
 
     target: DataType
     is_flink: bool
     is_try: bool = False
+    is_written: bool = False
 
 
 def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
@@ -163,6 +165,8 @@ def at_path(variant: exp.Expr, path: str, to: DataType) -> exp.Expr | None:
 def _nested(value: Typed, wanted: Wanted) -> exp.Expr | None:
     """Values inside of values."""
     of, to = value.kind, wanted.target
+    if to == STRING and wanted.is_written and not wanted.is_flink:
+        return cast_text(value, lambda part: converted(part, wanted))
     if of.root == to.root == "ARRAY" and of.element is not None and to.element is not None:
         inner = converted(Typed(exp.column("_e"), of.element, value.written), wanted._replace(target=to.element))
         if inner is None:
@@ -207,12 +211,24 @@ def _row(value: Typed, wanted: Wanted) -> exp.Expr | None:
 
 
 _ERROR = re.compile("error", re.IGNORECASE)
+KEPT = "paimon_kept"
+"""This key is in the `meta` of what has errors of its own inside of a TRY_ function."""
+
+
+def _is_kept(node: exp.Expr | None) -> bool:
+    while node is not None:
+        if KEPT in node.meta:
+            return True
+        node = node.parent
+    return False
 
 
 def tried(tree: exp.Expr) -> exp.Expr:
     """What is NULL where a cast is an error."""
 
     def change(node: exp.Expr) -> exp.Expr | None:
+        if _is_kept(node):
+            return None
         if type(node) is exp.Cast:
             return exp.TryCast(this=node.this, to=node.to)
         if isinstance(node, exp.Anonymous) and _ERROR.fullmatch(str(node.this)):
@@ -232,7 +248,21 @@ def duck(kind: DataType) -> str:
     """The type in DuckDB."""
     if kinds.is_interval(kind):
         return "INTERVAL"
-    return "INTEGER" if kind == NULL else duck_type(kind)
+    return duck_type(_known(kind))
+
+
+def _known(kind: DataType) -> DataType:
+    """The type with INT where a part has none."""
+    if kind == NULL:
+        return kinds.INT
+    match kind.root:
+        case "ARRAY" if kind.element is not None:
+            return kinds.array(_known(kind.element))
+        case "MAP" if kind.key is not None and kind.value is not None:
+            return kinds.map_of(_known(kind.key), _known(kind.value))
+        case "ROW":
+            return kinds.row((part.name, _known(part.type)) for part in kind.fields)
+    return kind
 
 
 @cache

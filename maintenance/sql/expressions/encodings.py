@@ -8,6 +8,7 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import tried
 from maintenance.sql.expressions.entries import SPARK, Call, Entry, entry
 from maintenance.sql.expressions.templates import filled
+from maintenance.sql.expressions.texts import check_group
 
 _MASKS = (("\\p{Lu}", "X"), ("\\p{Ll}", "x"), ("\\p{Nd}", "n"))
 
@@ -98,17 +99,19 @@ def _all_found(call: Call) -> exp.Expr:
     group = call.arguments[2].whole if len(call.arguments) > 2 else 1
     if group is None:
         raise refusals.unsupported(call.typing.source, call.written, "a group by its computed number")
+    if group:
+        check_group(call, group)
     return filled(f"regexp_extract_all(a, b, {group})", {"a": call.nodes[0], "b": call.nodes[1]})
 
 
 ENTRIES: Sequence[Entry] = (
-    entry("mask", "STRING, 'STRING'?, 'STRING'?, 'STRING'?, 'STRING'?", "STRING", _masked, SPARK,
+    entry("mask", "STRING=, 'STRING'?, 'STRING'?, 'STRING'?, 'STRING'?", "STRING", _masked, SPARK,
           samples=("s", "n, 'Q'", "s, NULL, '-', 'd', 'o'")),
     entry("lpad", "BINARY, INT, BINARY?", "BINARY", _padded("left"), SPARK),
     entry("rpad", "BINARY, INT, BINARY?", "BINARY", _padded("right"), SPARK),
     entry("to_binary try_to_binary", "STRING, 'STRING'?", "BINARY", lambda call: _coded(call, _TO_BYTES), SPARK,
           samples=("s, 'utf-8'", "hex(s), 'hex'")),
-    entry("to_char to_varchar", "BINARY, 'STRING'", "STRING", lambda call: _coded(call, _OF_BYTES), SPARK,
+    entry("to_char to_varchar", "BINARY=, 'STRING'", "STRING", lambda call: _coded(call, _OF_BYTES), SPARK,
           samples=("y, 'hex'", "y, 'base64'")),
     entry("like ilike", "STRING, STRING, 'STRING'?", "BOOLEAN", _like, SPARK, samples=("s, '%a%'", "s, '_'")),
     entry("luhn_check", "STRING", "BOOLEAN", _LUHN, SPARK),

@@ -4,8 +4,8 @@ An entry is written in one line, ``entry("upper ucase", "STRING", "STRING", "upp
 what it gives and what DuckDB is told. What it takes is a list of parameters. A parameter is a type, one of the
 classes in `CLASSES`, a variable (``T``, ``U``, ``K``, ``V``: all arguments of one become their common type),
 ``ARRAY<T>`` or ``MAP<K, V>`` of variables, ``'STRING'`` for a text in quotes, or a lambda ``(T, INT) -> U``; ``|``
-stands between alternatives, ``!`` behind what no row decides, ``?`` behind what may be left out, ``...`` behind what
-may come again.
+stands between alternatives, ``=`` behind what nothing else becomes by itself, ``!`` behind what no row decides, ``?``
+behind what may be left out, ``...`` behind what may come again.
 """
 
 import re
@@ -79,8 +79,16 @@ class Typed:
         plain, sign = self.written.unnest(), 1
         if isinstance(plain, exp.Neg):
             plain, sign = plain.this.unnest(), -1
+        if isinstance(plain, exp.Cast) and _has_suffix(plain.this):
+            plain = plain.this
         is_whole = isinstance(plain, exp.Literal) and not plain.is_string and plain.name.isdecimal()
         return sign * int(plain.name) if is_whole else None
+
+
+def _has_suffix(node: exp.Expr) -> bool:
+    """Whether a number is written with the sign of its type, as ``7L``, which is read as a cast."""
+    start, end = node.meta.get("start"), node.meta.get("end")
+    return isinstance(node, exp.Literal) and start is not None and end is not None and end - start >= len(node.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,7 @@ class Parameter:
     is_optional: bool = False
     is_repeated: bool = False
     is_constant: bool = False
+    is_exact: bool = False
 
     @property
     def is_lambda(self) -> bool:
@@ -189,8 +198,10 @@ def _parameter(text: str) -> Parameter:
     is_repeated = text.endswith("...")
     text = text.removesuffix("...")
     is_constant = text.endswith("!")
-    listed = tuple(part.strip() for part in text.removesuffix("!").split("|"))
-    return Parameter(listed, is_optional, is_repeated, is_constant)
+    text = text.removesuffix("!")
+    is_exact = text.endswith("=")
+    listed = tuple(part.strip() for part in text.removesuffix("=").split("|"))
+    return Parameter(listed, is_optional, is_repeated, is_constant, is_exact)
 
 
 # Matching
@@ -248,6 +259,8 @@ def _step(
         exact = _exact(text.strip("'"), kind)
         if exact:
             return 0, kind
+    if parameter.is_exact and kind != NULL:
+        return None
     for text in parameter.alternatives:
         target = implicit(kind, text.strip("'"), is_flink=is_flink)
         if target is not None:

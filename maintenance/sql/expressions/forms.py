@@ -72,7 +72,8 @@ def _alias(typing: Typing, node: exp.Alias, scope: Scope) -> Typed:
 def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
     target = named_type(node.to, typing.source, is_flink=typing.is_flink)
     value = typing.of(node.this, scope)
-    made = converted(value, Wanted(target.kind, typing.is_flink, is_try=isinstance(node, exp.TryCast)))
+    is_try = isinstance(node, exp.TryCast)
+    made = converted(value, Wanted(target.kind, typing.is_flink, is_try=is_try, is_written=True))
     if made is None:
         shown = f"a cast of {kinds.shown(value.kind)} to {kinds.shown(target.kind)}"
         raise refusals.unsupported(typing.source, node, shown)
@@ -173,13 +174,20 @@ def _matched(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -
     value, pattern = (typing.of(part, scope) for part in (node.this, node.expression))
     if typing.is_flink and any(side.kind not in (STRING, NULL) for side in (value, pattern)):
         raise refusals.no_such_types(typing.source, node, "LIKE", [value.kind, pattern.kind], is_operator=True)
-    sides = [typing.in_type(side, STRING) for side in (value, pattern)]
+    sides = [_signs(typing, side) for side in (value, pattern)]
     made: exp.Expr = type(node)(this=apart(sides[0]), expression=apart(sides[1]))
     text = pattern.text
     sign = escape or (None if typing.is_flink else "\\")
     if sign is not None and (text is None or sign in text):
         made = exp.Escape(this=made, expression=exp.Literal.string(sign))
     return Typed(exp.Not(this=made) if node.args.get("negate") else made, BOOLEAN, node)
+
+
+def _signs(typing: Typing, side: Typed) -> exp.Expr:
+    """A side of LIKE as a text. Of bytes that are no UTF-8 each is a sign of its own, as Java reads them."""
+    if side.kind.is_bytes and not typing.is_flink:
+        return filled("paimon_signs(a)", {"a": side.node})
+    return typing.in_type(side, STRING)
 
 
 def _like_several(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -> Typed:
@@ -316,9 +324,13 @@ def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
         ignores, arguments = isinstance(arguments[0], exp.IgnoreNulls), [arguments[0].this]
     name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
     if order:
-        arguments = [*arguments, *(each.this for each in order)]
+        by = [each.this for each in order]
+        distinct = arguments[0] if arguments and isinstance(arguments[0], exp.Distinct) else None
+        arguments = [*arguments, *by] if distinct is None else [exp.Distinct(expressions=[*distinct.expressions, *by])]
         name = f"{name}.within{'_descending' if order[0].args.get('desc') else ''}"
     name += ".ignoring_nulls" if ignores else ""
+    if window is not None and not typing.is_flink and any(isinstance(part, exp.Distinct) for part in arguments):
+        raise refusals.unsupported(typing.source, node, "DISTINCT over a window", "Use a subquery.")
     over = None if window is None else specification(typing, window, scope)
 
     def wrap(made: exp.Expr) -> exp.Expr:

@@ -12,6 +12,7 @@ from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.conversions import Wanted, at_path, converted, tried
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.named_types import named_type
+from maintenance.sql.expressions.nested_texts import json_plain, json_text
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
@@ -102,19 +103,35 @@ def _instead(
     return typing.in_type(typing.of(instead, scope), kind) if isinstance(instead, exp.Expr) else None
 
 
+def _as_json(call: Call) -> exp.Expr:
+    """`to_json` of what is nested."""
+
+    def plain(value: Typed) -> exp.Expr | None:
+        text = converted(value, Wanted(kinds.STRING, is_flink=False))
+        return None if text is None else json_plain(value, text, value.kind)
+
+    made = json_text(call.arguments[0], plain)
+    if made is None:
+        what = f"TO_JSON of {kinds.shown(call.kinds[0])}"
+        raise refusals.unsupported(call.typing.source, call.written, what)
+    return made
+
+
 ENTRIES: Sequence[Entry] = (
-    entry("get_json_object", "STRING, STRING", "STRING", _object, SPARK),
-    entry("json_array_length", "STRING", "INT", f"CASE WHEN json_type({_GUARDED}) = 'ARRAY' THEN"
+    entry("to_json", "ARRAY|MAP|ROW", "STRING", _as_json, SPARK,
+          samples=("a", "m", "t", "named_struct('x', k, 'y', s)", "array(f64, f32)", "array(day)")),
+    entry("get_json_object", "STRING=, STRING", "STRING", _object, SPARK),
+    entry("json_array_length", "STRING=", "INT", f"CASE WHEN json_type({_GUARDED}) = 'ARRAY' THEN"
           f" CAST(json_array_length({_GUARDED}) AS INTEGER) END", SPARK),
-    entry("json_object_keys", "STRING", "ARRAY<STRING>",
+    entry("json_object_keys", "STRING=", "ARRAY<STRING>",
           f"CASE WHEN json_type({_GUARDED}) = 'OBJECT' THEN json_keys({_GUARDED}) END", SPARK),
     entry("json_query", "STRING, 'STRING'", "STRING",
           _at_flink_path(f"CASE WHEN {_IS_NESTED} THEN CAST(json_extract({_GUARDED}, p) AS VARCHAR) END"), FLINK,
           samples=("s, '$.a'",)),
     entry("json_exists", "STRING, 'STRING'", "BOOLEAN", _at_flink_path(f"{_FLINK_TEXT} IS NOT NULL"), FLINK,
           samples=("s, '$.a'",)),
-    entry("parse_json", "STRING", "VARIANT", "paimon_variant_parse(a)", SPARK),
-    entry("try_parse_json", "STRING", "VARIANT", "paimon_variant_try_parse(a)", SPARK),
+    entry("parse_json", "STRING=", "VARIANT", "paimon_variant_parse(a)", SPARK, samples=("'[1, {}]'",)),
+    entry("try_parse_json", "STRING=", "VARIANT", "paimon_variant_try_parse(a)", SPARK, samples=("'[1, {}]'",)),
     entry("is_variant_null", "VARIANT", "BOOLEAN", "paimon_variant_is_null(a)", SPARK),
     entry("variant_get try_variant_get", "VARIANT, ANY, ANY?", _target, _got, SPARK),
     entry("to_json", "VARIANT", "STRING", "paimon_variant_json(a)", SPARK),

@@ -196,10 +196,8 @@ def _with_text(one: DataType, other: DataType) -> DataType | None:
 
 def widest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
     """The type that values of all become; None if there is none."""
-    # Texts among other values decide first, as in Spark.
-    ordered = [*(kind for kind in found if kind.is_string), *(kind for kind in found if not kind.is_string)]
     result: DataType | None = NULL
-    for kind in ordered:
+    for kind in found:
         result = None if result is None else widest_of_two(result, kind, is_flink=is_flink)
     return result
 

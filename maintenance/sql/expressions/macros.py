@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 _SPACE = r"'^[\x00-\x20]+|[\x00-\x20]+$'"
 _NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _DAY = r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
+_CLOCK = r"([01]?\d|2[0-3])(?::([0-5]?\d)(?::([0-5]?\d)(?:\.(\d*))?)?)?"
+_ZONE = r"( ?(?:Z|UTC|GMT|UT)?(?:[+-](?:0?\d|1[0-8])(?::?\d{2}){0,2})?| [A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)"
+_CLOCK_OF_TODAY = rf"(?:[01]?\d|2[0-3]):[0-5]?\d(?::[0-5]?\d(?:\.\d*)?)?{_ZONE}"
+_MOMENT = rf"([+-]?\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK}{_ZONE})?)?)?"
+_PLAIN_MOMENT = r"\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.]\d{1,6})?)?"
+_FAR_SECONDS = "these seconds are further from 1970 than a timestamp here: run it with `--engine spark`"
 MACROS = (
     # The microseconds of a time that are behind some digits are taken away: `step` is the smallest that stays.
     "paimon_cut(x, step) AS x - to_microseconds(((epoch_us(x) % step) + step) % step)",
@@ -65,6 +71,34 @@ MACROS = (
         "paimon_stamp(t) AS CASE WHEN regexp_full_match(t, '[0-9]{4}') THEN t || '-01-01'"
         " WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{1,2}') THEN t || '-01' ELSE t END"
     ),
+    # A time of Spark's: what may be left out of it, and years that DuckDB writes otherwise.
+    f"paimon_is_plain_moment(t) AS regexp_full_match(t, '{_PLAIN_MOMENT}')",
+    f"paimon_is_moment(t) AS regexp_full_match(t, '{_MOMENT}')",
+    f"paimon_is_clock(t) AS regexp_full_match(t, 'T?{_CLOCK_OF_TODAY}')",
+    f"paimon_moment_part(t, n) AS regexp_extract(t, '^{_MOMENT}$', n)",
+    (
+        "paimon_moment_day(t, y) AS lpad(CAST(CASE WHEN y > 0 THEN y ELSE 1 - y END AS VARCHAR),"
+        " CAST(greatest(4, length(CAST(abs(y) AS VARCHAR))) AS INTEGER), '0') || '-' ||"
+        " COALESCE(NULLIF(paimon_moment_part(t, 2), ''), '01') || '-' ||"
+        " COALESCE(NULLIF(paimon_moment_part(t, 3), ''), '01')"
+    ),
+    (
+        "paimon_moment_clock(t) AS ' ' || COALESCE(NULLIF(paimon_moment_part(t, 4), ''), '0') || ':' ||"
+        " COALESCE(NULLIF(paimon_moment_part(t, 5), ''), '0') || ':' || COALESCE(NULLIF(paimon_moment_part(t, 6), ''),"
+        " '0') || regexp_replace('.' || left(paimon_moment_part(t, 7), 6), '[.]$', '')"
+    ),
+    (
+        "paimon_moment_zone(z) AS CASE WHEN regexp_full_match(z, '(Z|UTC|GMT|UT)') THEN '+00:00' WHEN"
+        " regexp_matches(z, '[+-]') AND NOT contains(z, '/') THEN regexp_extract(z, '[+-]') || lpad(regexp_extract(z,"
+        " '[0-9]{1,2}'), 2, '0') || ':' || COALESCE(NULLIF(regexp_extract(z, '[0-9]{1,2}:?([0-9]{2})', 1), ''), '00')"
+        " ELSE ' ' || z END"
+    ),
+    (
+        "paimon_moment(t, has_zone) AS paimon_moment_day(t, CAST(paimon_moment_part(t, 1) AS INTEGER))"
+        " || CASE WHEN CAST(paimon_moment_part(t, 1) AS INTEGER) > 0 THEN '' ELSE ' (BC)' END || paimon_moment_clock(t)"
+        " || CASE WHEN has_zone AND paimon_moment_part(t, 8) <> ''"
+        " THEN paimon_moment_zone(trim(paimon_moment_part(t, 8))) ELSE '' END"
+    ),
     "paimon_whole_seconds(x) AS (epoch_us(x) - ((epoch_us(x) % 1000000) + 1000000) % 1000000) // 1000000",
     "paimon_seconds(x) AS CAST(epoch_us(x) AS DOUBLE) / 1000000",
     "paimon_wrapped(x, whole) AS ((x + whole // 2) % whole + whole) % whole - whole // 2",
@@ -76,7 +110,12 @@ MACROS = (
         " paimon_wrapped(((x::HUGEINT + paimon_size(n)) % paimon_size(n)) >> (b & (n - 1)), paimon_size(n))"
     ),
     "paimon_bit(x, b) AS (x::BIGINT >> paimon_not_negative(b)) & 1",
-    "paimon_signed(x) AS CASE WHEN x = 0 THEN CAST(0 AS DOUBLE) ELSE x END",
+    (
+        "paimon_micros_of(x) AS CASE WHEN x BETWEEN -9223372022400 AND 9223372036854 THEN CAST(x AS BIGINT) * 1000000"
+        f" WHEN x IS NOT NULL THEN error('{_FAR_SECONDS}') END"
+    ),
+    "paimon_bigint(x) AS CAST(x AS BIGINT)",
+    "paimon_unsigned(x) AS CASE WHEN x = 0 THEN abs(x) ELSE x END",
 )
 
 
@@ -90,6 +129,7 @@ def register_macros(connection: "duckdb.DuckDBPyConnection") -> None:
 
     for name, function in (("log1p", np.log1p), ("expm1", np.expm1)):
         create(f"paimon_{name}", _of_one(function), ["DOUBLE"], "DOUBLE", type="arrow")
+    create("paimon_signs", _signs, ["BLOB"], "VARCHAR", type="arrow")
     create("paimon_hypot", _hypotenuse, ["DOUBLE", "DOUBLE"], "DOUBLE", type="arrow")
 
 
@@ -105,6 +145,16 @@ def _of_one(function: Callable[..., Any]) -> Callable[[Any], pa.Array]:
 
 def _hypotenuse(one: Any, other: Any) -> pa.Array:
     return pa.array(np.hypot(np.asarray(one), np.asarray(other)), pa.float64())
+
+
+def _signs(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Bytes as texts, with a sign of replacement for what is no UTF-8."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    try:
+        return whole.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [None if value is None else value.decode(errors="replace") for value in whole.to_pylist()]
+        return pa.array(texts, pa.string())
 
 
 def _text(column: pa.ChunkedArray | pa.Array) -> pa.Array:

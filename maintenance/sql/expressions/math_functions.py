@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.arithmetic import number_sides
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.decimals import combined, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
@@ -88,7 +89,14 @@ def _whole(function: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
+def _pmod_sides(call: Call) -> None:
+    """A text is what the other side is."""
+    for argument, kind in zip(call.arguments, number_sides(call), strict=True):
+        argument.node, argument.kind = call.typing.in_type(argument, kind), kind
+
+
 def _pmod_kind(call: Call) -> DataType:
+    _pmod_sides(call)
     one, other = call.kinds
     if {"DECIMAL"} & {one.root, other.root} and not {"FLOAT", "DOUBLE"} & {one.root, other.root}:
         sides = [operand(argument, is_flink=False) for argument in call.arguments]
@@ -180,7 +188,7 @@ ENTRIES: Sequence[Entry] = (
     entry("rint", "DOUBLE", "DOUBLE", "round_even(a, 0)", SPARK),
     entry("pi", "", "DOUBLE", "pi()"),
     entry("e", "", "DOUBLE", "exp(CAST(1 AS DOUBLE))"),
-    entry("pmod mod", "NUMBER, NUMBER", _pmod_kind, _pmod, SPARK),
+    entry("pmod", "NUMBER|TEXT, NUMBER|TEXT", _pmod_kind, _pmod, SPARK),
     entry("factorial", "INT", "BIGINT", "CASE WHEN a BETWEEN 0 AND 20 THEN CAST(factorial(a) AS BIGINT) END", SPARK),
     entry("bit_count", "INTEGER|BOOLEAN", "INT", "CAST(bit_count(CAST(a AS BIGINT)) AS INTEGER)", SPARK),
     entry("width_bucket", "DOUBLE, DOUBLE, DOUBLE, BIGINT", "BIGINT",
@@ -190,7 +198,8 @@ ENTRIES: Sequence[Entry] = (
           " WHEN b < c AND a >= c OR b > c AND a <= c THEN d + 1"
           " ELSE CAST(trunc(d * (a - b) / (c - b)) AS BIGINT) + 1 END", SPARK),
     entry("truncate", "NUMBER, INT!?", _rounded_kind, _rounded("trunc"), FLINK),
-    entry("mod", "NUMBER, NUMBER", lambda call: _remainder(call)[0], lambda call: _remainder(call)[1], FLINK),
+    *(entry("mod", takes, lambda call: _remainder(call)[0], lambda call: _remainder(call)[1], dialect)
+      for takes, dialect in (("NUMBER|TEXT, NUMBER|TEXT", SPARK), ("NUMBER, NUMBER", FLINK))),
     entry("bin", "BIGINT", "STRING", "bin(a)"),
     entry("hex", "BIGINT", "STRING", "upper(hex(a))"),
     entry("hex", "STRING", "STRING", "upper(hex(encode(a)))"),

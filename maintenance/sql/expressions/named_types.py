@@ -59,7 +59,7 @@ def _type(to: exp.DataType, source: Source, *, is_flink: bool) -> DataType:
         case exp.DType.DECIMAL:
             precision, scale = ([int(part.name) for part in to.expressions] + [0, 0])[:2]
             return kinds.decimal(precision or 10, scale)
-        case exp.DType.TIME:
+        case exp.DType.TIME if is_flink:
             return _TIME
         case exp.DType.ARRAY | exp.DType.LIST if len(inner) == 1:
             return kinds.array(_type(inner[0], source, is_flink=is_flink))

@@ -11,18 +11,21 @@ def window(names: str, takes: str, gives: Gives, says: Says, of: tuple = BOTH) -
     return entry(names, takes, gives, says, of, "window")
 
 
-def _seen(call: Call) -> exp.Expr:
-    """With nulls passed over."""
-    first, *others = call.nodes
-    name = call.name.partition(".")[0]
-    return exp.Anonymous(this=name, expressions=[exp.IgnoreNulls(this=first), *others])
-
-
 def _beside(call: Call) -> exp.Expr:
     """With a value where there is no such row, which becomes one of the first argument's type."""
     first, places, instead = call.arguments
     default = call.typing.in_type(instead, first.kind)
     return exp.Anonymous(this=call.name, expressions=[first.node, places.node, default])
+
+
+def _seen(call: Call) -> exp.Expr:
+    """With nulls passed over."""
+    call.name = call.name.partition(".")[0]
+    if len(call.arguments) > 2:
+        *others, last = _beside(call).expressions
+    else:
+        *others, last = call.nodes
+    return exp.Anonymous(this=call.name, expressions=[*others, exp.IgnoreNulls(this=last)])
 
 
 ENTRIES: Sequence[Entry] = (
@@ -36,5 +39,5 @@ ENTRIES: Sequence[Entry] = (
     *(window(name, "T, INT!, T", "T", f"{name}(a, b, c)", FLINK) for name in ("lag", "lead")),
     *(window(name, "T, INT!, U", "1", _beside, SPARK) for name in ("lag", "lead")),
     window("nth_value", "T, INT!", "T", "nth_value(a, b)", SPARK),
-    *(window(f"{name}.ignoring_nulls", "T, INT!?, T?", "T", _seen) for name in ("lag", "lead", "nth_value")),
+    *(window(f"{name}.ignoring_nulls", "T, INT!?, U?", "T", _seen) for name in ("lag", "lead", "nth_value")),
 )  # fmt: skip

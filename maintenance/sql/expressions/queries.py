@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from maintenance.errors import UnsupportedError
 from maintenance.sql.dialects import Flink
-from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions import kinds, refusals, zeros
 from maintenance.sql.expressions.conversions import Wanted, converted
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.forms import FORMS, ordered, specification
@@ -112,6 +112,8 @@ class Queries:
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             raise refusals.unsupported(self.typing.source, distinct, "DISTINCT ON")
+        if not self.typing.is_flink:
+            zeros.without_signs(select, columns)
         self._behind(select, scope, columns)
         return columns
 
@@ -182,7 +184,8 @@ class Queries:
         if isinstance(node, exp.Paren):
             node.set("this", self._grouped(node.this, scope))
             return node
-        return self.typing.value(node, scope).node
+        key = self.typing.value(node, scope)
+        return key.node if self.typing.is_flink else zeros.mark(key.node, key.kind)
 
     def _named_window(self, window: exp.Expr, scope: Scope) -> None:
         made = specification(self.typing, cast(exp.Window, window), scope)

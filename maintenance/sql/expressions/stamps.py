@@ -21,6 +21,7 @@ _MILLI_DIGITS, _MICRO_DIGITS, _NANO_DIGITS = 3, 6, 9
 # A text with digits behind microseconds.
 _FINE = re.compile(r"(.*\.\d{6})(\d+)(.*)", re.DOTALL)
 _NAMES = {"TIMESTAMP": exp.DType.TIMESTAMPNTZ, "TIMESTAMP_LTZ": exp.DType.TIMESTAMPLTZ}
+_PLAIN = re.compile(r"\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?", re.ASCII)
 _SHORT = re.compile(r"(\d{4})(-\d{1,2})?")
 
 
@@ -64,10 +65,12 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
         short = _SHORT.fullmatch(literal.strip())
         shown = literal if short is None else f"{short[1]}{short[2] or '-01'}-01"
         node = exp.Literal.string(shown.strip())
+        if not is_flink and _PLAIN.fullmatch(shown.strip()) is None:
+            node = _moment(node, to)
     elif of.is_string:
         if is_wide(to):
             rest = filled("paimon_rest(a)", {"a": node.copy()})
-        node = filled("paimon_stamp(paimon_trimmed(a))", {"a": node})
+        node = filled("paimon_stamp(paimon_trimmed(a))", {"a": node}) if is_flink else _moment(node, to)
     micros: exp.Expr = exp.Cast(this=node, to=exp.DataType(this=_NAMES[to.root]))
     if of.is_timestamp and of.root == to.root:
         micros = node
@@ -84,16 +87,34 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
     return micros
 
 
+def _moment(node: exp.Expr, to: DataType) -> exp.Expr:
+    """A text that Spark reads as a time, as DuckDB writes it. A local time passes over a zone."""
+    is_instant = to.root == "TIMESTAMP_LTZ"
+    today = " WHEN paimon_is_clock(t) THEN concat(CAST(now() AS DATE), ' ', ltrim(t, 'T'))" if is_instant else ""
+    wrong = "error(concat('Could not convert string ''', t, ''' to TIMESTAMP'))"
+    template = (
+        "CASE WHEN paimon_is_plain_moment(t) THEN t"
+        f" WHEN paimon_is_moment(t) THEN paimon_moment(t, {is_instant}){today} WHEN t IS NOT NULL THEN {wrong} END"
+    )
+    return filled(template, {"t": filled("paimon_trimmed(a)", {"a": node})})
+
+
 def _of_seconds(value: Typed) -> exp.Expr:
+    """What no timestamp of DuckDB holds is an error also of TRY_CAST: the engine has a value for it."""
     if value.kind.root in ("FLOAT", "DOUBLE"):
         return filled(
-            "CASE WHEN isfinite(a) THEN make_timestamptz(CAST(trunc(a * 1000000) AS BIGINT)) WHEN a IS NOT NULL"
+            "CASE WHEN isfinite(a) THEN make_timestamptz(paimon_bigint(trunc(a * 1000000))) WHEN a IS NOT NULL"
             " THEN error(concat('Could not convert string ''', a, ''' to TIMESTAMP')) END",
             {"a": value.node},
         )
     if kinds.is_integer(value.kind):
-        return filled("make_timestamptz(CAST(a AS BIGINT) * 1000000)", {"a": value.node})
-    return filled("make_timestamptz(CAST(floor(CAST(a AS DECIMAL(38, 9)) * 1000000) AS BIGINT))", {"a": value.node})
+        return filled("make_timestamptz(paimon_micros_of(a))", {"a": value.node})
+    cut = (
+        "CAST(trunc(a, 6) AS DECIMAL(38, 6))"
+        if (value.kind.scale or 0) > _MICRO_DIGITS
+        else "CAST(a AS DECIMAL(38, 6))"
+    )
+    return filled(f"make_timestamptz(paimon_bigint({cut} * 1000000))", {"a": value.node})
 
 
 def from_moment(value: Typed, to: DataType) -> exp.Expr:

@@ -1,5 +1,6 @@
 """Functions of texts and bytes. Source: Spark's `stringExpressions.scala`, `UTF8String`; Flink's `SqlFunctionUtils`."""
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -7,7 +8,7 @@ from sqlglot import exp
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import Wanted, converted
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
-from maintenance.sql.expressions.kinds import STRING, widest
+from maintenance.sql.expressions.kinds import STRING, array, widest
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
@@ -19,6 +20,14 @@ _SUBSTRING_INDEX = (
     "CASE WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
     " WHEN c < 0 THEN paimon_joined(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
     " len(string_split(a, b))), b) WHEN c = 0 THEN substring(a, 1, 0) END"
+)
+# Java's decoder for mails passes over all other signs, and needs no sign of the end.
+_DIGITS_64 = "regexp_replace(a, '[^A-Za-z0-9+/]', '', 'g')"
+_UNBASE64 = (
+    f"CASE WHEN length({_DIGITS_64}) % 4 = 1 OR regexp_matches(a, '=.*[A-Za-z0-9+/]')"
+    " OR (contains(a, '=') AND length(regexp_replace(a, '[^A-Za-z0-9+/=]', '', 'g')) % 4 <> 0)"
+    " THEN error('a text is no base64')"
+    f" ELSE from_base64(rpad({_DIGITS_64}, CAST((length({_DIGITS_64}) + 3) // 4 * 4 AS INTEGER), '=')) END"
 )
 # DuckDB counts the bytes that differ.
 _LEVENSHTEIN = (
@@ -61,7 +70,7 @@ def _joined_with(call: Call) -> exp.Expr:
     listed: list[exp.Expr] = []
     for part in parts:
         if part.kind.root == "ARRAY":
-            listed.append(part.node)
+            listed.append(call.typing.in_type(part, array(STRING)))
             continue
         node = converted(part, Wanted(STRING, call.is_flink))
         if node is None:
@@ -111,7 +120,11 @@ def _overlaid(call: Call) -> exp.Expr:
     text, new, start, *size = call.nodes
     length = size[0] if size else filled("length(b)", {"b": new.copy()})
     parts = {"a": text, "b": new, "c": start, "d": length}
-    return filled("left(a, c - 1) || b || substring(a, c + CASE WHEN d < 0 THEN length(b) ELSE d END)", parts)
+    end = "c + CASE WHEN d < 0 THEN length(b) ELSE d END"
+    if call.is_flink:
+        return filled(f"left(a, c - 1) || b || substring(a, {end})", parts)
+    behind = filled(_SUB.format(_REST), {"a": text.copy(), "b": filled(end, {**parts, "b": new.copy()})})
+    return filled("left(a, paimon_not_negative(c - 1)) || b || e", {**parts, "e": behind})
 
 
 def _overlaid_bytes(call: Call) -> exp.Expr:
@@ -126,8 +139,6 @@ def _overlaid_bytes(call: Call) -> exp.Expr:
 
 def _java_groups(text: str) -> str:
     """``$1`` of Java as RE2 has it."""
-    import re
-
     return re.sub(r"\$(\d)", r"\\\1", text.replace("\\", "\\\\")) if "$" in text else text
 
 
@@ -138,11 +149,28 @@ def _replaced(call: Call) -> exp.Expr:
     return filled("regexp_replace(a, b, c, 'g')", {"a": text, "b": pattern, "c": new})
 
 
+def check_group(call: Call, group: int) -> None:
+    """Raises: SqlError: the pattern has no such group, or is not known here."""
+    pattern = call.arguments[1].text
+    if pattern is None:
+        what = f"{call.name.upper()} of a group of a computed pattern"
+        raise refusals.unsupported(call.typing.source, call.written, what, "Write 0 for the whole of it.")
+    try:
+        count = re.compile(pattern).groups
+    except re.error:
+        return
+    if group > count:
+        problem = f"the pattern '{pattern}' has {count} groups, and {group} is wanted"
+        raise refusals.error_at(call.typing.source, call.arguments[1].written, problem, "Write 0 for the whole of it.")
+
+
 def _extracted(call: Call) -> exp.Expr:
     text, pattern, *number = call.nodes
     group = call.arguments[2].whole if number else (0 if call.is_flink else 1)
     if group is None:
         raise refusals.unsupported(call.typing.source, call.written, "a group by its computed number")
+    if group and not call.is_flink:
+        check_group(call, group)
     made = filled("regexp_extract(a, b, n)", {"a": text, "b": pattern, "n": exp.Literal.number(group)})
     if not call.is_flink:
         return made
@@ -196,8 +224,6 @@ def _decoded(call: Call) -> exp.Expr:
 
 def _printed(call: Call) -> exp.Expr:
     """A format with plain %s and %d."""
-    import re
-
     text = call.arguments[0].text
     if text is None or re.search(r"%(?![sd%])", text):
         raise refusals.unsupported(call.typing.source, call.written, "a format with other places than %s and %d")
@@ -261,7 +287,8 @@ ENTRIES: Sequence[Entry] = (
     entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", _lists_joined, SPARK),
     entry("concat", "BINARY, BINARY...", "BINARY", _bytes_joined, SPARK),
     entry("concat", "ATOMIC...", "STRING", _joined),
-    entry("concat_ws", "STRING, ATOMIC|ARRAY<STRING>...?", "STRING", _joined_with),
+    entry("concat_ws", "STRING, ATOMIC|ARRAY<ATOMIC>...?", "STRING", _joined_with, SPARK),
+    entry("concat_ws", "STRING, ATOMIC|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
     entry("upper ucase", "STRING", "STRING", "upper(a)"),
     entry("lower lcase", "STRING", "STRING", "lower(a)"),
     entry("length char_length character_length", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)",
@@ -313,8 +340,10 @@ ENTRIES: Sequence[Entry] = (
     entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 ELSE CAST(ascii(a) AS INTEGER) END"),
     entry("chr char", "BIGINT", "STRING",
           "CASE WHEN a < 0 THEN '' WHEN a IS NOT NULL THEN chr(CAST(a % 256 AS INTEGER)) END"),
-    entry("startswith starts_with", "STRING, STRING", "BOOLEAN", "starts_with(a, b)"),
-    entry("endswith ends_with", "STRING, STRING", "BOOLEAN", "ends_with(a, b)"),
+    entry("startswith", "STRING, STRING", "BOOLEAN", "starts_with(a, b)"),
+    entry("endswith", "STRING, STRING", "BOOLEAN", "ends_with(a, b)"),
+    entry("starts_with", "STRING, STRING", "BOOLEAN", "starts_with(a, b)", FLINK),
+    entry("ends_with", "STRING, STRING", "BOOLEAN", "ends_with(a, b)", FLINK),
     entry("contains", "STRING, STRING", "BOOLEAN", "contains(a, b)", SPARK),
     entry("space", "INT", "STRING", "repeat(' ', paimon_not_negative(a))", SPARK),
     entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)"),
@@ -336,8 +365,9 @@ ENTRIES: Sequence[Entry] = (
     entry("regexp_extract", "STRING, STRING, INT?", "STRING", _extracted),
     entry("regexp_count", "STRING, STRING", "INT", "CAST(len(regexp_extract_all(a, b)) AS INTEGER)", SPARK),
     entry("regexp_substr", "STRING, STRING", "STRING",
-          "CASE WHEN regexp_matches(a, b) THEN regexp_extract(a, b) END", SPARK),
-    entry("split", "STRING, STRING", "ARRAY<STRING>", "string_split_regex(a, b)", SPARK),
+          "NULLIF(regexp_extract(a, b), '')", SPARK),
+    entry("split", "STRING, STRING", "ARRAY<STRING>", "CASE WHEN b IS NOT NULL THEN string_split_regex(a, b) END",
+          SPARK),
     entry("md5", "TEXT|BINARY", "STRING", "md5(a)"),
     entry("sha sha1", "TEXT|BINARY", "STRING", "sha1(a)"),
     entry("sha256", "STRING|BINARY", "STRING", "sha256(a)", FLINK),
@@ -345,10 +375,10 @@ ENTRIES: Sequence[Entry] = (
     entry("sha2", "TEXT|BINARY, INT", "STRING", _sha2),
     entry("crc32", "TEXT", "BIGINT", "paimon_crc32_text(a)", SPARK),
     entry("crc32", "BINARY", "BIGINT", "paimon_crc32_bytes(a)", SPARK),
-    entry("soundex", "STRING", "STRING", "paimon_soundex(a)", SPARK),
-    entry("base64 to_base64", "BINARY", "STRING", "to_base64(a)", SPARK),
+    entry("soundex", "STRING=", "STRING", "paimon_soundex(a)", SPARK),
+    entry("base64", "BINARY", "STRING", "to_base64(a)", SPARK),
     entry("to_base64", "STRING", "STRING", "to_base64(encode(a))", FLINK),
-    entry("unbase64 from_base64", "STRING", "BINARY", "from_base64(a)", SPARK),
+    entry("unbase64", "STRING", "BINARY", _UNBASE64, SPARK),
     entry("from_base64", "STRING", "STRING", "decode(from_base64(a))", FLINK),
     entry("encode", "STRING, 'STRING'", "BINARY", lambda call: _coded(call, "encode(a)")),
     entry("decode", "BINARY, 'STRING'", "STRING", lambda call: _coded(call, "decode(a)")),

@@ -29,13 +29,14 @@ _PARTS: Mapping[str, str] = {
 _SECONDS = ("second", "seconds", "sec", "s")
 _FIELDS = (
     ("year", "year(a)"), ("quarter", "quarter(a)"), ("month", "month(a)"), ("day dayofmonth", "day(a)"),
-    ("dayofyear", "dayofyear(a)"), ("weekofyear week", "weekofyear(a)"), ("dayofweek", "dayofweek(a) + 1"),
+    ("dayofyear", "dayofyear(a)"), ("weekofyear", "weekofyear(a)"), ("dayofweek", "dayofweek(a) + 1"),
 )  # fmt: skip
 _UNITS = {
     "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month", "mm": "month",
     "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute", "second": "second",
     "millisecond": "millisecond", "microsecond": "microsecond",
 }  # fmt: skip
+_MICRO_DIGITS = 6
 _DATE_UNITS = ("year", "quarter", "month", "week")
 
 
@@ -179,6 +180,16 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
     return cast_node(filled(f"{function}(a, f)", {"a": value.node, "f": exp.Literal.string(format_)}), kind)
 
 
+def _of_exact_seconds(call: Call) -> exp.Expr:
+    """`timestamp_seconds`, which cuts nothing off a decimal."""
+    value = call.arguments[0]
+    if (value.kind.scale or 0) > _MICRO_DIGITS:
+        wrong = "error('a number of seconds has more than six digits behind the point')"
+        value.node = filled(f"CASE WHEN a = trunc(a, {_MICRO_DIGITS}) THEN a WHEN a IS NOT NULL THEN {wrong} END",
+                            {"a": value.node})  # fmt: skip
+    return _parsed(call, LTZ)
+
+
 def _unix(call: Call) -> exp.Expr:
     """`unix_timestamp`."""
     value = call.arguments[0]
@@ -201,7 +212,7 @@ def _from_unix(call: Call) -> exp.Expr:
     format_ = None if pattern is None else duck_format(pattern)
     if format_ is None:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
-    node = cast_node(filled("make_timestamptz(a * 1000000)", {"a": seconds.node}), kinds.NTZ)
+    node = cast_node(filled("make_timestamptz(paimon_micros_of(a))", {"a": seconds.node}), kinds.NTZ)
     return filled("strftime(a, f)", {"a": node, "f": exp.Literal.string(format_)})
 
 
@@ -310,6 +321,7 @@ ENTRIES: Sequence[Entry] = (
           "minute", "second")),
     *(entry(name, "DATE", "BIGINT", "CAST(0 AS BIGINT) + CASE WHEN a IS NULL THEN NULL ELSE 0 END",
           FLINK) for name in ("hour", "minute", "second")),
+    entry("week", "TIME", "BIGINT", _of_time("CAST(weekofyear(a) AS BIGINT)"), FLINK),
     entry("weekday", "TIME|DATE", "INT", _of_time("CAST(isodow(a) - 1 AS INTEGER)"), SPARK),
     entry("dayname", "TIME|DATE", "STRING", _of_time(_DAYNAMES), SPARK),
     entry("monthname", "TIME|DATE", "STRING", _of_time("left(monthname(a), 3)"), SPARK),
@@ -344,7 +356,9 @@ ENTRIES: Sequence[Entry] = (
     entry("to_timestamp", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("to_timestamp", "TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("try_to_timestamp", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ, is_try=True), SPARK),
+    entry("try_to_timestamp", "TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ, is_try=True), SPARK),
     entry("to_timestamp_ltz", "STRING, STRING?", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("to_timestamp_ltz", "TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("to_timestamp_ntz", "STRING|TIME, STRING?", "NTZ", lambda call: _parsed(call, kinds.NTZ), SPARK),
     entry("to_timestamp", "STRING, STRING?", "TIMESTAMP(3)", lambda call: _parsed(call, DataType("TIMESTAMP",
           precision=3), is_try=True), FLINK),
@@ -355,7 +369,7 @@ ENTRIES: Sequence[Entry] = (
     entry("unix_timestamp", "", "BIGINT", "paimon_whole_seconds(now())"),
     entry("from_unixtime", "BIGINT, STRING?", "STRING", _from_unix),
     entry("make_date", "INT, INT, INT", "DATE", "make_date(a, b, c)", SPARK),
-    entry("timestamp_seconds", "NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
+    entry("timestamp_seconds", "NUMBER=", "LTZ", _of_exact_seconds, SPARK),
     entry("timestamp_millis", "BIGINT", "LTZ", "make_timestamptz(a * 1000)", SPARK),
     entry("timestamp_micros", "BIGINT", "LTZ", "make_timestamptz(a)", SPARK),
     entry("unix_seconds", "LTZ", "BIGINT", _of_time("paimon_whole_seconds(a)"), SPARK),

@@ -12,6 +12,7 @@ from maintenance.errors import SqlError
 from maintenance.sql.cursor import Source
 from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.duck_aggregates import gathers
 from maintenance.sql.expressions.entries import Call, Entry, Typed, fitted, solved
 from maintenance.sql.expressions.kinds import NULL
 from maintenance.sql.expressions.scopes import Scope
@@ -204,9 +205,22 @@ class Typing:
             if gives in ("T", "U", "K", "V") and gives not in call.bound:
                 call.bound[gives] = body.kind
             wanted = body.kind if gives == "ANY" else solved(gives, call.bound)
+            self._check_body(call, argument, gives, body.kind, wanted)
             node = self.in_type(body, wanted)
             listed = [exp.to_identifier(f"paimon_{name.lower()}", quoted=True) for name in names]
             argument.node, argument.kind = exp.Lambda(this=node, expressions=listed, colon=True), wanted
+
+    def _check_body(self, call: Call, argument: Typed, gives: str, kind: DataType, wanted: DataType) -> None:
+        """Spark casts nothing that is a condition, or goes on as what is gathered."""
+        if self.is_flink or kind in (wanted, NULL):
+            return
+        problem = f"the lambda of {call.name.upper()} gives {kinds.shown(kind)}"
+        if gives == "BOOLEAN":
+            problem = f"{problem} where a condition is needed"
+            raise refusals.error_at(self.source, argument.written, problem, "Cast it to BOOLEAN.")
+        if gives == "U" and call.name in ("aggregate", "reduce"):
+            fix = f"Cast what it begins with, or the result to {kinds.shown(wanted)}."
+            raise refusals.error_at(self.source, argument.written, problem, fix)
 
     def _said(self, found: Entry, call: Call) -> exp.Expr | Typed:
         if not isinstance(found.says, str):
@@ -303,18 +317,6 @@ def _words(template: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", template))
 
 
-# The aggregates and window functions of DuckDB that entries name.
-_GATHERS = frozenset((
-    "sum", "count", "avg", "min", "max", "first", "last", "any_value", "arg_min", "arg_max", "arg_min_null",
-    "arg_max_null", "list", "histogram", "quantile_cont", "quantile_disc", "median", "mode", "bool_and", "bool_or",
-    "bit_and", "bit_or", "bit_xor", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "corr", "covar_pop",
-    "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx",
-    "regr_sxy", "regr_syy", "string_agg", "approx_count_distinct", "skewness", "kurtosis", "kurtosis_pop",
-    "product", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead",
-    "first_value", "last_value", "nth_value",
-))  # fmt: skip
-
-
 _GATHERED = "paimon_gathered"
 """This key is in the `meta` of aggregates whose condition and window stand around them."""
 
@@ -327,8 +329,7 @@ def place_of(node: exp.Expr) -> dict[str, int]:
 def wrapped(tree: exp.Expr, wrap: Callable[[exp.Expr], exp.Expr], written: exp.Expr) -> exp.Expr:
     """The tree with a condition and a window around each aggregate of a template. `written`: what it stands for."""
     for node in reversed(list(tree.walk())):
-        name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
-        if name not in _GATHERS or _GATHERED in node.meta:
+        if not gathers(node) or _GATHERED in node.meta:
             continue
         node.meta[_GATHERED] = True
         node.meta.update(place_of(written))

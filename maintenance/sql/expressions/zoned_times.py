@@ -88,5 +88,5 @@ ENTRIES: Sequence[Entry] = (
     entry("try_make_timestamp_ntz", _PARTS, "NTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
     entry("make_timestamp try_make_timestamp", "DATE", "LTZ", lambda call: cast_node(call.nodes[0], LTZ), SPARK),
     entry("try_add try_subtract", "TIME, INTERVAL", _tried_kind, _tried, SPARK),
-    entry("try_add try_subtract", "DATE, INT", "DATE", _tried, SPARK),
+    entry("try_add try_subtract", "DAY, DAYS", "DATE", _tried, SPARK),
 )  # fmt: skip
