@@ -1,4 +1,4 @@
-"""`make ui`: Dagster's web server and daemon, and what lets a run start its work at once.
+"""`make ui`: Dagster's web server and daemon, the console, and what lets a run start its work at once.
 
 That is a Spark Connect server that all runs share, instead of a JVM of each one's own, and a process that has imported
 what a run needs, from which runs are forked. The server is left out where tables.yaml names a master or a server of its
@@ -25,7 +25,7 @@ from maintenance.spark.connect_server import connect_server
 from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
 from paimon_maintenance.assets.project.config import FOLDER, project_of_environment
-from paimon_maintenance.assets.project.policies import URL_VARIABLE
+from paimon_maintenance.assets.project.policies import CONSOLE_VARIABLE, URL_VARIABLE
 from paimon_maintenance.assets.run_launcher.launcher import unavailable
 from paimon_maintenance.assets.run_launcher.workers import GRACE_SECONDS, SOCKET_VARIABLE, unsupported
 
@@ -34,6 +34,7 @@ _HOST = "127.0.0.1"
 # The runs' own limit comes first.
 _STOP_SECONDS = GRACE_SECONDS + 2.0
 _WARM_UP = [sys.executable, "-m", "maintenance.spark.connect_server"]
+_CONSOLE = [sys.executable, "-W", "ignore", "-m", "paimon_maintenance.console"]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Of every process started here: what libraries warn of is for their developers, and memory that glibc keeps for each
 # thread is never used again in processes that mostly wait.
@@ -43,16 +44,17 @@ _QUIET_AND_SMALL = {"PYTHONWARNINGS": "ignore", "MALLOC_ARENA_MAX": "2"}
 def main(arguments: Sequence[str]) -> int:
     """Run until stopped; returns the exit code of Dagster."""
     parser = argparse.ArgumentParser(
-        prog="python -m paimon_maintenance.assets.ui", description="Dagster and the Spark of its runs."
+        prog="python -m paimon_maintenance.assets.ui", description="Dagster, the console, and the Spark of the runs."
     )
-    parser.add_argument("-p", "--port", type=int, default=3000, help="where the web server listens")
-    port = parser.parse_args(arguments).port
+    parser.add_argument("-p", "--port", type=int, default=3000, help="where Dagster's web server listens")
+    parser.add_argument("--console-port", type=int, help="where the console listens; the next port unless it is taken")
+    given = parser.parse_args(arguments)
     # Said for each: a shell that ignores Ctrl-C for its background jobs hands that down.
     for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler)
     adopt_orphans()
     try:
-        return _serve(port)
+        return _serve(given.port, given.console_port)
     except KeyboardInterrupt:
         return 0
     finally:
@@ -60,17 +62,24 @@ def main(arguments: Sequence[str]) -> int:
         kill_children()
 
 
-def _serve(port: int) -> int:
+def _serve(port: int, console_port: int | None) -> int:
     address = f"http://{_HOST}:{port}"
     if _is_taken(port):
         _say(f"Port {port} is taken. Choose another one: make ui PORT=<number>.")
         return 1
-    _say(f"Dagster: {address}, in about half a minute. Ctrl-C ends it.")
+    if console_port is not None and _is_taken(console_port):
+        _say(f"Port {console_port} is taken. Choose another one for the console.")
+        return 1
+    console = console_port or _free_port(port + 1)
     os.environ.update({**_QUIET_AND_SMALL, URL_VARIABLE: os.environ.get(URL_VARIABLE) or address})
+    os.environ[CONSOLE_VARIABLE] = os.environ.get(CONSOLE_VARIABLE) or f"http://{_HOST}:{console}"
+    _say(f"Dagster: {address}, in about half a minute. Ctrl-C ends it.")
     dagster = [str(Path(sys.executable).parent / "dagster"), "dev", "-w", "workspace.yaml"]
     with shared_server() as variables, ExitStack() as users:
         environment = {**os.environ, **variables}
         environment |= users.enter_context(run_workers(environment))
+        # It says itself where it listens.
+        users.enter_context(child([*_CONSOLE, "-p", str(console)], environment))
         if variables:
             users.enter_context(child(_WARM_UP, environment, quiet=True))
         try:
@@ -95,6 +104,15 @@ def _is_taken(port: int) -> bool:
         except OSError:
             return True
     return False
+
+
+def _free_port(wished: int) -> int:
+    """The port, or any other one that is free."""
+    if wished < 2**16 and not _is_taken(wished):
+        return wished
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -17,8 +17,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checking.add_argument("--defaults", action="store_true", help="show also settings that nobody has set")
     checking.add_argument("--alerts", action="store_true", help="send a test alert to every target")
     checking.add_argument("--spark", action="store_true", help="start the engine that steps use, and run a task on it")
+    checking.set_defaults(
+        run=lambda given: check(given.file, defaults=given.defaults, alerts=given.alerts, spark=given.spark)
+    )
+    console = commands.add_parser("console", help="serve pages that show the tables, their snapshots and their history")
+    console.add_argument("file", type=Path, help="path of tables.yaml")
+    console.add_argument("--host", default="127.0.0.1", help="the address to listen on; this machine alone by default")
+    console.add_argument("-p", "--port", type=int, default=3001, help="the port to listen on")
+    console.set_defaults(run=lambda given: _console(given.file, given.host, given.port))
     given = parser.parse_args(arguments)
-    return check(given.file, defaults=given.defaults, alerts=given.alerts, spark=given.spark)
+    code: int = given.run(given)
+    return code
+
+
+def _console(path: Path, host: str, port: int) -> int:
+    # What serves pages takes a while to import, and the other commands need none of it.
+    from paimon_maintenance.console.serve import serve
+
+    return serve(path, host, port)
 
 
 if __name__ == "__main__":

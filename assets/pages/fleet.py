@@ -27,8 +27,8 @@ from paimon_maintenance.assets.warehouse.configuration import check_spec, config
 ALL_HEALTHY = "all_tables_healthy"
 UNREADABLE, UNHEALTHY, DUE = "cannot be read", "unhealthy", "compaction due"
 ABSENT, HEALTHY = "not created yet", "healthy"
-_ORDER = (UNREADABLE, UNHEALTHY, DUE, ABSENT, HEALTHY)
-_ILL = (UNREADABLE, UNHEALTHY)
+ORDER = (UNREADABLE, UNHEALTHY, DUE, ABSENT, HEALTHY)
+ILL = (UNREADABLE, UNHEALTHY)
 _READERS = 8
 _SHOWN = 200
 _WON_SHOWN = 20
@@ -43,6 +43,7 @@ class FleetRow:
     Attributes:
         old_bytes: of data files that only old snapshots and tags need.
         due_snapshots: that the next expiry takes.
+        waiting_rows: in files that no compaction has merged yet.
     """
 
     table: str
@@ -54,6 +55,7 @@ class FleetRow:
     sorted_runs: int = 0
     snapshots: int = 0
     problems: str = ""
+    waiting_rows: int = 0
 
     @classmethod
     def of(cls, identifier: str, sight: Sight, kept: KeptSnapshots | None) -> Self:
@@ -76,6 +78,7 @@ class FleetRow:
             shape.sorted_runs_max,
             shape.snapshots,
             (", ".join(judgement.check for judgement in failed) or due)[:_PROBLEM_LENGTH],
+            shape.level0_rows,
         )
 
     @classmethod
@@ -90,7 +93,7 @@ class FleetRow:
     @property
     def rank(self) -> tuple[int, int, str]:
         """The most urgent first; of equally urgent ones that where the most can be won."""
-        return _ORDER.index(self.state), -self.old_bytes, self.table
+        return ORDER.index(self.state), -self.old_bytes, self.table
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class FleetPage:
 
     @property
     def ill(self) -> list[str]:
-        return sorted(row.table for row in self.rows if row.state in _ILL)
+        return sorted(row.table for row in self.rows if row.state in ILL)
 
     @property
     def summary(self) -> str:
@@ -138,7 +141,7 @@ class FleetPage:
 
 
 def _urgent(ranked: Sequence[FleetRow]) -> str:
-    urgent = [row for row in ranked if row.state in (*_ILL, DUE)]
+    urgent = [row for row in ranked if row.state in (*ILL, DUE)]
     if not urgent:
         return "**Nothing is urgent:** every table is healthy, and nothing is due."
     links = [f"[{row.table}](/assets/{row.table.replace('.', '/')}) {row.state}" for row in urgent[:_LINKED]]
@@ -189,7 +192,7 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
     def fleet(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
         watched = is_watched(context.instance, location_of(context.run))
         with ThreadPoolExecutor(_READERS) as pool:
-            page = FleetPage(list(pool.map(lambda table: _row(catalog, table, zone, watched=watched), tables)))
+            page = FleetPage(list(pool.map(lambda table: fleet_row(catalog, table, zone, watched=watched), tables)))
         return dg.MaterializeResult(
             metadata=page.metadata(),
             check_results=[
@@ -201,7 +204,8 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
     return fleet
 
 
-def _row(catalog: PaimonCatalog, config: TableConfig, zone: ZoneInfo, *, watched: bool) -> FleetRow:
+def fleet_row(catalog: PaimonCatalog, config: TableConfig, zone: ZoneInfo, *, watched: bool) -> FleetRow:
+    """The row of a table as it is now. `zone`: where the days of its retention begin; `watched`: as for `see`."""
     now = datetime.now(UTC)
     sight = see(catalog, config, now, watched=watched)
     try:

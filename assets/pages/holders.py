@@ -1,12 +1,13 @@
 """The bytes of a table by who holds them, for its page and for plots: live data, older snapshots, each tag, branch and
 consumer, the changelog, the bin, and orphans as the check `orphan_bytes` last counted them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_in_bin
 from maintenance.operations.retention.held_bytes import (
@@ -34,7 +35,7 @@ _CONSUMERS_READ = 10
 IN_RUNS, IN_PASSING = 32 << 20, 1 << 20
 # Of more tags, branches and consumers, the largest ones have a row or a plot of their own.
 _ROWS, _PLOTTED = 30, 10
-_KINDS = {
+KINDS = {
     LIVE: "live data",
     SNAPSHOTS: "older snapshots",
     TAG: "tags",
@@ -78,7 +79,7 @@ class Holders:
 
     def numbers(self) -> dict[str, int]:
         """Plain numbers, since Dagster plots these. The kinds add up to the data files of the table."""
-        numbers = {f"bytes of {_KINDS[kind.kind]}": kind.bytes for kind in self.holdings.kinds}
+        numbers = {f"bytes of {KINDS[kind.kind]}": kind.bytes for kind in self.holdings.kinds}
         if self.bin is not None:
             numbers["bytes of the bin"] = self.bin.bytes
         if self.orphans is not None:
@@ -89,11 +90,11 @@ class Holders:
         return numbers
 
 
-_ORDER = (*_KINDS, CONSUMER)
+_ORDER = (*KINDS, CONSUMER)
 
 
 def _name(held: HeldBytes) -> str:
-    return f"{held.kind} {held.name}" if held.name else _KINDS[held.kind]
+    return f"{held.kind} {held.name}" if held.name else KINDS[held.kind]
 
 
 def _row(holder: str, files: int | None, needs: str, alone: str) -> dict[str, str]:
@@ -114,7 +115,7 @@ def who_holds(
     try:
         if not _is_small(table, most_metadata):
             return None
-        orphans = _known_orphans(instance, table.identifier)
+        orphans = known_orphans(instance, [table.identifier]).get(table.identifier)
         in_bin = bytes_in_bin(table, catalog.root()) if catalog.has_root() else BytesInBin()
         return Holders(holdings(table), in_bin, orphans)
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
@@ -135,12 +136,18 @@ def holders_page(found: Holders | None) -> dict[str, Any]:
     return {} if found is None else {WHO_HOLDS: text_table(list(found.rows())), **found.numbers()}
 
 
-def _known_orphans(instance: dg.DagsterInstance, identifier: str) -> KnownOrphans | None:
-    key = dg.AssetCheckKey(keys.asset_key(identifier), ORPHAN_BYTES)
-    record = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).get(key)
-    event = record.event.dagster_event if record is not None and record.event else None
+def known_orphans(instance: dg.DagsterInstance, identifiers: Iterable[str]) -> dict[str, KnownOrphans]:
+    """What was last counted, of those tables whose orphans anybody has counted."""
+    checks = {dg.AssetCheckKey(keys.asset_key(name), ORPHAN_BYTES): name for name in identifiers}
+    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(checks))
+    found = {checks[key]: _counted(record) for key, record in records.items()}
+    return {name: orphans for name, orphans in found.items() if orphans is not None}
+
+
+def _counted(record: AssetCheckExecutionRecord) -> KnownOrphans | None:
+    event = record.event.dagster_event if record.event else None
     evaluated = event.asset_check_evaluation_data if event else None
-    if record is None or evaluated is None:
+    if evaluated is None:
         return None
     metadata: Mapping[str, Any] = evaluated.metadata
     if "bytes" not in metadata:

@@ -18,7 +18,7 @@ import dagster as dg
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
-from maintenance.operations.expiry.kept_snapshots import HeldFiles, KeptSnapshots, kept_snapshots
+from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
 from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
@@ -82,12 +82,16 @@ def digest_of(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:16]
 
 
-def what_is_kept(table: Table, config: TableConfig, now: datetime, zone: ZoneInfo) -> KeptSnapshots:
-    """The snapshots of a table, by what tables.yaml says of its retention. `zone`: used where that names none."""
+def what_is_kept(
+    table: Table, config: TableConfig, now: datetime, zone: ZoneInfo, *, most: int = LISTED
+) -> KeptSnapshots:
+    """The snapshots of a table, by what tables.yaml says of its retention.
+
+    Args: `zone`: used where that names none; `most`: snapshots that are listed.
+    """
     policy = config.retention
-    return kept_snapshots(
-        table, now, RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, zone))
-    )
+    choice = RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, zone))
+    return kept_snapshots(table, now, choice, most=most)
 
 
 def table_page(view: TableView) -> dict[str, Any]:

@@ -391,7 +391,12 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 def project_of_environment() -> Project:
     """The tables to maintain: those of PAIMON_TABLES, a file like demo/tables.yaml, or else the example's."""
-    return load_project(Path(os.environ.get("PAIMON_TABLES") or FOLDER / "demo" / "tables.yaml"), FOLDER)
+    return load_project(path_of_environment(), FOLDER)
+
+
+def path_of_environment() -> Path:
+    """The file that PAIMON_TABLES names, or else the example's."""
+    return Path(os.environ.get("PAIMON_TABLES") or FOLDER / "demo" / "tables.yaml")
 
 
 def load_project(path: Path, folder: Path) -> Project:

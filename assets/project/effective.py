@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_maintenance.assets.project.config import Project, TableConfig, TableSettings
+from paimon_maintenance.assets.project.findings import Place
 
 _NOT_SETTINGS = {"identifier", "pattern", "without", "found"}
 DEFAULT = "default"
@@ -12,11 +13,15 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting that holds. `name`: ``compaction.trigger``; `source`: where in tables.yaml it is said, or DEFAULT."""
+    """A setting that holds. `name`: ``compaction.trigger``; `source`: where in tables.yaml it is said, or DEFAULT.
+
+    `place`: the same as keys and positions from the root of the file; empty: nobody has said it.
+    """
 
     name: str
     value: Any
     source: str
+    place: Place = ()
 
 
 def effective_settings(project: Project, identifier: str, *, defaults: bool = False) -> list[Setting]:
@@ -26,24 +31,26 @@ def effective_settings(project: Project, identifier: str, *, defaults: bool = Fa
     """
     settings: dict[str, Setting] = {}
     if defaults:
-        _add(settings, TableConfig(identifier=identifier), DEFAULT, exclude_unset=False)
+        _add(settings, TableConfig(identifier=identifier), DEFAULT, (), exclude_unset=False)
     for number, pattern in enumerate(project.patterns):
         if pattern.matches(identifier):
-            _add(settings, pattern, f"patterns.{number}, {pattern.pattern}")
+            _add(settings, pattern, f"patterns.{number}, {pattern.pattern}", ("patterns", number))
     for number, table in enumerate(project.tables):
         if table.identifier == identifier:
-            _add(settings, table, f"tables.{number}")
+            _add(settings, table, f"tables.{number}", ("tables", number))
     return [settings[name] for name in sorted(settings)]
 
 
-def _add(settings: dict[str, Setting], entry: TableSettings, source: str, *, exclude_unset: bool = True) -> None:
+def _add(
+    settings: dict[str, Setting], entry: TableSettings, source: str, place: Place, *, exclude_unset: bool = True
+) -> None:
     """Put what an entry says over what was said before."""
     for name, value in _flat(entry.model_dump(exclude_unset=exclude_unset, exclude=_NOT_SETTINGS)):
         parts = name.split(".")
         above = {".".join(parts[:length]) for length in range(1, len(parts))}
         for other in [one for one in settings if one in above or one.startswith(f"{name}.")]:
             del settings[other]
-        settings[name] = Setting(name, value, source)
+        settings[name] = Setting(name, value, source, (*place, *parts) if place else ())
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

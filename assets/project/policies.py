@@ -68,6 +68,8 @@ ZoneName = Annotated[str, AfterValidator(_zone_text)]
 
 # Where people find Dagster's web server, unless tables.yaml says it.
 URL_VARIABLE = "PAIMON_DAGSTER_URL"
+# Where people find the console.
+CONSOLE_VARIABLE = "PAIMON_CONSOLE_URL"
 # Of a tag without another name.
 DEFAULT_NAME = "{date}"
 

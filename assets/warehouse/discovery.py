@@ -92,6 +92,20 @@ class _Known:
     error: PaimonError | None = None
 
 
+def known_table(described: TableConfig, catalog: PaimonCatalog) -> TableConfig:
+    """A table with what the catalog holds of it; as it is described where it does not exist or cannot be read."""
+    return _known(described, catalog).table
+
+
+def named_tables(project: Project, catalog: PaimonCatalog) -> Project:
+    """The project with every table it is about, by name alone: no table is opened, so ten thousand take a moment.
+
+    Raises: what goes wrong when the catalog is listed.
+    """
+    holdings = read_holdings(catalog, [pattern.database for pattern in project.patterns])
+    return project.with_patterns(tuple(name for name in holdings.names() if _NAME.fullmatch(name)))
+
+
 def _known(described: TableConfig, catalog: PaimonCatalog) -> _Known:
     try:
         table = catalog.get_table(described.identifier)

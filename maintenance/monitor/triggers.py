@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.compaction.clustering import is_clustered
+from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
@@ -72,14 +73,11 @@ def judge_snapshot(
 ) -> CompactionNeed:
     """As `judge`, of a snapshot that has been read already. Raises: ExpiredError: it is gone."""
     fired = _Fired(table, snapshot)
-    if table.is_primary_key_table or is_clustered(table.schema, table.options):
-        trigger = triggers.sorted_runs or table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
-        most, unit = shape.sorted_runs_max, "sorted runs"
-    else:
-        trigger = triggers.sorted_runs or table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
-        # A bucket has no more small files than files, so most tables need no second look.
-        most = shape.sorted_runs_max if shape.sorted_runs_max < trigger else fired.most_small_files()
-        unit = "files"
+    trigger, most = _trigger(table, triggers), shape.sorted_runs_max
+    unit = "sorted runs" if _counts_runs(table) else "files"
+    # A bucket has no more small files than files, so most tables need no second look.
+    if not _counts_runs(table) and most >= trigger:
+        most = max(fired.small_files().values(), default=0)
     due, reason = most >= trigger, f"a bucket has {most} {unit}, the trigger is {trigger}"
     hidden = fired.invisible()
     if hidden:
@@ -92,6 +90,47 @@ def judge_snapshot(
         return CompactionNeed(due, reason, shape.snapshot_id, shape.sorted_runs_max, shape.files)
     partitions, reason = full
     return CompactionNeed(True, reason, shape.snapshot_id, shape.sorted_runs_max, shape.files, True, partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """How near each bucket is to its compaction.
+
+    Attributes:
+        unit: ``sorted runs``, or ``small files`` of a table without a primary key.
+        trigger: how many of them make a bucket due.
+        buckets: (serialized partition, bucket) -> how many it has.
+    """
+
+    unit: str
+    trigger: int
+    buckets: Mapping[tuple[bytes, int], int]
+
+
+def pressure(table: Table, entries: Sequence[ManifestEntry], triggers: Triggers = Triggers()) -> Pressure:
+    """By bucket, what `judge` compares with the trigger. `entries`: the live ones."""
+    if _counts_runs(table):
+        runs = {place: run_count([e.file.level for e in group]) for place, group in by_bucket(entries).items()}
+        return Pressure("sorted runs", _trigger(table, triggers), runs)
+    return Pressure("small files", _trigger(table, triggers), _small_files(table, entries))
+
+
+def _counts_runs(table: Table) -> bool:
+    return table.is_primary_key_table or is_clustered(table.schema, table.options)
+
+
+def _trigger(table: Table, triggers: Triggers) -> int:
+    option = (
+        table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER
+        if _counts_runs(table)
+        else table_options.COMPACTION_MIN_FILE_NUM
+    )
+    return triggers.sorted_runs or option.of(table.options)
+
+
+def _small_files(table: Table, entries: Sequence[ManifestEntry]) -> Counter[tuple[bytes, int]]:
+    size = small_file_size(table)
+    return Counter((e.partition, e.bucket) for e in entries if e.file.file_size < size)
 
 
 def _changelog_lag(table: Table, limit: int | None) -> str | None:
@@ -118,10 +157,8 @@ class _Fired:
     def invisible(self) -> Sequence[ManifestEntry]:
         return invisible(self.table, self.entries) if hides(self.table) else ()
 
-    def most_small_files(self) -> int:
-        size = small_file_size(self.table)
-        counted = Counter((e.partition, e.bucket) for e in self.entries if e.file.file_size < size)
-        return max(counted.values(), default=0)
+    def small_files(self) -> Counter[tuple[bytes, int]]:
+        return _small_files(self.table, self.entries)
 
     def by(self, triggers: Triggers) -> tuple[tuple[PartitionValue, ...], str] | None:
         """The partitions in which the first of the triggers fires that does, and why."""

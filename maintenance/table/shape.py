@@ -24,7 +24,7 @@ class TableShape:
     Attributes:
         snapshot_id: None before the first commit.
         snapshots: on storage now.
-        level0_files: not compacted yet (of a table with a primary key).
+        level0_files: not compacted yet (of a table with a primary key); `level0_rows`: in them.
         sorted_runs_max, sorted_runs_avg: over (partition, bucket); files of level 0 and levels with files.
         index_files: data files that have a file index; `index_side_files`: of those, with one beside the data file.
         index_bytes: of all file indexes; of those beside data files some are measured where there are many.
@@ -49,6 +49,7 @@ class TableShape:
     deleted_rows: int
     vector_bytes: int
     tags: int
+    level0_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def table_shape(table: Table) -> TableShape:
     for group in by_bucket(entries).values():
         runs.append(run_count([entry.file.level for entry in group]))
     files = [entry.file for entry in entries]
+    waiting = [file for file in files if file.level == 0] if table.is_primary_key_table else []
     indexed = [entry for entry in entries if has_index(entry.file)]
     beside = [entry for entry in indexed if entry.file.embedded_index is None]
     holders = [] if snapshot is None else _vector_files(table.manifests.read_index(snapshot))
@@ -86,7 +88,7 @@ def table_shape(table: Table) -> TableShape:
         partitions=len({entry.partition for entry in entries}),
         buckets=len(runs),
         files=len(files),
-        level0_files=sum(f.level == 0 for f in files) if table.is_primary_key_table else 0,
+        level0_files=len(waiting),
         sorted_runs_max=max(runs, default=0),
         sorted_runs_avg=sum(runs) / len(runs) if runs else 0.0,
         bytes=sum(f.file_size for f in files),
@@ -98,6 +100,7 @@ def table_shape(table: Table) -> TableShape:
         deleted_rows=sum(part.cardinality or 0 for part in vectors),
         vector_bytes=sum(holder.file_size for holder in holders),
         tags=len(table.tags.names()),
+        level0_rows=sum(file.row_count for file in waiting),
     )
 
 

@@ -20,7 +20,7 @@ EXTRAS = {
     "dagster": ["dagster", "pyspark", "paimon_maintenance.definitions"],
     "all": ["dagster", "prompt_toolkit", "pyspark", "thriftpy2", "pymysql"],
 }
-OWN = ["assets", "commands", "components", "definitions", "demo", "jobs", "sensors"]
+OWN = ["assets", "commands", "components", "console", "definitions", "demo", "jobs", "sensors"]
 TOP_LEVEL = {"maintenance", "paimon_maintenance"}
 
 
@@ -59,6 +59,15 @@ def test_it_holds_two_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name.partition("/")[0] for name in archive.namelist()}
     assert {name for name in names if not name.endswith(".dist-info")} == TOP_LEVEL
+
+
+def test_it_holds_what_the_console_serves(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    for folder in ("templates", "static"):
+        files = list((PROJECT / "console" / folder).iterdir())
+        assert files
+        assert {f"paimon_maintenance/console/{folder}/{path.name}" for path in files} <= names
 
 
 @pytest.mark.parametrize("extra", ["", *EXTRAS])

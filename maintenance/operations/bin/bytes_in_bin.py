@@ -1,11 +1,12 @@
 """What the bin of a warehouse holds of one table."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError, NotFoundError
-from maintenance.operations.bin.run import list_runs, outside_folders, read_run, run_folder
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.bin.run import RunHead, list_runs, outside_folders, read_run, run_folder
 from maintenance.table.table import Table
 
 _RUNS_READ = 1000
@@ -20,23 +21,42 @@ class BytesInBin:
     files: int = 0
     bytes: int = 0
 
+    def __add__(self, other: "BytesInBin") -> "BytesInBin":
+        return BytesInBin(self.runs + other.runs, self.files + other.files, self.bytes + other.bytes)
+
 
 def bytes_in_bin(table: Table, warehouse: str) -> BytesInBin | None:
     """What can be restored of a table, from all runs. None: the bin has too many runs to look through."""
-    runs = list_runs(table.file_io, warehouse)
+    location = table.location.rstrip("/")
+    found = _by_table(table.file_io, warehouse, lambda head: head.location.rstrip("/") == location)
+    # It may have had another name.
+    return None if found is None else sum(found.values(), BytesInBin())
+
+
+def bytes_by_table(file_io: FileIO, warehouse: str) -> dict[str, BytesInBin] | None:
+    """As `bytes_in_bin`, of every table, by the name that the runs say."""
+    return _by_table(file_io, warehouse, lambda _: True)
+
+
+def _by_table(file_io: FileIO, warehouse: str, is_asked: Callable[[RunHead], bool]) -> dict[str, BytesInBin] | None:
+    runs = list_runs(file_io, warehouse)
     if len(runs) > _RUNS_READ:
         return None
+    found: dict[str, BytesInBin] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = [of_run for of_run in pool.map(lambda run: list(_sizes(table, warehouse, run)), runs) if of_run]
-    return BytesInBin(len(sizes), sum(map(len, sizes)), sum(map(sum, sizes)))
+        for table, sizes in pool.map(lambda run: _sizes(file_io, warehouse, run, is_asked), runs):
+            if sizes:
+                found[table] = found.get(table, BytesInBin()) + BytesInBin(1, len(sizes), sum(sizes))
+    return found
 
 
-def _sizes(table: Table, warehouse: str, run: str) -> Iterator[int]:
+def _sizes(file_io: FileIO, warehouse: str, run: str, is_asked: Callable[[RunHead], bool]) -> tuple[str, Sequence[int]]:
+    """The table of a run, and the sizes of its files; none where nobody asks for it."""
     try:
-        head, _ = read_run(table.file_io, warehouse, run)
-        folders = [run_folder(warehouse, run), *outside_folders(table.file_io, warehouse, run)]
+        head, _ = read_run(file_io, warehouse, run)
+        folders = [run_folder(warehouse, run), *outside_folders(file_io, warehouse, run)]
     except (NotFoundError, CorruptFileError):
-        return  # it is being emptied, or is not a run at all
-    if head.location.rstrip("/") == table.location.rstrip("/"):
-        for folder in folders:
-            yield from (status.size for status in table.file_io.list_tree(f"{folder}/files"))
+        return "", ()  # it is being emptied, or is not a run at all
+    if not is_asked(head):
+        return head.table, ()
+    return head.table, [status.size for folder in folders for status in file_io.list_tree(f"{folder}/files")]

@@ -20,7 +20,7 @@ from maintenance.table.table import Table
 CURRENT = "the current state"
 DUE = "nothing: the next expiry takes it"
 # Of more snapshots, only the newest and the oldest ones are listed.
-_LISTED = 20
+LISTED = 20
 # Beyond these numbers the files of old states are not added up: it would take too long for a look in passing.
 _SNAPSHOTS_READ = 256
 _TAGS_READ = 20
@@ -68,10 +68,12 @@ class KeptSnapshots:
 
 
 @reads_again
-def kept_snapshots(table: Table, now: datetime, given: RetentionChoice = _BY_OPTIONS) -> KeptSnapshots:
+def kept_snapshots(
+    table: Table, now: datetime, given: RetentionChoice = _BY_OPTIONS, *, most: int = LISTED
+) -> KeptSnapshots:
     """The snapshots of a table or branch, and why they are still there.
 
-    Args: `now`: with a time zone; `given`: what is set in place of the table's options.
+    Args: `now`: with a time zone; `given`: what is set in place of the table's options; `most`: that are listed.
     Raises: OptionError; CorruptFileError.
     """
     ids, tags, following = table.snapshots.list_ids(), table.tags.all(), table.consumers.next_snapshots()
@@ -82,7 +84,7 @@ def kept_snapshots(table: Table, now: datetime, given: RetentionChoice = _BY_OPT
     names: dict[int, list[str]] = {}
     for name, tag in tags.items():
         names.setdefault(tag.snapshot.id, []).append(name)
-    listed = [table.snapshots.find(number) for number in _some(ids)]
+    listed = [table.snapshots.find(number) for number in _some(ids, most)]
     return KeptSnapshots(
         tuple(KeptSnapshot(s, _keeper(s.id, ids[-1], chosen, names)) for s in listed if s is not None),
         len(ids),
@@ -103,11 +105,11 @@ def _times(table: Table) -> Callable[[int], int | None]:
     return time_of
 
 
-def _some(ids: Sequence[int]) -> list[int]:
+def _some(ids: Sequence[int], most: int) -> list[int]:
     """The ids to list, newest first."""
     newest_first = list(reversed(ids))
-    half = _LISTED // 2
-    return newest_first if len(ids) <= _LISTED else [*newest_first[:half], *newest_first[-half:]]
+    half = most // 2
+    return newest_first if len(ids) <= most else [*newest_first[:half], *newest_first[-half:]]
 
 
 def _keeper(snapshot_id: int, latest: int, chosen: ExpiryRange, tags: Mapping[int, Sequence[str]]) -> str:

@@ -1,0 +1,150 @@
+"""What the console reads: tables.yaml, the catalog, and Dagster's storage. Nothing here writes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from maintenance.errors import NotFoundError
+from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
+from maintenance.operations.history import history_table, read_histories
+from paimon_maintenance.assets.checks.due import is_watched
+from paimon_maintenance.assets.project.config import FOLDER, Project, TableConfig, load_project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.discovery import known_table, named_tables
+from paimon_maintenance.console.links import Links
+from paimon_maintenance.console.remembered import Remembered
+from paimon_maintenance.sensors.cursor import Cursor
+from paimon_maintenance.sensors.publishing import Judged
+from paimon_maintenance.sensors.radar import cursor_of
+
+RADAR = "check_radar"
+WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a request works with.
+
+    Attributes:
+        tables: all that the project is about, by name; of those that are not described, the name and settings alone.
+        judged: what the sensor `check_radar` last found, by table.
+        watched: the sensor is on that starts compactions.
+        on: names of schedules and sensors that are on.
+    """
+
+    project: Project
+    catalog: PaimonCatalog
+    tables: Mapping[str, TableConfig]
+    judged: Mapping[str, Judged]
+    watched: bool
+    on: frozenset[str]
+    links: Links
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.project.expiry.time_zone)
+
+    def config(self, identifier: str) -> TableConfig:
+        """A table with what the catalog holds of it. Raises: NotFoundError: it is none of the project's."""
+        if identifier not in self.tables:
+            fix = "Choose one from the list of all tables, or name it in tables.yaml."
+            raise NotFoundError(f"'{identifier}' is not a table of tables.yaml", self.project.warehouse, fix)
+        return known_table(self.tables[identifier], self.catalog)
+
+
+@dataclass
+class Lake:
+    """The project of a tables.yaml, and what a Dagster instance knows of it.
+
+    Attributes:
+        path: of tables.yaml; a changed file is followed within seconds.
+        seconds: how old what was listed may be; 0 = every request reads anew.
+    """
+
+    path: Path
+    instance: dg.DagsterInstance
+    seconds: float = 30.0
+    project: Remembered[Project] = field(init=False)
+    _named: Remembered[Mapping[str, TableConfig]] = field(init=False)
+    _past: Remembered[Mapping[str, Sequence[Mapping[str, Any]]]] = field(init=False)
+    _bins: Remembered[Mapping[str, BytesInBin]] = field(init=False)
+    _parsed: tuple[str | None, Cursor[Judged]] = field(init=False, default=(None, Cursor()))
+
+    def __post_init__(self) -> None:
+        self.project = Remembered(lambda: load_project(self.path, FOLDER), min(self.seconds, 5.0))
+        self._named = Remembered(self._list, self.seconds)
+        self._past = Remembered(self._read_past, self.seconds)
+        self._bins = Remembered(self._read_bins, self.seconds)
+
+    def warm_up(self) -> None:
+        """Begin to read what the first page will ask for."""
+        Thread(target=self._try_all, daemon=True).start()
+
+    def now(self) -> datetime:
+        """The moment for which pages are made."""
+        return datetime.now(UTC)
+
+    def known(self) -> Known:
+        """What is known now. Raises: OptionError: of tables.yaml; what goes wrong when the catalog is listed."""
+        project = self.project.get()
+        states = self.instance.all_instigator_state()
+        radar = next((state for state in states if state.name == RADAR), None)
+        location, cursor = None, None
+        if radar is not None:
+            location = radar.origin.repository_origin.code_location_origin.location_name
+            cursor = getattr(radar.instigator_data, "cursor", None)
+        return Known(
+            project,
+            self._catalog(project),
+            self._named.get(),
+            self._judged(cursor),
+            is_watched(self.instance, location),
+            frozenset(state.name for state in states if state.is_running),
+            Links(project.alerts.address, location),
+        )
+
+    def past(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """What was done to each table within a week, newest first; nothing where no history can be read."""
+        return self._past.get()
+
+    def bins(self) -> Mapping[str, BytesInBin]:
+        """What the bin holds of each table; nothing where it has too many runs to look through, or no place."""
+        return self._bins.get()
+
+    def _list(self) -> Mapping[str, TableConfig]:
+        project = self.project.get()
+        named = named_tables(project, self._catalog(project))
+        return {table.identifier: table for table in named.tables}
+
+    def _read_past(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        project = self.project.get()
+        if project.history is None:
+            return {}
+        return read_histories(self._catalog(project).open(), history_table(project.history), self.now() - WEEK)
+
+    def _read_bins(self) -> Mapping[str, BytesInBin]:
+        catalog = self._catalog(self.project.get())
+        return (bytes_by_table(catalog.file_io(), catalog.root()) or {}) if catalog.has_root() else {}
+
+    def _judged(self, cursor: str | None) -> Mapping[str, Judged]:
+        if cursor != self._parsed[0]:
+            self._parsed = cursor, cursor_of(cursor)
+        return self._parsed[1].tables
+
+    def _try_all(self) -> None:
+        try:
+            self.known()
+            self.past()
+            self.bins()
+        except Exception:  # noqa: BLE001 - the request that needs it says what is wrong
+            return
+
+    @staticmethod
+    def _catalog(project: Project) -> PaimonCatalog:
+        return PaimonCatalog(warehouse=project.warehouse, options=dict(project.catalog), history=project.history)

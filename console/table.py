@@ -1,0 +1,253 @@
+"""One table, as far as it can be read: how it stands, its tree, its past, who holds its bytes, and its settings.
+
+Each part is read by itself: where one cannot be read, the page says so in its place and shows the others.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import dagster as dg
+
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.expired import again_if_expired
+from maintenance.monitor.census import Census, take_census
+from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.triggers import pressure
+from maintenance.operations.history import history_table, read_history
+from maintenance.table.shape import TableShape
+from maintenance.table.table import Table
+from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, Sight, see
+from paimon_maintenance.assets.checks.writers import job_of
+from paimon_maintenance.assets.pages.fleet import FleetRow
+from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, who_holds
+from paimon_maintenance.assets.pages.table_page import what_is_kept, writer_of
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.effective import Setting, effective_settings
+from paimon_maintenance.assets.project.yaml_file import YamlFile
+from paimon_maintenance.console.lake import Known
+from paimon_maintenance.console.pictures.bar import Part
+from paimon_maintenance.console.pictures.heat import Heat
+from paimon_maintenance.console.pictures.timeline import Timeline
+from paimon_maintenance.console.pictures.tree import Tree
+from paimon_maintenance.console.pictures.treemap import Treemap
+from paimon_maintenance.console.schema_changes import Version, versions
+from paimon_maintenance.console.tried import Tried, tried
+from paimon_maintenance.console.upcoming import Upcoming, upcoming
+from paimon_maintenance.console.words import millis
+
+Made = TypeVar("Made")
+
+_SNAPSHOTS = 60
+_ATTEMPTS = 5
+# Of more files the pictures would take too long to make.
+_FILES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class WriterLine:
+    """Who commits. `job`: behind the commit user, where tables.yaml says it."""
+
+    name: str
+    job: str | None
+    commits: int
+    kinds: str
+    last_id: int
+    last_at: datetime
+    compacts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLine:
+    """A setting, and where it is said: ``tables.yaml, line 12``."""
+
+    setting: Setting
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An operation of the history. `freed`: bytes that it took off the disk; None: it does not say."""
+
+    at: datetime
+    operation: str
+    outcome: str
+    why: str
+    seconds: float | None
+    files: tuple[int | None, int | None]
+    bytes: tuple[int | None, int | None]
+    freed: int | None
+    proof: str
+    run_id: str
+    found: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Deed":
+        """An operation out of a row of the history."""
+        details: Mapping[str, Any] = json.loads(row["details"] or "{}")
+        return cls(
+            row["finished_at"],
+            row["operation"].replace("_", " "),
+            row["outcome"],
+            str(details.get("reason") or ""),
+            row["seconds"],
+            (row["files_before"], row["files_after"]),
+            (row["bytes_before"], row["bytes_after"]),
+            details.get("deleted_bytes"),
+            str(details.get("proof") or ""),
+            row["run_id"] or "",
+            str(details.get("found") or ""),
+        )
+
+
+@dataclass(slots=True)
+class TableView:
+    """The page. What is None could not be read, or is not there.
+
+    Attributes:
+        row: as on the page of all tables.
+        faults: what could not be read for this page, in words.
+        settings: with where each comes from.
+        tried: what other retention would delete, where the form was sent.
+    """
+
+    config: TableConfig
+    now: datetime
+    sight: Sight
+    row: FleetRow | None = None
+    next: Upcoming | None = None
+    tree: Tree | None = None
+    heat: Heat | None = None
+    timeline: Timeline | None = None
+    snapshots: Sequence[Any] = field(default=())
+    holders: Holders | None = None
+    treemap: Treemap | None = None
+    writers: Sequence[WriterLine] = field(default=())
+    past: Sequence[Deed] = field(default=())
+    versions: Sequence[Version] = field(default=())
+    settings: Sequence[SettingLine] = field(default=())
+    tried: Tried | None = None
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.config.identifier
+
+    @property
+    def shape(self) -> TableShape | None:
+        return self.sight.shape
+
+    @property
+    def failed(self) -> Sequence[Judgement]:
+        return [judgement for judgement in self.sight.judgements if not judgement.passed]
+
+    @property
+    def passed(self) -> Sequence[Judgement]:
+        return [judgement for judgement in self.sight.judgements if judgement.passed]
+
+    def attempt(self, what: str, part: Callable[[], Made]) -> Made | None:
+        """Read a part of the page; None, and the reason on the page, where that is not possible."""
+        try:
+            return again_if_expired(part, _ATTEMPTS)
+        except Exception as error:  # noqa: BLE001 - what is broken in one place must not hide the rest
+            self.faults.append(f"{what} could not be read: {error}")
+            return None
+
+
+def table_view(
+    known: Known,
+    instance: dg.DagsterInstance,
+    path: Path,
+    identifier: str,
+    now: datetime,
+    query: Mapping[str, str],
+) -> TableView:
+    """The page of a table. `path`: of tables.yaml; `query`: of the address, with what the form asks."""
+    config = known.config(identifier)
+    view = TableView(config, now, see(known.catalog, config, now, watched=known.watched))
+    view.settings = list(_settings(known, path, identifier))
+    view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
+    table = view.sight.table
+    if table is not None and view.sight.shape is not None:
+        _read_states(view, known, table, view.sight.shape)
+        view.writers = (
+            view.attempt("The writers", lambda: _writers(take_census(table, limit=COMMITS_LOOKED_AT), config)) or ()
+        )
+        view.versions = view.attempt("The schemas", lambda: versions(table.schemas)) or ()
+        view.holders = who_holds(instance, known.catalog, table, IN_RUNS, view.faults.append)
+        view.treemap = None if view.holders is None else _treemap(view.holders)
+        view.tried = view.attempt("What other retention would delete", lambda: tried(table, config, query, now))
+    view.next = upcoming(config, view.row, known, now)
+    return view
+
+
+def _read_states(view: TableView, known: Known, table: Table, shape: TableShape) -> None:
+    """The newest state as pictures, and the snapshots."""
+    kept = view.attempt(
+        "The snapshots", lambda: what_is_kept(table, view.config, view.now, known.zone, most=_SNAPSHOTS)
+    )
+    view.row = FleetRow.of(view.name, view.sight, kept)
+    if shape.files <= _FILES:
+        entries = view.attempt("The files", lambda: _live(table)) or []
+        paths = table.paths
+        view.tree = Tree.of(entries, lambda part, bucket: f"{paths.partition(part) or ''} bucket {bucket}".strip())
+        if table.schema.partition_keys:
+            due = pressure(table, entries, view.config.compaction.triggers)
+            view.heat = Heat.of(entries, due, lambda part: str(paths.partition(part)))
+    else:
+        view.faults.append(f"The table has {shape.files:,} files, too many to draw.")
+    if kept is not None:
+        view.snapshots = kept.listed
+        writers = {one.snapshot.id: writer_of(one.snapshot, view.config.writers) for one in kept.listed}
+        tags = {name: tag.snapshot.id for name, tag in table.tags.all().items()}
+        view.timeline = Timeline.of(kept, writers, tags, table.consumers.next_snapshots())
+
+
+def _live(table: Table) -> Sequence[ManifestEntry]:
+    snapshot = table.latest_snapshot()
+    return [] if snapshot is None else table.manifests.live_entries(snapshot)
+
+
+def _past(known: Known, identifier: str) -> list[Deed]:
+    history = known.project.history
+    if history is None or identifier.partition(".")[0] == history:
+        return []
+    return [Deed.of(row) for row in read_history(known.catalog.open(), history_table(history), identifier)]
+
+
+def _writers(census: Census, config: TableConfig) -> list[WriterLine]:
+    lines = []
+    for writer in census.writers.values():
+        kinds = [commit.kind.value.lower() for commit in writer.commits]
+        counted = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
+        last = writer.commits[-1]
+        lines.append(
+            WriterLine(
+                writer.name,
+                job_of(writer.name, config.writers),
+                len(writer.commits),
+                counted,
+                last.snapshot_id,
+                millis(last.time_millis),
+                writer.compacts_inline,
+            )
+        )
+    return sorted(lines, key=lambda line: -line.last_id)
+
+
+def _treemap(found: Holders) -> Treemap | None:
+    parts = [Part(KINDS[kind.kind], kind.bytes, kind.kind) for kind in found.holdings.kinds]
+    parts.append(Part("bin", 0 if found.bin is None else found.bin.bytes, "bin"))
+    parts.append(Part("orphans", 0 if found.orphans is None else found.orphans.bytes, "orphan"))
+    return Treemap.of(parts)
+
+
+def _settings(known: Known, path: Path, identifier: str) -> Iterator[SettingLine]:
+    found = effective_settings(known.project, identifier, defaults=True)
+    file = YamlFile.read(path)
+    for setting in sorted(found, key=lambda one: (not one.place, one.name)):
+        where = file.where(setting.place).removeprefix(f"{path.parent}/") if setting.place else setting.source
+        yield SettingLine(setting, where)
