@@ -18,10 +18,13 @@ from starlette.staticfiles import StaticFiles
 
 from maintenance.errors import NotFoundError, PaimonError
 from paimon_maintenance.assets.pages.holders import known_orphans
+from paimon_maintenance.console.conflict import conflict_view
 from paimon_maintenance.console.fleet import STATES, Choice, fleet_view, lines_of
 from paimon_maintenance.console.lake import Known, Lake
 from paimon_maintenance.console.links import Links, page_of, with_query
 from paimon_maintenance.console.looks import Looks
+from paimon_maintenance.console.night import night_view
+from paimon_maintenance.console.plans import plan_lines, plan_view
 from paimon_maintenance.console.table import table_view
 from paimon_maintenance.console.words import FILTERS, ago
 
@@ -44,6 +47,10 @@ def application(lake: Lake, hosts: Sequence[str] = (), looks: Looks | None = Non
     routes = [
         Route("/", partial(pages.answer, fleet)),
         Route("/tables/{table}", partial(pages.answer, table)),
+        Route("/tables/{table}/writers", partial(pages.answer, conflict)),
+        Route("/plans", partial(pages.answer, plans)),
+        Route("/plans/{plan}", partial(pages.answer, plan)),
+        Route("/night", partial(pages.answer, night)),
         Route("/alive", lambda _: PlainTextResponse("ok")),
         Mount("/static", StaticFiles(directory=_FOLDER / "static")),
     ]
@@ -114,3 +121,26 @@ def table(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[st
     """One table."""
     lake, name = pages.lake, request.path_params["table"]
     return "table.html", {"view": table_view(known, lake.instance, lake.path, name, lake.now(), request.query_params)}
+
+
+def conflict(_: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
+    """The writers of one table."""
+    return "conflict.html", {"view": conflict_view(known, request.path_params["table"])}
+
+
+def plans(_: Pages, known: Known, __: Request) -> tuple[str, Mapping[str, Any]]:
+    """The plans that are kept."""
+    return "plans.html", {"known": known, "lines": plan_lines(known)}
+
+
+def plan(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
+    """One plan."""
+    view = plan_view(known, pages.lake.instance, request.path_params["plan"])
+    return "plan.html", {"known": known, "view": view}
+
+
+def night(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
+    """What was done in a span of time."""
+    lake, now = pages.lake, pages.lake.now()
+    lines = lines_of(known, pages.looks, now)
+    return "night.html", {"view": night_view(known, lake.instance, lines, request.query_params, now)}

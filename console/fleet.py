@@ -86,7 +86,7 @@ class Line:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """The most urgent first; those that were not read come after those that need somebody."""
+        """The most urgent first; those that were not read come after those that need attention."""
         if self.row is None:
             return ORDER.index(DUE), 1, self.name
         return self.row.rank

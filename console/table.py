@@ -3,7 +3,6 @@
 Each part is read by itself: where one cannot be read, the page says so in its place and shows the others.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,12 +11,15 @@ from typing import Any, TypeVar
 
 import dagster as dg
 
+from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import again_if_expired
 from maintenance.monitor.census import Census, take_census
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import pressure
 from maintenance.operations.history import history_table, read_history
+from maintenance.operations.report import Deed
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, Sight, see
@@ -66,41 +68,6 @@ class SettingLine:
 
     setting: Setting
     where: str
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """An operation of the history. `freed`: bytes that it took off the disk; None: it does not say."""
-
-    at: datetime
-    operation: str
-    outcome: str
-    why: str
-    seconds: float | None
-    files: tuple[int | None, int | None]
-    bytes: tuple[int | None, int | None]
-    freed: int | None
-    proof: str
-    run_id: str
-    found: str
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> "Deed":
-        """An operation out of a row of the history."""
-        details: Mapping[str, Any] = json.loads(row["details"] or "{}")
-        return cls(
-            row["finished_at"],
-            row["operation"].replace("_", " "),
-            row["outcome"],
-            str(details.get("reason") or ""),
-            row["seconds"],
-            (row["files_before"], row["files_after"]),
-            (row["bytes_before"], row["bytes_after"]),
-            details.get("deleted_bytes"),
-            str(details.get("proof") or ""),
-            row["run_id"] or "",
-            str(details.get("found") or ""),
-        )
 
 
 @dataclass(slots=True)
@@ -201,9 +168,15 @@ def _read_states(view: TableView, known: Known, table: Table, shape: TableShape)
         view.faults.append(f"The table has {shape.files:,} files, too many to draw.")
     if kept is not None:
         view.snapshots = kept.listed
-        writers = {one.snapshot.id: writer_of(one.snapshot, view.config.writers) for one in kept.listed}
+        writers = {one.snapshot.id: _committer(one.snapshot, view.config) for one in kept.listed}
         tags = {name: tag.snapshot.id for name, tag in table.tags.all().items()}
         view.timeline = Timeline.of(kept, writers, tags, table.consumers.next_snapshots())
+
+
+def _committer(snapshot: Snapshot, config: TableConfig) -> str:
+    """As among the writers: an operation of this project is one, whatever commit user it had."""
+    operation = (snapshot.properties or {}).get(OPERATION_PROPERTY)
+    return f"operation {operation}" if operation else writer_of(snapshot, config.writers)
 
 
 def _live(table: Table) -> Sequence[ManifestEntry]:

@@ -26,7 +26,7 @@ def upcoming(config: TableConfig, row: FleetRow | None, known: Known, now: datet
     if row is None:
         return Upcoming("it is read next")
     if row.state in ILL:
-        return Upcoming("somebody has to look at it", is_stuck=True)
+        return Upcoming("it needs attention", is_stuck=True)
     if row.state == ABSENT:
         return Upcoming("its first run creates it")
     if row.state == DUE:

@@ -9,7 +9,7 @@ from typing import Self
 
 from paimon_maintenance.console.pictures.bar import Part
 
-WIDTH, HEIGHT = 640.0, 200.0
+WIDTH, HEIGHT = 640.0, 140.0
 
 
 @dataclass(frozen=True, slots=True)

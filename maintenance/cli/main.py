@@ -518,6 +518,28 @@ def health(target: Target, table: str, max_age: str | None) -> int:
 
 
 @cli.command()
+@click.option("--since", default="1 d", show_default=True, help="How far back to look, such as '12 h'.")
+@click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
+@_showing
+def report(target: Target, since: str, history: str) -> int:
+    """Say what maintenance did, what failed, and what is wrong now. Exit code 1: something failed or is wrong.
+
+    \b
+    paimonctl --warehouse /data/lake report --since '12 h'
+    """
+    from maintenance.cli.report import content_of, report_since, text_of
+    from maintenance.options.option import duration
+
+    try:
+        back = duration(since)
+    except ValueError as error:
+        raise click.BadParameter(f"'{since}': {error}", param_hint="--since") from error
+    found = report_since(target.catalog(), history, back)
+    target.say(content_of(found), text_of(found))
+    return FAILED if found.failed or found.still_open else 0
+
+
+@cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print what makes a shell complete commands, options and profiles.

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.errors import NotFoundError, SchemaError
 from maintenance.metastore.catalog import Catalog
@@ -124,18 +125,34 @@ def read_histories(catalog: Catalog, history: str, since: datetime) -> dict[str,
 
     Args: `since`: with a time zone.
     """
-    try:
-        table = catalog.get_table(history)
-    except NotFoundError:
-        return {}
-    where = f"finished_at >= TIMESTAMP '{since.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
-    newest_first = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
     by_table: dict[str, list[dict[str, Any]]] = {}
-    for row in newest_first.slice(0, _ROWS_OF_ALL).to_pylist():
+    for row in read_span(catalog, history, since)[0]:
         rows = by_table.setdefault(row["table_name"], [])
         if len(rows) < _ROWS_LOOKED_AT:
             rows.append(row)
     return by_table
+
+
+def read_span(
+    catalog: Catalog, history: str, since: datetime, until: datetime | None = None
+) -> tuple[list[dict[str, Any]], int]:
+    """The entries about all tables in a span of time, newest first, and how many earlier ones of too many are left out.
+
+    Args: `since`, `until`: with time zones; the latter None: to this day. Nothing where there is no history yet.
+    """
+    try:
+        table = catalog.get_table(history)
+    except NotFoundError:
+        return [], 0
+    # A literal is of whole seconds, so the first and the last one are cut to the moment afterwards.
+    where = f"finished_at >= TIMESTAMP '{since.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
+    found = table.to_arrow(where=where)
+    inside = pc.greater_equal(found["finished_at"], pa.scalar(since, found["finished_at"].type))
+    if until is not None:
+        inside = pc.and_(inside, pc.less(found["finished_at"], pa.scalar(until, found["finished_at"].type)))
+    newest_first = found.filter(inside).sort_by([("finished_at", "descending")])
+    rows: list[dict[str, Any]] = newest_first.slice(0, _ROWS_OF_ALL).to_pylist()
+    return rows, newest_first.num_rows - len(rows)
 
 
 def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> float | None:

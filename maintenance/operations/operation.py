@@ -349,6 +349,13 @@ class Operation(Generic[Request, P, Report]):
 
         return unless_overtaken(attempt)
 
+    def check_kept(self, place: Any, stored: StoredPlan, run: Run = Run()) -> None:
+        """Whether a kept plan could be carried out now; changes nothing. Raises: as `carry_out`, before it begins."""
+        check_plan(stored, self.key, place if isinstance(place, Table) else None)
+        request = self._kept_request(stored, {})
+        run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))
+        (self.again or self._again)(run, place, _named(place, request), stored)
+
     def _kept_request(self, stored: StoredPlan, others: Mapping[str, Any]) -> Request:
         try:
             return self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})

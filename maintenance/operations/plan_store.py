@@ -157,6 +157,14 @@ class StoredPlan:
         return plan
 
 
+def stored_ids(file_io: FileIO, warehouse: str) -> list[str]:
+    """The ids of the plans that are kept, the newest first."""
+    found = file_io.list_files(f"{warehouse.rstrip('/')}/{_FOLDER}")
+    newest_first = sorted(found, key=lambda status: (-status.mtime_ms, status.name))
+    names = [status.name.removesuffix(".json") for status in newest_first]
+    return [name for name in names if _PLAN_ID.fullmatch(name)]
+
+
 def plan_of_many(
     operation: str,
     plans: Iterable[StoredPlan],

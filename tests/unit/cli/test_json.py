@@ -71,6 +71,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "repair": ((),),
     "repair-earliest-snapshot": ((TABLE, "1"),),
     "replace-tag": ((TABLE, "first"),),
+    "report": ((),),
     "rescale": (("default.p", "--bucket-num", "2"),),
     "reset-consumer": ((TABLE, "reader", "--next-snapshot-id", "1"),),
     "restore": ((TABLE, "no-run"),),

@@ -1,0 +1,173 @@
+"""What maintenance did in a span of time, from the history: the morning's question, answered by one computation.
+
+The console shows it, and `paimonctl report` prints it. What is wrong now is judged by whoever asks, and given in.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.history import SUCCEEDED, read_span
+
+_NEXT_STEP = "Next step: "
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An operation of a run.
+
+    Attributes:
+        why: what started it. seconds: that it took; None: it does not say.
+        files, bytes: of the table before and after; None where they are not known.
+        freed: bytes that it took off the storage; None: it does not say.
+        proof: how its outcome was verified.
+        found, fix: of a failure.
+    """
+
+    table: str
+    at: datetime
+    operation: str
+    outcome: str
+    why: str
+    seconds: float | None
+    files: tuple[int | None, int | None]
+    bytes: tuple[int | None, int | None]
+    freed: int | None
+    proof: str
+    run_id: str
+    found: str
+    fix: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Deed":
+        """An operation out of a row of the history."""
+        details: Mapping[str, Any] = json.loads(row["details"] or "{}")
+        found, _, fix = str(details.get("found") or "").partition(_NEXT_STEP)
+        return cls(
+            row["table_name"],
+            row["finished_at"],
+            row["operation"].replace("_", " "),
+            row["outcome"],
+            str(details.get("reason") or ""),
+            row["seconds"],
+            (row["files_before"], row["files_after"]),
+            (row["bytes_before"], row["bytes_after"]),
+            details.get("deleted_bytes"),
+            str(details.get("proof") or ""),
+            row["run_id"] or "",
+            found.strip(),
+            fix.strip(),
+        )
+
+    @property
+    def has_failed(self) -> bool:
+        return self.outcome != SUCCEEDED
+
+
+@dataclass(frozen=True, slots=True)
+class StillOpen:
+    """What is wrong or due now. `who`: has to act; empty: nobody is named."""
+
+    table: str
+    problem: str
+    fix: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done between two moments, newest first, and what is open now. `left_out`: earlier ones of too many."""
+
+    since: datetime
+    until: datetime
+    deeds: Sequence[Deed]
+    still_open: Sequence[StillOpen] = ()
+    left_out: int = 0
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Those that were worked on."""
+        return sorted({deed.table for deed in self.deeds})
+
+    @property
+    def failed(self) -> Sequence[Deed]:
+        return [deed for deed in self.deeds if deed.has_failed]
+
+    @property
+    def freed(self) -> int:
+        return sum(deed.freed or 0 for deed in self.deeds)
+
+    @property
+    def seconds(self) -> float:
+        return sum(deed.seconds or 0.0 for deed in self.deeds)
+
+    @property
+    def summary(self) -> str:
+        """The whole in one sentence."""
+        if not self.deeds:
+            done = "Nothing was done"
+        else:
+            done = f"{_counted(len(self.deeds), 'operation')} on {_counted(len(self.tables), 'table')}"
+            done += f", {_counted(len(self.failed), 'failure')}, {_size(self.freed)} freed"
+        return f"{done}; {_counted(len(self.still_open), 'open problem')} now."
+
+
+def report(
+    catalog: Catalog, history: str, since: datetime, until: datetime, still_open: Sequence[StillOpen] = ()
+) -> Report:
+    """What the history says of a span. `since`, `until`: with time zones. Nothing where there is no history yet."""
+    rows, left_out = read_span(catalog, history, since, until)
+    return Report(since, until, [Deed.of(row) for row in rows], still_open, left_out)
+
+
+def lines_of(found: Report) -> Iterator[str]:
+    """The report as text, for a terminal or a message."""
+    yield f"{_minute(found.since)} to {_minute(found.until)} UTC. {found.summary}"
+    for title, deeds in (("Failed", found.failed), ("Done", [deed for deed in found.deeds if not deed.has_failed])):
+        if deeds:
+            yield f"\n{title}:"
+            yield from (f"  {_line(deed)}" for deed in deeds)
+    if found.left_out:
+        yield f"  and {found.left_out:,} earlier ones"
+    if found.still_open:
+        yield "\nOpen now:"
+    for each in found.still_open:
+        who = f" ({each.who})" if each.who else ""
+        yield f"  {each.table}{who}: {each.problem}" + (f" Next step: {each.fix}" if each.fix else "")
+
+
+def _line(deed: Deed) -> str:
+    parts = [f"{_minute(deed.at)[11:]} {deed.table}: {deed.operation}"]
+    if deed.has_failed:
+        parts[0] += f" failed: {deed.found}" + (f" Next step: {deed.fix}" if deed.fix else "")
+    if deed.seconds is not None:
+        parts.append(f"{deed.seconds:.1f} s")
+    if None not in deed.files:
+        parts.append(f"{deed.files[0]:,} → {deed.files[1]:,} files")
+    if deed.bytes[0] is not None and deed.bytes[1] is not None:
+        parts.append(f"{_size(deed.bytes[0])} → {_size(deed.bytes[1])}")
+    if deed.freed:
+        parts.append(f"{_size(deed.freed)} freed")
+    return ", ".join([*parts, *(text for text in (deed.why, deed.proof) if text)])
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _size(size: int) -> str:
+    value, shown = float(size), f"{size:,} bytes"
+    for unit in _UNITS:
+        if value < 1024:
+            break
+        value /= 1024
+        shown = f"{value:,.1f} {unit}"
+    return shown

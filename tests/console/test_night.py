@@ -1,0 +1,116 @@
+"""The morning's page and `paimonctl report`: what was done, what failed, what is open, by one computation."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.storage.dagster_run import DagsterRunStatus
+from dagster._core.test_utils import create_run_for_test
+
+from maintenance.cli.main import run
+from maintenance.errors import OptionError
+from maintenance.operations.history import FAILED, HistoryEntry, history_table, write_history
+from maintenance.operations.report import lines_of, report
+from paimon_maintenance.console.night import span_of
+from tests.console_site import Site
+from tests.tables import open_warehouse
+
+NOW = datetime.now(UTC)
+LOST = "dead0002-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def past(site: Site, tmp_path: Path) -> Site:
+    """A compaction, an expiry that freed something, a failure; and one of the day before."""
+    found = "the disk is full\nNext step: Make room."
+    entries = [
+        HistoryEntry(
+            NOW - timedelta(hours=2), "db.t", "compact", run_id="run00001", seconds=3.0, files_before=12,
+            files_after=2, details={"reason": "sensor latest_snapshots", "proof": "rows are equal"},
+        ),
+        HistoryEntry(
+            NOW - timedelta(hours=1), "db.t", "expire_snapshots", seconds=61.0, details={"deleted_bytes": 3 << 20}
+        ),
+        HistoryEntry(NOW - timedelta(hours=3), "db.months", "compact", FAILED, LOST, details={"found": found}),
+        HistoryEntry(NOW - timedelta(hours=30), "db.t", "create_tag", details={"deleted_bytes": 1}),
+    ]  # fmt: skip
+    write_history(open_warehouse(tmp_path / "lake"), history_table("_maintenance"), entries)
+    return site
+
+
+def test_the_page_says_what_was_done_what_failed_and_what_is_open(past: Site) -> None:
+    answer = past.get("/night?since=1+d")
+    text = answer.text
+    assert "3 operations on 2 tables, 1 failure, 3.0 MiB freed; 2 open problems now." in text
+    assert "db.months compact" in text
+    assert "the disk is full Next step: Make room." in text
+    assert "sensor latest_snapshots 3.0 s 12 → 2" in text
+    assert "rows are equal" in text
+    assert "create tag" not in text
+    assert "db.t team:sales no_bucket_overlap, nothing_due" in text
+    assert f"http://dagster.test/runs/{LOST}" in answer.links()
+
+
+def test_any_span_can_be_asked_for(past: Site) -> None:
+    assert "create tag" in past.get("/night?since=2+d").text
+    since, until = NOW - timedelta(hours=40), NOW - timedelta(hours=20)
+    text = past.get(f"/night?since={since:%Y-%m-%dT%H:%M}&until={until:%Y-%m-%dT%H:%M}").text
+    assert "1 operation on 1 table, 0 failures, 1 bytes freed" in text
+    answer = past.get("/night?since=soon")
+    assert answer.status == 500
+    assert "'soon' is neither a duration nor a moment" in answer.text
+
+
+def test_without_a_span_it_is_the_last_night() -> None:
+    def of(hour: int) -> tuple[str, str]:
+        begin, end = span_of({}, datetime(2026, 3, 4, hour, 30, tzinfo=UTC))
+        return f"{begin:%d %H:%M}", f"{end:%d %H:%M}"
+
+    assert of(7) == ("03 18:00", "04 07:30")
+    assert of(9) == ("03 18:00", "04 09:30")
+    assert of(22) == ("04 18:00", "04 22:30")
+
+
+def test_a_span_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(OptionError, match="is not before"):
+        span_of({"since": "2026-01-02T00:00", "until": "2026-01-01T00:00"}, NOW)
+
+
+def test_a_run_that_died_before_it_wrote_history_is_told(tables_yaml: Path, past: Site) -> None:
+    with dg.instance_for_test() as instance:
+        create_run_for_test(
+            instance, "expire_db_t", run_id="dead0000-0000-4000-8000-000000000000", status=DagsterRunStatus.FAILURE
+        )
+        create_run_for_test(
+            instance,
+            "compact_db_months",
+            run_id=LOST,
+            status=DagsterRunStatus.FAILURE,
+        )
+        text = Site(tables_yaml, instance).get("/night?since=1+d").text
+    assert "Run of expire_db_t" in text
+    assert "Run of compact_db_months" not in text, "the history tells of it"
+
+
+def test_the_command_prints_the_same(past: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--warehouse", str(tmp_path / "lake"), "report", "--since", "1 d"]) == 1
+    text = capsys.readouterr().out
+    assert "3 operations on 2 tables, 1 failure, 3.0 MiB freed" in text
+    assert "db.months: compact failed: the disk is full Next step: Make room." in text
+    assert "db.t: compact, 3.0 s, 12 → 2 files, sensor latest_snapshots, rows are equal" in text
+    assert "db.t: no_bucket_overlap: two writers write the same buckets alternately" in text
+    assert run(["--warehouse", str(tmp_path / "lake"), "report", "--json"]) == 1
+    content = json.loads(capsys.readouterr().out)
+    assert [each["operation"] for each in content["operations"]] == ["expire snapshots", "compact", "compact"]
+
+
+def test_without_a_history_nothing_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalog = open_warehouse(tmp_path)
+    found = report(catalog, history_table("_maintenance"), NOW - timedelta(days=1), NOW)
+    assert found.summary == "Nothing was done; 0 open problems now."
+    assert len(list(lines_of(found))) == 1
+    assert run(["--warehouse", str(tmp_path), "report"]) == 0
+    assert "Nothing was done" in capsys.readouterr().out
+    assert run(["--warehouse", str(tmp_path), "report", "--since", "soon"]) == 2
