@@ -121,7 +121,8 @@ class RefreshDue(dg.AutomationCondition[dg.AssetKey]):
         asked = float(context.cursor) if context.cursor else None
         is_due = False
         if not context.candidate_subset.is_empty:
-            answer = self._due(context.asset_graph_view.instance, asked, now)
+            with self.catalog.at_work():
+                answer = self._due(context.asset_graph_view.instance, asked, now)
             given = _REASONS.get()
             if given is not None:
                 given.append(answer.why)

@@ -80,10 +80,10 @@ def chain(steps: Sequence[NamedOp], above: Mapping[str, Any] = MappingProxyType(
     `above`: the graph's inputs, for the first step.
     """
     (name, first), *others = steps
-    account = first.alias(name)(**above)
+    summary = first.alias(name)(**above)
     for name, step in others:
-        account = step.alias(name)(account)
-    return account
+        summary = step.alias(name)(summary)
+    return summary
 
 
 def _above(table: TableConfig) -> dict[str, dg.AssetKey]:

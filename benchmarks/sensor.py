@@ -1,20 +1,23 @@
 """What a tick of a sensor costs, with many tables of which none, some or all have a new commit.
 
     python -m benchmarks.sensor [--tables 1000] [--sensor check_radar] [--store s3] [--delay 0.02]
+    python -m benchmarks.sensor [--tables 100] --catalog jdbc
 
 Small real tables, a real Dagster instance, the sensor as the daemon calls it. `first`: nothing is known yet, so every
 table is judged. Then a tick after 0, 10 and all tables got another commit. With a store the requests are counted, too:
 moto's server in a process of its own, behind a relay that may take longer for every answer. `late` is a tick without
-news after the time for which the hints are trusted.
+news after the time for which the hints are trusted. With a kind of catalog its calls are counted, and those for
+files.
 """
 
 import argparse
 import logging
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,9 @@ from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.hints import HINTS
+from tests import catalog_calls
+from tests.java import rest_server
+from tests.servers import hive
 from tests.servers.relay import Relay, relaying
 from tests.servers.s3 import S3, running_apart
 
@@ -37,19 +43,27 @@ _ROW = pa.table({"id": pa.array([1], pa.int32()), "name": ["a"]})
 
 @dataclass(frozen=True)
 class Place:
-    """Where the warehouse is. `relay`: what counts the requests to its store, and takes `delay` seconds longer."""
+    """Where the warehouse is. `relay`: what counts the requests to its store, and takes `delay` seconds longer.
+
+    `calls`: what has been asked of the catalog and of storage.
+    """
 
     catalog: PaimonCatalog
     relay: Relay | None = None
     delay: float = 0.0
+    calls: Counter[str] | None = None
 
     def slow(self) -> None:
         """From now on requests are counted, and take longer."""
+        if self.calls is not None:
+            self.calls.clear()
         if self.relay is not None:
             self.relay.faults.delay = self.delay
             self.relay.reset()
 
     def counted(self) -> str:
+        if self.calls is not None:
+            return "".join(f"\n{'':>12}{count:>6} {what}" for what, count in sorted(self.calls.items()))
         if self.relay is None:
             return ""
         self.relay.faults.delay = 0
@@ -96,9 +110,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sensor", default="latest_snapshots")
     parser.add_argument("--store", choices=("s3",), help="put the warehouse there; else it is on the local disk")
     parser.add_argument("--delay", type=float, default=0.02, help="seconds that every answer of the store takes longer")
+    parser.add_argument("--catalog", choices=("filesystem", "jdbc", "hive", "rest"), help="count what is asked of it")
     chosen = parser.parse_args(arguments)
     logging.disable(logging.INFO)
-    with _place(chosen.store, chosen.delay) as place, dg.instance_for_test() as instance:
+    opened = _place(chosen.store, chosen.delay) if chosen.catalog is None else _catalog(chosen.catalog)
+    with opened as place, dg.instance_for_test() as instance:
         run(place, instance, chosen.tables, chosen.sensor)
 
 
@@ -124,6 +140,24 @@ def run(place: Place, instance: dg.DagsterInstance, count: int, sensor: str) -> 
             table.write_arrow(_ROW)
         print(f"{f'{changed} new':>10}", end="")
         cursor = tick(definitions, instance, sensor, place, cursor)
+
+
+@contextmanager
+def _catalog(kind: str) -> Iterator[Place]:
+    """A warehouse on the local disk, in a catalog of a kind whose calls are counted."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        warehouse, options = str(folder / "warehouse"), {"metastore": kind}
+        if kind == "jdbc":
+            options["uri"] = f"jdbc:sqlite:{folder}/catalog.db"
+        elif kind == "hive":
+            options["uri"] = stack.enter_context(hive.running(folder / "hive")).uri
+        elif kind == "rest":
+            address = stack.enter_context(rest_server.running()).start(warehouse)
+            options |= {"uri": address, "token.provider": "bear", "token": rest_server.TOKEN}
+            warehouse = rest_server.WAREHOUSE
+        calls = stack.enter_context(catalog_calls.counted())
+        yield Place(PaimonCatalog(warehouse=warehouse, options=options), calls=calls)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ so that one Spark session serves them all. Starting over is safe at any time: th
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +28,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, STEP
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.demo import console, correction, flights, routes, weather
@@ -104,10 +105,10 @@ class Demo:
         if not result.success:
             raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
         graph = keys.asset_key(identifier).to_python_identifier()
-        account = result.output_for_node(f"{graph}.describe")
+        summary: RunSummary = result.output_for_node(f"{graph}.describe")
         if followed is not None:
-            account = {**account, "ingest": ingested_by(followed)}
-        return measure(self.catalog.get_table(identifier), account, time.monotonic() - started)
+            summary = summary.and_then("ingest", StepSummary(ingested_by(followed)))
+        return measure(self.catalog.get_table(identifier), summary, time.monotonic() - started)
 
     def correct_weather(self) -> Corrected:
         """Launch the job that corrects past weather. Raises SystemExit if the run fails."""
@@ -167,11 +168,12 @@ def run_config(identifier: str, round_number: int) -> dict[str, Any]:
     return {"ops": {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}}, "loggers": {"progress": {}}}
 
 
-def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResult:
+def measure(table: Table, summary: RunSummary, seconds: float) -> RoundResult:
     """The table before compaction, still readable by time travel, and as the run left it."""
-    ingested, compacted = account["ingest"], account["compact"]
-    before, after = compacted["before"], table_shape(table)
-    base = str(compacted["base_snapshot_id"])
+    ingested: Mapping[str, Any] = summary.steps["ingest"].facts
+    compacted: Mapping[str, Any] = summary.steps["compact"].facts
+    before: Mapping[str, Any] = summary.steps["compact"].before
+    after, base = table_shape(table), str(compacted["base_snapshot_id"])
     newest = table.snapshots.latest_id()
     assert newest is not None
     return RoundResult(

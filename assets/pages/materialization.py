@@ -18,6 +18,7 @@ from paimon_maintenance.assets.pages.holders import IN_RUNS, holders_page, who_h
 from paimon_maintenance.assets.pages.metadata import closing_metadata
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.summary import RunSummary
 
 
 def data_version(table: Table, snapshot_id: int | None) -> str:
@@ -36,16 +37,16 @@ def closing_page(
     config: TableConfig,
     table: Table,
     shape: TableShape,
-    account: Mapping[str, Any],
+    summary: RunSummary,
 ) -> dict[str, Any]:
     """All that a run shows of a table at its end: health, who holds bytes, numbers, what its steps did, columns.
 
-    Args: `account`: of the steps.
+    Args: `summary`: of the run.
     """
     return {
         **health_page(context, catalog, config, shape),
         **holders_page(who_holds(context.instance, catalog, table, IN_RUNS, context.log.warning)),
-        **closing_metadata(table, shape, account),
+        **closing_metadata(table, shape, summary),
         **columns_metadata(config, table.schema),
     }
 

@@ -10,7 +10,7 @@ from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.catalogue import STORAGE_KIND
 from paimon_maintenance.assets.pages.durations import seconds_text
-from paimon_maintenance.assets.runs.account import BEFORE, steps_of
+from paimon_maintenance.assets.runs.summary import Numbers, RunSummary
 from paimon_maintenance.assets.units import size_text
 
 _PATHS_SHOWN = 10_000
@@ -54,7 +54,7 @@ def shape_numbers(shape: TableShape) -> dict[str, int | float]:
     }
 
 
-def before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> dg.TableMetadataValue:
+def before_and_after(before: Numbers, after: Numbers) -> dg.TableMetadataValue:
     """Two sets of shape_numbers side by side."""
     schema = dg.TableSchema([dg.TableColumn("measure"), dg.TableColumn("before"), dg.TableColumn("after")])
     records = [
@@ -65,19 +65,18 @@ def before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> dg.
     return dg.MetadataValue.table(records, schema)
 
 
-def closing_metadata(table: Table, shape: TableShape, account: Mapping[str, Any]) -> dict[str, Any]:
-    """A table at the end of a run: as it is, and what the run's steps (`account`) changed and how long they took."""
-    metadata, steps = table_metadata(table, shape), steps_of(account)
-    before: Mapping[str, Any] = account.get(BEFORE, {})
+def closing_metadata(table: Table, shape: TableShape, summary: RunSummary) -> dict[str, Any]:
+    """A table at the end of a run: as it is, and what the run's steps changed and how long they took."""
+    metadata, before = table_metadata(table, shape), summary.before
     if before:
         metadata["before and after"] = before_and_after(before, shape_numbers(shape))
         metadata.update({f"{name} before": value for name, value in before.items() if name in _TOLD_BEFORE})
-    indexing: Mapping[str, Any] = steps.get("file_index", {})
-    if indexing.get("probe_values"):
-        metadata[SKIPPED_SHARE] = round(float(indexing["probe_skipped_share"]), 4)
-    for step, numbers in steps.items():
-        if "seconds" in numbers:
-            metadata[f"seconds of {step}"] = round(float(numbers["seconds"]), 3)
+    indexing = summary.steps.get("file_index")
+    if indexing is not None and indexing.facts.get("probe_values"):
+        metadata[SKIPPED_SHARE] = round(float(indexing.facts["probe_skipped_share"]), 4)
+    for step, done in summary.steps.items():
+        if "seconds" in done.facts:
+            metadata[f"seconds of {step}"] = round(float(done.facts["seconds"]), 3)
     return metadata
 
 

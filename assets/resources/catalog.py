@@ -1,9 +1,11 @@
 """The Paimon catalog, for everything that runs in Dagster."""
 
+from contextlib import AbstractContextManager
+
 import dagster as dg
 from pydantic import Field
 
-from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema
 from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
@@ -12,6 +14,7 @@ from maintenance.metastore.warehouse import known_folder, warehouse_folder
 from maintenance.operations.history import history_table
 from maintenance.options.environment import from_environment
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.resources.opened import OPENED
 
 
 class PaimonCatalog(dg.ConfigurableResource):
@@ -30,9 +33,21 @@ class PaimonCatalog(dg.ConfigurableResource):
         own = identifier.partition(".")[0] == self.history
         return None if self.history is None or own else history_table(self.history)
 
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """A run or a tick begins. Called by Dagster. The catalog is opened when it is first needed."""
+        OPENED.begin()
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """A run or a tick has ended. Called by Dagster."""
+        OPENED.end()
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """While it is used outside of runs and ticks: at its end connections are given back."""
+        return OPENED.at_work()
+
     def open(self) -> Catalog:
-        """The catalog itself."""
-        return open_catalog({"warehouse": self.warehouse, **self._options()})
+        """The catalog itself; a process opens it once."""
+        return OPENED.get({"warehouse": self.warehouse, **self._options()})
 
     def get_table(self, identifier: str) -> CatalogTable:
         """The table as it is now. Raises NotFoundError; SchemaError for one of Paimon's system tables."""
@@ -64,7 +79,7 @@ class PaimonCatalog(dg.ConfigurableResource):
 
     def file_io(self) -> FileIO:
         """What reads and writes the warehouse."""
-        return FileIO.of(self._options())
+        return FileIO.of(self.open().options)
 
     def place_of(self, identifier: str) -> tuple[FileIO, str]:
         """The location of a table, even if it is too damaged to be opened. Raises: NotFoundError."""

@@ -1,1 +1,1 @@
-"""What every run has: how steps fail, the account they keep, its place in the history, its messages."""
+"""What every run has: how steps fail, the summary they hand on, its place in the history, its messages."""

@@ -1,6 +1,7 @@
-"""The account of a run as rows of the history table; writing them never fails the run."""
+"""The summary of a run as rows of the history table; writing them never fails the run."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,24 +10,19 @@ import dagster as dg
 from maintenance.operations.history import FAILED, HistoryEntry, write_history
 from maintenance.table.shape import TableShape
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.runs.account import BEFORE, steps_of
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 
 _STARTED_BY = {"dagster/sensor_name": "sensor", "dagster/schedule_name": "schedule", "dagster/backfill": "backfill"}
 
 
-def keep_account(
-    context: dg.OpExecutionContext,
-    catalog: PaimonCatalog,
-    identifier: str,
-    shape: TableShape,
-    account: Mapping[str, Any],
+def keep_summary(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, identifier: str, shape: TableShape, summary: RunSummary
 ) -> None:
     """Write down every step of a run that has come to its end. `shape`: of the table now."""
-    now = datetime.now(UTC)
-    first: Mapping[str, Any] = account.get(BEFORE, {})
+    now, reason = datetime.now(UTC), reason_of(context.run)
     entries = [
-        _entry(now, identifier, context.run_id, step, numbers, first, shape, reason_of(context.run))
-        for step, numbers in steps_of(account).items()
+        _entry(HistoryEntry(now, identifier, step, run_id=context.run_id), done, summary, shape, reason)
+        for step, done in summary.steps.items()
     ]
     _write(context, catalog, identifier, entries)
 
@@ -51,34 +47,20 @@ def reason_of(run: dg.DagsterRun) -> str:
     return "launched by hand"
 
 
-def _entry(
-    now: datetime,
-    identifier: str,
-    run_id: str,
-    step: str,
-    numbers: Mapping[str, Any],
-    first: Mapping[str, Any],
-    shape: TableShape,
-    reason: str,
-) -> HistoryEntry:
-    before: Mapping[str, Any] = numbers.get("before") or first
-    after: Mapping[str, Any] = numbers.get("after") or {"files": shape.files, "bytes": shape.bytes}
-    return HistoryEntry(
-        finished_at=now,
-        table_name=identifier,
-        operation=step,
-        run_id=run_id,
-        seconds=numbers.get("seconds"),
+def _entry(entry: HistoryEntry, done: StepSummary, summary: RunSummary, shape: TableShape, reason: str) -> HistoryEntry:
+    facts: Mapping[str, Any] = done.facts
+    before: Mapping[str, Any] = done.before or summary.before
+    after: Mapping[str, Any] = done.after or {"files": shape.files, "bytes": shape.bytes}
+    return replace(
+        entry,
+        seconds=facts.get("seconds"),
         snapshot_id=shape.snapshot_id,
-        input_bytes=numbers.get("input_bytes", numbers.get("deleted_bytes", numbers.get("bytes"))),
+        input_bytes=facts.get("input_bytes", facts.get("deleted_bytes", facts.get("bytes"))),
         files_before=before.get("files"),
         files_after=after.get("files"),
         bytes_before=before.get("bytes"),
         bytes_after=after.get("bytes"),
-        details={
-            **{name: value for name, value in numbers.items() if name not in ("before", "after")},
-            "reason": reason,
-        },
+        details={**facts, "reason": reason},
     )
 
 

@@ -19,6 +19,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.by_session import apply_by_session
 from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from paimon_maintenance.assets.steps.config import PlanConfig
@@ -115,7 +116,7 @@ def apply_any(
         chosen = PlanConfig(plan_id=plan.id)
         work = Work(context, table, chosen, catalog, zone, spark if step.uses_spark else None, step.opened)
         with failing(context, catalog, table, step.name):
-            record_state(context, catalog, table, run_step(step, work, {}))
+            record_state(context, catalog, table, run_step(step, work, RunSummary()))
 
 
 def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:

@@ -13,6 +13,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.ops import failing, record_state
 
 # Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
@@ -53,8 +54,8 @@ def apply_by_session(
     into_bin = into_bin or table.bin is not None
     with failing(context, catalog, table, plan.operation):
         seconds = _carry_out(context, catalog, spark, plan, into_bin)
-        account = {plan.operation: {"seconds": seconds, "files": plan.files, "bytes": plan.bytes}}
-        record_state(context, catalog, table, account)
+        done = StepSummary({"seconds": seconds, "files": plan.files, "bytes": plan.bytes})
+        record_state(context, catalog, table, RunSummary.of(plan.operation, done))
 
 
 def _carry_out(

@@ -15,15 +15,15 @@ from paimon_maintenance.assets.pages.metadata import (
     shape_numbers,
     warn_of_finding,
 )
-from paimon_maintenance.assets.runs.account import BEFORE, Account
 from paimon_maintenance.assets.runs.failures import check_groups
+from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 
 class _Rewriting(Step):
     """A step whose report is that of a compaction."""
 
-    def show(self, work: Work, account: Account, report: CompactReport, metadata: Metadata) -> Account:
+    def show(self, work: Work, report: CompactReport, metadata: Metadata) -> StepSummary:
         """With the table before and after; fails if a group failed, which must not look like success."""
         warn_of_finding(work.context, report)
         before, after = shape_numbers(report.before), shape_numbers(report.after)
@@ -31,13 +31,13 @@ class _Rewriting(Step):
         # A dry run leaves the table as it is: its plan says what is expected.
         sizes = {} if work.dry_run else {"before and after": before_and_after(before, after)}
         work.context.add_output_metadata({**metadata, **report_metadata(report, plotted=False), **sizes})
-        numbers = {
+        facts = {
             **report_numbers(report),
             "input_bytes": sum(group.input_bytes for group in report.groups),
             "rows": sum(group.output_rows for group in report.groups if group.changed),
             "proof": str(report.proof.get("mode", "")),
         }
-        return {BEFORE: before, **account, self.name: {**numbers, "before": before, "after": after}}
+        return StepSummary(facts, before, after)
 
 
 class _Compaction(_Rewriting):

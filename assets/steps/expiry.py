@@ -17,7 +17,7 @@ from maintenance.options.option import duration
 from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.project.policies import DEFAULT_NAME, TagPolicy
-from paimon_maintenance.assets.runs.account import Account
+from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import request_of
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 from paimon_maintenance.assets.steps.tags import last_period
@@ -97,13 +97,13 @@ class _ExpireSnapshots(Step):
             older_than=made.older_than or policy.older_than(datetime.now(UTC), work.zone),
         )
 
-    def show(self, work: Work, account: Account, report: ExpireSnapshotsReport, metadata: Metadata) -> Account:
+    def show(self, work: Work, report: ExpireSnapshotsReport, metadata: Metadata) -> StepSummary:
         """With who holds the rest."""
         left = {}
         if not work.dry_run:
             found = who_holds(work.context.instance, work.catalog, work.table, IN_RUNS, work.context.log.warning)
             left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
-        return super().show(work, account, report, {**metadata, **left})
+        return super().show(work, report, {**metadata, **left})
 
 
 class _ExpirePartitions(Step):

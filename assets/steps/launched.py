@@ -12,6 +12,7 @@ import dagster as dg
 
 from maintenance.operations.operation import all_operations
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.config import launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
 from paimon_maintenance.assets.steps.ops import Loggers, job_of_op, on_known_table, record_state
@@ -81,9 +82,9 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
         with on_known_table(context, catalog, tables, named, step.name) as table:
             spark = context.resources.spark if step.uses_spark else None
             work = Work(context, table, config, catalog, zone, spark, step.opened)
-            account = run_step(step, work, {})
+            summary = run_step(step, work, RunSummary())
             changed = any(not operation.shown(report).nothing_to_do for report in work.reports)
             if changed and not work.dry_run and not operation.looks_only:
-                record_state(context, catalog, table, account)
+                record_state(context, catalog, table, summary)
 
     return launched

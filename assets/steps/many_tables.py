@@ -34,9 +34,9 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.step_config import CompactManyConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.account import BEFORE
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
-from paimon_maintenance.assets.runs.history import keep_account
+from paimon_maintenance.assets.runs.history import keep_summary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
 from paimon_maintenance.assets.steps.plans import kept_plan, planned
 
@@ -142,8 +142,8 @@ def _tell(
     for name, done in report.reports.items():
         rows.append(_row(name, done))
         if done.snapshot_ids:
-            account = {COMPACT_DATABASE: _numbers(done), BEFORE: shape_numbers(done.before)}
-            keep_account(context, catalog, name, done.after, account)
+            summary = RunSummary.of(COMPACT_DATABASE, StepSummary(_numbers(done), shape_numbers(done.before)))
+            keep_summary(context, catalog, name, done.after, summary)
             context.log_event(_materialization(catalog.get_table(name), done))
     context.add_output_metadata({
         **metadata,

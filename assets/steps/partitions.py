@@ -30,9 +30,9 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.step_config import PartitionCompactConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.account import BEFORE
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_groups
-from paimon_maintenance.assets.runs.history import keep_account
+from paimon_maintenance.assets.runs.history import keep_summary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."
@@ -153,9 +153,9 @@ def _rewritten(
         progress=context.log.info,
     )
     check_groups(report.groups)
-    account = {step: {**report_numbers(report), "input_bytes": _input_bytes(report)},
-               BEFORE: shape_numbers(report.before)}  # fmt: skip
-    keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
+    facts = {**report_numbers(report), "input_bytes": sum(group.input_bytes for group in report.groups)}
+    summary = RunSummary.of(step, StepSummary(facts, shape_numbers(report.before)))
+    keep_summary(context.op_execution_context, catalog, table.identifier, report.after, summary)
     _record_states(context, partition_states(opened))
     numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **absent, **spark.metadata()}
     version = dg.DataVersion(data_version(opened, report.compacted_through))
@@ -188,7 +188,3 @@ def _record_states(context: dg.AssetExecutionContext, observed: PartitionStates)
     for key in context.partition_keys:
         if key in states and observed.snapshot is not None:
             context.add_asset_metadata(state_metadata(states[key], observed.snapshot.id), partition_key=key)
-
-
-def _input_bytes(report: CompactReport) -> int:
-    return sum(group.input_bytes for group in report.groups)

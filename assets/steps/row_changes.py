@@ -30,9 +30,9 @@ from paimon_maintenance.assets.pages.metadata import (
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.account import BEFORE
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.runs.history import keep_account
+from paimon_maintenance.assets.runs.history import keep_summary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.plans import kept_plan
 
 CHANGE_ROWS = "change_rows"  # the job
@@ -83,7 +83,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             warn_of_finding(context, report)
             shape = table_shape(table)
             after = shape_numbers(shape)
-            account = {BEFORE: before, report.operation: {**report_numbers(report), "before": before, "after": after}}
+            summary = RunSummary.of(report.operation, StepSummary(report_numbers(report), before, after))
             context.add_output_metadata(
                 {
                     **report_metadata(report, plotted=False),
@@ -91,11 +91,11 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                     **spark.metadata(),
                 }
             )
-            keep_account(context, catalog, config.table, shape, account)
-            page = closing_page(context, catalog, by_name[config.table], table, shape, account)
-            summary = f"After {report.operation} of rows where {config.where}."
+            keep_summary(context, catalog, config.table, shape, summary)
+            page = closing_page(context, catalog, by_name[config.table], table, shape, summary)
+            text = f"After {report.operation} of rows where {config.where}."
             version = data_version(table, shape.snapshot_id)
-            context.log_event(materialization(config.table, version, summary, page))
+            context.log_event(materialization(config.table, version, text, page))
             return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
 
     return change_rows

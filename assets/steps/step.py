@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -22,7 +23,7 @@ from paimon_maintenance.assets.pages.metadata import report_metadata, report_num
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.account import Account
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.config import request_of, step_config
 from paimon_maintenance.assets.steps.plans import kept_plan, planned
 
@@ -150,14 +151,14 @@ class Step:
         into = into_bin(work, self.operation.name) if self.operation.takes_bin and not work.dry_run else None
         return Run(work.spark_source, work.say, into, warehouse=work.catalog.root)
 
-    def show(self, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
-        """Show a report and `metadata` on the step's output, and add the report's numbers to the account."""
+    def show(self, work: Work, report: Any, metadata: Metadata) -> StepSummary:
+        """Show a report and `metadata` on the step's output. Returns what goes into the summary of the run."""
         warn_of_finding(work.context, report)
         for line in self.said(report):
             work.say(line)
         shown = report_metadata(report, plotted=False) if is_dataclass(report) else {}
         work.context.add_output_metadata({**metadata, **shown})
-        return {**account, self.name: report_numbers(report) if is_dataclass(report) else {}}
+        return StepSummary(report_numbers(report) if is_dataclass(report) else {})
 
 
 def into_bin(work: Work, operation: str) -> BinRun | None:
@@ -169,38 +170,39 @@ def into_bin(work: Work, operation: str) -> BinRun | None:
     return run
 
 
-def run_step(step: Step, work: Work, account: Account) -> Account:
-    """Carry out a step; returns the account behind it. Raises: as the operation; OptionError: more beside a plan."""
+def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
+    """Carry out a step; returns the summary behind it. Raises: as the operation; OptionError: more beside a plan."""
     plan = planned(work.config, work.catalog)
+    started = time.monotonic()
     if plan is not None:
         work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
-        started = time.monotonic()
-        return _timed(step, _shown(step, work, account, step.apply(work, plan), {"plan id": plan.id}), started)
+        return _done(step, work, summary, started, step.apply(work, plan), {"plan id": plan.id})
     request = step.request(work)
     if request is None:
-        return account
+        return summary.and_dry() if work.dry_run else summary
     if not work.dry_run:
-        started = time.monotonic()
-        report = step.run(work, request)
-        return _timed(step, _shown(step, work, account, report, {}), started)
+        return _done(step, work, summary, started, step.run(work, request))
     made = step.preview(work, request)
     kept = {**kept_plan(work.context, work.catalog, made.plan), **made.beside}
     if made.report is None:
         work.context.add_output_metadata(kept)
-        return account
-    return _shown(step, work, account, made.report, kept)
+    else:
+        _shown(step, work, made.report, kept)
+    return summary.and_dry()
 
 
-def _timed(step: Step, account: Account, started: float) -> Account:
-    """With how long a step took whose report does not say it."""
-    if step.name not in account:
-        return account
-    return {**account, step.name: {"seconds": time.monotonic() - started, **account[step.name]}}
-
-
-def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
+def _done(
+    step: Step, work: Work, summary: RunSummary, started: float, report: Any, metadata: Metadata = MappingProxyType({})
+) -> RunSummary:
+    """The summary behind a step that was carried out; with how long it took, if its report does not say it."""
     if report is None:
-        return account
+        return summary
+    seconds = time.monotonic() - started
+    done = _shown(step, work, report, metadata)
+    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **done.facts}))
+
+
+def _shown(step: Step, work: Work, report: Any, metadata: Metadata) -> StepSummary:
     work.reports.append(report)
     # The session may be that of an earlier step.
     spark = work.spark.metadata() if work.spark is not None and work.sessions else {}
@@ -209,4 +211,4 @@ def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Meta
         work.say(
             f"{tasks} Spark tasks shared the work." if tasks else "This process did it in one batch: see spark_tasks."
         )
-    return step.show(work, account, report, {**metadata, **spark})
+    return step.show(work, report, {**metadata, **spark})

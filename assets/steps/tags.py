@@ -23,7 +23,8 @@ from paimon_maintenance.assets.project.policies import TagPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.runs.history import keep_account, keep_failure
+from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 
 _DAYS, _MINUTES = "%Y-%m-%d", "%Y-%m-%d-%H:%M"
 
@@ -96,8 +97,8 @@ def _tagged(
     if report is None:
         return dg.MaterializeResult(metadata={"tag": f"none: at {period.end.isoformat()} there was no snapshot yet"})
     if report.created:
-        account = {"tag": report_numbers(report)}
-        keep_account(context.op_execution_context, catalog, table.identifier, table_shape(opened), account)
+        summary = RunSummary.of("tag", StepSummary(report_numbers(report)))
+        keep_summary(context.op_execution_context, catalog, table.identifier, table_shape(opened), summary)
     metadata: dict[str, Any] = {
         "tag": report.name,
         "snapshot": report.snapshot_id,

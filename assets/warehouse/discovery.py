@@ -66,6 +66,11 @@ def survey(project: Project, catalog: PaimonCatalog) -> Discovery:
     A table that cannot be read stays as it is described: it must not hide the others. Raises: what goes wrong when the
     catalog is listed.
     """
+    with catalog.at_work():
+        return _survey(project, catalog)
+
+
+def _survey(project: Project, catalog: PaimonCatalog) -> Discovery:
     holdings = read_holdings(catalog, [pattern.database for pattern in project.patterns])
     names = holdings.names()
     fit = tuple(name for name in names if _NAME.fullmatch(name))

@@ -7,11 +7,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
 from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.definitions import build_definitions
+from tests.catalog_calls import counted
 from tests.dagster.conftest import TABLES, land
 from tests.java import rest_server
 
@@ -77,6 +79,34 @@ def test_a_table_from_landing_to_expiry(project: Project) -> None:
             assert not definitions.resolve_sensor_def("latest_snapshots").evaluate_tick(context).run_requests
     (orders,) = (t for t in discover(project, catalog).project.tables if t.identifier == "shop.orders")
     assert (orders.compaction.trigger, orders.writes_changelog) == (7, True)
+
+
+# What a catalog is asked for once: its configuration, its tables in the database, all databases.
+_OF_THE_CATALOG = ("GET config", "SQL on sqlite_master", "get_all_databases")
+_OF_EACH_TABLE = ("GET tables", "SQL on paimon_tables", "get_table")
+
+
+def test_ticks_ask_the_catalog_for_their_tables_alone(project: Project) -> None:
+    catalog = catalog_of(project)
+    opened = catalog.open()
+    opened.create_database("shop")
+    for number in range(8):
+        opened.create_table(f"shop.t{number}", Schema([("id", "INT")], options={"bucket": "-1"}))
+    project = project.model_copy(update={"tables": ()})
+    definitions = build_definitions(project)
+    cursor = None
+    with dg.instance_for_test() as instance:
+        for _ in range(2):
+            with (
+                counted() as calls,
+                dg.build_sensor_context(
+                    instance, cursor, definitions=definitions, resources={"catalog": catalog}
+                ) as context,
+            ):
+                cursor = definitions.resolve_sensor_def("latest_snapshots").evaluate_tick(context).cursor
+            assert not [name for name in _OF_THE_CATALOG if calls[name]]
+            assert sum(calls[name] for name in _OF_EACH_TABLE) == 8
+            assert calls["connect"] <= (8 if project.catalog["metastore"] == "jdbc" else 2), "SQLite opens its file"
 
 
 def test_where_the_bin_is(project: Project) -> None:

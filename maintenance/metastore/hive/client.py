@@ -43,7 +43,7 @@ class HiveMetastore:
 
     Attributes:
         addresses: (host, port) of its servers; the first one that answers is used.
-        pool_size: idle connections that a process keeps.
+        pool_size: connections that a process has at most; who needs one more waits, as in Java.
     """
 
     addresses: tuple[tuple[str, int], ...]
@@ -67,10 +67,14 @@ class HiveMetastore:
 
     @contextmanager
     def _connection(self) -> Iterator[Any]:
+        pool = _pool(self, os.getpid())
+        with pool.room:
+            yield from self._borrowed(pool)
+
+    def _borrowed(self, pool: "_Pool") -> Iterator[Any]:
         from thriftpy2.thrift import TApplicationException, TException
         from thriftpy2.transport import TTransportException
 
-        pool = _pool(self, os.getpid())
         client = pool.take() or self._connect()
         try:
             yield client
@@ -121,11 +125,15 @@ class _LostConnectionError(InfrastructureError):
 
 @dataclass(slots=True)
 class _Pool:
-    """Idle connections of this process, with when they were last used."""
+    """Connections of this process: `room` for those in use, and the idle ones with when they were last used."""
 
     size: int
+    room: threading.Semaphore = field(init=False)
     idle: list[tuple[float, Any]] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.room = threading.Semaphore(self.size)
 
     def take(self) -> Any | None:
         with self.guard:
@@ -138,10 +146,7 @@ class _Pool:
 
     def give(self, client: Any) -> None:
         with self.guard:
-            if len(self.idle) < self.size:
-                self.idle.append((time.monotonic(), client))
-                return
-        client.close()
+            self.idle.append((time.monotonic(), client))
 
     def close(self) -> None:
         with self.guard:
