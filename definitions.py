@@ -1,5 +1,7 @@
 """What Dagster loads: the only place where tables, assets, jobs, schedules and sensors come together."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -10,7 +12,7 @@ from paimon_maintenance.assets.checks.judgements import table_checks
 from paimon_maintenance.assets.checks.orphan_check import orphan_check
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
-from paimon_maintenance.assets.project.config import Project, project_of_environment
+from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern, project_of_environment
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.run_launcher.scope import scoped
@@ -48,78 +50,142 @@ from paimon_maintenance.sensors.radar import radar_sensor
 LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
 
 
+@dataclass(frozen=True)
+class _Loaded:
+    """What the builders below are given.
+
+    Attributes:
+        described: the project as it was written; `project`: with what its patterns have found.
+        doubtful: patterns that match nothing.
+        zone: where days begin, unless a table's settings say otherwise.
+        steps: of each table.
+    """
+
+    described: Project
+    project: Project
+    doubtful: Sequence[TablePattern]
+    catalog: PaimonCatalog
+    zone: ZoneInfo
+    steps: Sequence[TableSteps]
+
+    @classmethod
+    def of(cls, project: Project) -> "_Loaded":
+        catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog, history=project.history)
+        found, zone = discover(project, catalog), ZoneInfo(project.expiry.time_zone)
+        steps = [TableSteps.of(table, zone) for table in found.project.tables]
+        return cls(project, found.project, found.doubtful, catalog, zone, steps)
+
+    @property
+    def tables(self) -> Sequence[TableConfig]:
+        return self.project.tables
+
+    @property
+    def partitioned(self) -> Sequence[TableConfig]:
+        return [table for table in self.tables if table.partition_keys]
+
+
 def build_definitions(project: Project) -> dg.Definitions:
     """Assets, checks, jobs, schedules and sensors for the tables of `project` and those that its patterns find."""
-    catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog, history=project.history)
-    described, discovered = project, discover(project, catalog)
-    project = discovered.project
-    zone = ZoneInfo(project.expiry.time_zone)
-    tables = [TableSteps.of(table, zone) for table in project.tables]
-    compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
-    maintain_jobs = [maintain_job(steps, LOGGERS) for steps in tables]
-    refresh_jobs = [refresh_job(steps.table) for steps in tables if steps.refresh]
-    expiries = [expiry_graph(steps) for steps in tables]
-    expire = expire_job(expiries, LOGGERS)
-    fleet = fleet_job()
-    empty_bin = empty_bin_job(project.tables, LOGGERS)
-    tag_jobs, tag_times = tag_schedules(project.tables, zone)
-    partitioned = [table for table in project.tables if table.partition_keys]
-    audited = [table for table in project.tables if table.has_changelog]
-    return dg.Definitions(
-        assets=[
-            *(automated(table_asset(steps), steps.table, catalog) for steps in tables),
-            *(alone(landing_asset(table)) for table in project.tables if table.landing),
-            *(alone(state_asset(table)) for table in partitioned),
-            *(compaction_asset(table) for table in partitioned),
-            *(changelog_asset(table) for table in partitioned if table.writes_changelog),
-            *(tags_asset(table, policy, zone) for table in project.tables if (policy := table.period_tags)),
-            fleet_asset(described, project.tables),
-        ],
-        asset_checks=[
-            *(table_checks(table) for table in project.tables),
-            *(changelog_check(table) for table in audited),
-            *(fsck_check(table) for table in project.tables),
-            *(orphan_check(table) for table in project.tables),
-        ],
-        jobs=[
-            *maintain_jobs,
-            *refresh_jobs,
-            *compact_jobs,
-            *(expire_table_job(of.table, graph, LOGGERS) for of, graph in zip(tables, expiries, strict=True)),
-            *(ingest_job(steps, LOGGERS) for steps in tables if steps.ingestion),
-            *(audit_job(table) for table in audited),
-            *(fsck_job(table) for table in project.tables),
-            expire,
-            *([compact_many_job(project.tables, LOGGERS)] if project.tables else []),
-            *tag_jobs,
-            fleet,
-            empty_bin,
-            *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
-            *([apply_plan_job(project.tables, zone, LOGGERS)] if project.tables else []),
-            *(launched_jobs(project.tables, zone, LOGGERS) if project.tables else []),
-            *([statement_job(project.tables, zone, LOGGERS)] if project.tables else []),
-            *copy_jobs(LOGGERS),
-        ],
-        schedules=[
-            daily_expiry(expire, project.expiry),
-            *tag_times,
-            fleet_schedule(fleet, project.fleet),
-            daily_empty_bin(empty_bin, project.empty_bin),
-        ],
-        sensors=[
-            latest_sensor(project.tables, compact_jobs, [*maintain_jobs, *refresh_jobs]),
-            radar_sensor(described, project.tables, discovered.doubtful),
-            partition_sensor(partitioned),
-            *refresh_sensors(project.tables),
-            alert_sensor(project),
-        ],
-        resources={
-            "catalog": catalog,
-            "spark": spark_of(project),
-        },
+    loaded = _Loaded.of(project)
+    common = dg.Definitions(
+        resources={"catalog": loaded.catalog, "spark": spark_of(loaded.project)},
         executor=dg.in_process_executor,
         loggers=LOGGERS,
     )
+    builders = (_tables, _partitions, _tags, _checks, _expiry, _fleet, _bin, _on_demand)
+    return dg.Definitions.merge(common, *(build(loaded) for build in builders))
+
+
+def _tables(loaded: _Loaded) -> dg.Definitions:
+    """Each table: its asset, the jobs of its chain, and what starts them."""
+    compact_jobs = [compact_job(steps, LOGGERS) for steps in loaded.steps]
+    shown_at = [maintain_job(steps, LOGGERS) for steps in loaded.steps]
+    shown_at += [refresh_job(steps.table) for steps in loaded.steps if steps.refresh]
+    ingest_jobs = [ingest_job(steps, LOGGERS) for steps in loaded.steps if steps.ingestion]
+    return dg.Definitions(
+        assets=[
+            *(automated(table_asset(steps), steps.table, loaded.catalog) for steps in loaded.steps),
+            *(alone(landing_asset(table)) for table in loaded.tables if table.landing),
+        ],
+        jobs=[*compact_jobs, *shown_at, *ingest_jobs],
+        sensors=[latest_sensor(loaded.tables, compact_jobs, shown_at), *refresh_sensors(loaded.tables)],
+    )
+
+
+def _partitions(loaded: _Loaded) -> dg.Definitions:
+    """The partitions of tables, as assets beside them."""
+    partitioned = loaded.partitioned
+    return dg.Definitions(
+        assets=[
+            *(alone(state_asset(table)) for table in partitioned),
+            *(compaction_asset(table) for table in partitioned),
+            *(changelog_asset(table) for table in partitioned if table.writes_changelog),
+        ],
+        sensors=[partition_sensor(partitioned)],
+    )
+
+
+def _tags(loaded: _Loaded) -> dg.Definitions:
+    """Tags of periods."""
+    jobs, schedules = tag_schedules(loaded.tables, loaded.zone)
+    tagged = [(table, policy) for table in loaded.tables if (policy := table.period_tags)]
+    assets = [tags_asset(table, policy, loaded.zone) for table, policy in tagged]
+    return dg.Definitions(assets=assets, jobs=jobs, schedules=schedules)
+
+
+def _checks(loaded: _Loaded) -> dg.Definitions:
+    """What is wrong with tables, and who is told of it."""
+    audited = [table for table in loaded.tables if table.has_changelog]
+    return dg.Definitions(
+        asset_checks=[
+            *(table_checks(table) for table in loaded.tables),
+            *(changelog_check(table) for table in audited),
+            *(fsck_check(table) for table in loaded.tables),
+            *(orphan_check(table) for table in loaded.tables),
+        ],
+        jobs=[*(audit_job(table) for table in audited), *(fsck_job(table) for table in loaded.tables)],
+        sensors=[
+            radar_sensor(loaded.described, loaded.tables, loaded.doubtful),
+            alert_sensor(loaded.project),
+        ],
+    )
+
+
+def _expiry(loaded: _Loaded) -> dg.Definitions:
+    """The daily expiry of all tables, and that of each."""
+    graphs = [expiry_graph(steps) for steps in loaded.steps]
+    expire = expire_job(graphs, LOGGERS)
+    of_tables = [expire_table_job(of, graph, LOGGERS) for of, graph in zip(loaded.tables, graphs, strict=True)]
+    return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily_expiry(expire, loaded.project.expiry)])
+
+
+def _fleet(loaded: _Loaded) -> dg.Definitions:
+    """The page over all tables."""
+    fleet = fleet_job()
+    return dg.Definitions(
+        assets=[fleet_asset(loaded.described, loaded.tables)],
+        jobs=[fleet],
+        schedules=[fleet_schedule(fleet, loaded.project.fleet)],
+    )
+
+
+def _bin(loaded: _Loaded) -> dg.Definitions:
+    """Where deleted files wait."""
+    empty_bin = empty_bin_job(loaded.tables, LOGGERS)
+    return dg.Definitions(jobs=[empty_bin], schedules=[daily_empty_bin(empty_bin, loaded.project.empty_bin)])
+
+
+def _on_demand(loaded: _Loaded) -> dg.Definitions:
+    """Jobs whose config says what to do, to any of the tables."""
+    tables, zone = loaded.tables, loaded.zone
+    of_tables = [
+        compact_many_job(tables, LOGGERS),
+        change_rows_job(tables, LOGGERS),
+        apply_plan_job(tables, zone, LOGGERS),
+        *launched_jobs(tables, zone, LOGGERS),
+        statement_job(tables, zone, LOGGERS),
+    ] if tables else []  # fmt: skip
+    return dg.Definitions(jobs=[*of_tables, *copy_jobs(LOGGERS)])
 
 
 @dg.definitions

@@ -5,12 +5,12 @@ A code location has one of them, since resources and sensors go by their names.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Self, cast
 
 import dagster as dg
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
-from maintenance.operations.history import HISTORY_DATABASE
+from paimon_maintenance.assets.entry import Entry
 from paimon_maintenance.assets.project.config import Project, rooted
 from paimon_maintenance.assets.project.policies import ZoneName
 from paimon_maintenance.assets.project.yaml_file import attribute_mistake
@@ -62,28 +62,34 @@ class TablesScaffolder(dg.Scaffolder[TablesParams]):
 
 
 @dg.scaffold_with(TablesScaffolder)
-class PaimonTables(dg.Component, dg.Model, dg.Resolvable):
+class PaimonTables(Project, dg.Component):
     """Maintains and watches Paimon tables: assets, checks, jobs, a schedule and sensors for each."""
 
-    warehouse: str = Field(description="Path, relative to this component's folder, or URI.")
-    catalog: dict[str, str] = Field(default_factory=dict, description="More of Paimon's catalog options.")
-    spark: dict[str, Any] = Field(default_factory=dict, description="Where the steps do their work.")
-    expiry: dict[str, Any] = Field(default_factory=dict, description="When the daily expiry runs.")
-    empty_bin: dict[str, Any] = Field(default_factory=dict, description="When the bin is emptied.")
-    fleet: dict[str, Any] = Field(default_factory=dict, description="When the page over all tables is written.")
-    radar: dict[str, Any] = Field(default_factory=dict, description="How often tables at rest are judged.")
-    alerts: dict[str, Any] = Field(default_factory=dict, description="Who is notified of faults.")
-    history: str | None = Field(default=HISTORY_DATABASE, description="Database of the history table.")
-    patterns: list[dict[str, Any]] = Field(default_factory=list, description="Settings for tables that match.")
-    tables: list[dict[str, Any]] = Field(default_factory=list, description="Tables with settings of their own.")
+    _mistake: ValidationError | None = PrivateAttr(default=None)
+
+    @classmethod
+    def model(cls) -> type[BaseModel]:
+        """The attributes of a `defs.yaml`, each of the type that it has here. Called by Dagster."""
+        return super(Entry, cls).model()
+
+    @classmethod
+    def resolve_from_model(cls, context: dg.ResolutionContext, model: BaseModel) -> Self:
+        """The component; with a mistake in its attributes one that tells it once definitions are asked for.
+
+        Called by Dagster, for lists of components as well, which need no more than its name.
+        """
+        try:
+            return cast("Self", super(Entry, cls).resolve_from_model(context, model))
+        except ValidationError as error:
+            mistaken = cls.model_construct(warehouse="")
+            mistaken._mistake = error
+            return cast("Self", mistaken)
 
     def project(self, folder: Path) -> Project:
         """The same as the project of a tables.yaml in that folder. Raises: OptionError, with the line of defs.yaml."""
-        try:
-            project = Project.model_validate({name: getattr(self, name) for name in type(self).model_fields})
-        except ValidationError as error:
-            raise attribute_mistake(folder / "defs.yaml", error) from error
-        return rooted(project, folder)
+        if self._mistake is not None:
+            raise attribute_mistake(folder / "defs.yaml", self._mistake) from self._mistake
+        return rooted(self, folder)
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         return build_definitions(self.project(Path(context.path)))

@@ -6,11 +6,13 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
 from dagster.components.testing import create_defs_folder_sandbox
+from pydantic import ValidationError
 
 from maintenance.errors import OptionError
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.config import Expiry, Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.components import PaimonTables
 
@@ -65,6 +67,38 @@ def test_a_mistake_is_told_with_its_place() -> None:
 
 def test_a_component_takes_whatever_the_file_takes() -> None:
     assert set(PaimonTables.model_fields) == set(Project.model_fields)
+
+
+def test_attributes_are_typed() -> None:
+    tables = PaimonTables(
+        warehouse="lake", expiry=Expiry(time_zone="Europe/Berlin"), tables=(TableConfig(identifier="shop.orders"),)
+    )
+    assert tables.expiry.time_zone == "Europe/Berlin"
+    assert tables.tables[0].compaction.trigger is None
+    with pytest.raises(ValidationError, match="unknown key 'triger'"):
+        PaimonTables.model_validate(
+            {"warehouse": "lake", "patterns": [{"pattern": "*.*", "compaction": {"triger": 8}}]}
+        )
+
+
+def test_an_editor_knows_what_may_be_written() -> None:
+    schema = PaimonTables.model().model_json_schema()
+    assert {"expiry", "spark", "tables", "patterns"} <= set(schema["properties"])
+    (compaction,) = (form for name, form in schema["$defs"].items() if name.endswith("CompactionPolicy"))
+    assert "integer" in str(compaction["properties"]["trigger"])
+
+
+def test_templates_are_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONE", "Asia/Tokyo")
+    monkeypatch.setenv("TRIGGER", "9")
+    text = {
+        "warehouse": "lake",
+        "expiry": {"time_zone": "{{ env.ZONE }}"},
+        "patterns": [{"pattern": "sales.*", "compaction": {"trigger": "{{ env.TRIGGER }}"}}],
+    }
+    resolved = PaimonTables.resolve_from_yaml(yaml.safe_dump(text))
+    assert resolved.expiry.time_zone == "Asia/Tokyo"
+    assert resolved.patterns[0].compaction.trigger == 9
 
 
 def test_scaffolding_writes_a_component_that_loads() -> None:
