@@ -9,14 +9,10 @@ no fault yet. What a target does not take it is sent again at the next tick, and
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
-from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
-from dagster._core.storage.asset_check_execution_record import (
-    AssetCheckExecutionRecord,
-    AssetCheckExecutionRecordStatus,
-)
 
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from paimon_maintenance.assets import keys
@@ -48,7 +44,9 @@ _CHECKS = {
     CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
 }
 _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
-_SETTLED = (AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED)
+# Dagster has no public names for the states of a check, nor for the records of checks and sensors that it hands out.
+_CHECK_FAILED = "FAILED"
+_SETTLED = ("SUCCEEDED", _CHECK_FAILED)
 Faults = dict[str, Alert]
 
 
@@ -123,21 +121,22 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
     whose[AssetCheckKey(keys.FLEET, CONFIGURATION)] = None
     faults: Faults = {}
     for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(whose)).items():
-        settled = record if record.status in _SETTLED else _before(instance, key)
-        if settled is None or settled.status != AssetCheckExecutionRecordStatus.FAILED:
+        settled = record if record.status.name in _SETTLED else _before(instance, key, record)
+        if settled is None or settled.status.name != _CHECK_FAILED:
             continue
         alert = _check_alert(key, settled, whose[key], url)
         faults[alert.fault] = alert
     return faults
 
 
-def _before(instance: DagsterInstance, check: AssetCheckKey) -> AssetCheckExecutionRecord | None:
-    """The newest result of a check whose newest execution has none."""
-    history = instance.event_log_storage.get_asset_check_execution_history(check, limit=1, status=set(_SETTLED))
+def _before(instance: DagsterInstance, check: AssetCheckKey, newest: Any) -> Any:
+    """The newest result of a check whose newest execution has none; None: it never had one."""
+    settled = {status for status in type(newest.status) if status.name in _SETTLED}
+    history = instance.event_log_storage.get_asset_check_execution_history(check, limit=1, status=settled)
     return history[0] if history else None
 
 
-def _check_alert(key: AssetCheckKey, record: AssetCheckExecutionRecord, table: str | None, url: str) -> Alert:
+def _check_alert(key: AssetCheckKey, record: Any, table: str | None, url: str) -> Alert:
     event = record.event.dagster_event if record.event else None
     evaluated = event.asset_check_evaluation_data if event else None
     fix = evaluated.metadata.get("next step") if evaluated else None
@@ -161,7 +160,7 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
     # After a pause of the daemon the others are about to tick, too.
     just_back = any(state.name == NAME and _silence(state, now) for state in states)
     for state in states:
-        if state.status == InstigatorStatus.STOPPED:
+        if not state.is_running:
             continue
         fault, subject = f"sensor:{state.name}", f"Sensor {state.name}"
         ticks = instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=2)
@@ -180,12 +179,12 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
     return faults
 
 
-def _silence(state: InstigatorState, now: float) -> float | None:
-    """For how many minutes a sensor that is switched on has not ticked; None if that is not long."""
+def _silence(state: Any, now: float) -> float | None:
+    """For how many minutes a sensor that is switched on has not ticked; None if that is not long, or it is none."""
     data = state.instigator_data
-    if not isinstance(data, SensorInstigatorData):
-        return None
-    last = max(data.last_tick_timestamp or 0.0, data.last_sensor_start_timestamp or 0.0)
+    # The data of schedules has no such times.
+    times = (getattr(data, name, None) for name in ("last_tick_timestamp", "last_sensor_start_timestamp"))
+    last: float = max(moment or 0.0 for moment in times)
     return (now - last) / 60 if last and now - last > _SILENT_SECONDS else None
 
 

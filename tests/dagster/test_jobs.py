@@ -66,21 +66,21 @@ def test_maintain_takes_a_table_from_landing_to_expiry(landed: Project, instance
     assert event.asset_materialization is not None
     assert event.asset_materialization.tags is not None
     assert event.asset_materialization.tags["dagster/data_version"] == str(table.snapshots.latest_identity())
-    account = result.output_for_node("shop__orders.describe")
-    assert (account["ingest"]["committed_batches"], account["ingest"]["repeated_batches"]) == (3, 1)
+    done = result.output_for_node("shop__orders.describe").steps
+    assert (done["ingest"].facts["committed_batches"], done["ingest"].facts["repeated_batches"]) == (3, 1)
     assert len(table.snapshots.list_ids()) <= 2
-    assert list(table.tags.all()) == [f"kept-{account['tag']['snapshot_id']}"]
+    assert list(table.tags.all()) == [f"kept-{done['tag'].facts['snapshot_id']}"]
 
 
 def test_a_second_run_takes_only_what_is_new(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders").success
     before = orders(landed).snapshots.latest_id()
     again = launch(landed, instance, "maintain_shop_orders")
-    assert again.output_for_node("shop__orders.ingest")["ingest"]["committed_batches"] == 0
+    assert again.output_for_node("shop__orders.ingest").steps["ingest"].facts["committed_batches"] == 0
     assert orders(landed).snapshots.latest_id() == before
     land(landed, 5, 4, [(5, "new", "+I")])
     third = launch(landed, instance, "maintain_shop_orders")
-    assert third.output_for_node("shop__orders.ingest")["ingest"]["committed_batches"] == 1
+    assert third.output_for_node("shop__orders.ingest").steps["ingest"].facts["committed_batches"] == 1
     assert [row["id"] for row in rows(landed)] == [1, 3, 4, 5]
 
 
@@ -165,7 +165,7 @@ def test_partitions_expire_with_the_others(project: Project, instance: dg.Dagste
     assert table.snapshots.list_ids() == [1]
     result = launch(project, instance, "maintain_shop_visits")
     assert result.success
-    assert result.output_for_node("shop__visits.describe")["expire_partitions"]["rows"] == 1
+    assert result.output_for_node("shop__visits.describe").steps["expire_partitions"].facts["rows"] == 1
     assert table.to_arrow().to_pylist() == [{"page": "b", "day": "2999-01-01"}]
     assert "expire_partitions" in {row["operation"] for row in history(project)}
 
