@@ -13,9 +13,9 @@ from paimon_maintenance.assets.checks.orphan_check import orphan_check
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
 from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern, project_of_environment
+from paimon_maintenance.assets.project.scope import scoped
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
-from paimon_maintenance.assets.run_launcher.scope import scoped
 from paimon_maintenance.assets.runs.progress import progress_logger
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
 from paimon_maintenance.assets.steps.launched import launched_jobs

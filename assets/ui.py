@@ -17,8 +17,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from maintenance.errors import PaimonError
 from maintenance.spark.connect_server import connect_server
@@ -26,13 +27,12 @@ from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
 from paimon_maintenance.assets.project.config import FOLDER, project_of_environment
 from paimon_maintenance.assets.project.policies import CONSOLE_VARIABLE, URL_VARIABLE
-from paimon_maintenance.assets.run_launcher.launcher import unavailable
-from paimon_maintenance.assets.run_launcher.workers import GRACE_SECONDS, SOCKET_VARIABLE, unsupported
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _HOST = "127.0.0.1"
-# The runs' own limit comes first.
-_STOP_SECONDS = GRACE_SECONDS + 2.0
+_PARENT_OF_RUNS = "paimon_maintenance.run_launcher.parent"
+# The limit of forked runs, 12 s, comes first.
+_STOP_SECONDS = 14.0
 _WARM_UP = [sys.executable, "-m", "maintenance.spark.connect_server"]
 _CONSOLE = [sys.executable, "-W", "ignore", "-m", "paimon_maintenance.console"]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -138,18 +138,26 @@ def shared_server() -> Iterator[dict[str, str]]:
 @contextmanager
 def run_workers(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """The parent of all runs; yields the variable by which launchers find it, none where there can be no parent."""
-    reason = unsupported() or unavailable()
+    parent = _run_launcher()
+    reason = "the package run_launcher is left out" if parent is None else parent.unusable()
     if reason is not None:
         _say(f"Runs: each one starts a Python process of its own, which takes some seconds longer: {reason}.")
         yield {}
         return
     with tempfile.TemporaryDirectory(prefix="paimon-runs-") as folder:
         address = str(Path(folder) / "socket")
-        with child(
-            [sys.executable, "-W", "ignore", "-m", "paimon_maintenance.assets.run_launcher.workers", address],
-            environment,
-        ):
-            yield {SOCKET_VARIABLE: address}
+        with child(parent.command(address), environment):
+            yield {parent.SOCKET_VARIABLE: address}
+
+
+def _run_launcher() -> Any:
+    """What starts the parent of the runs; None where the package is left out, as it may be."""
+    try:
+        return import_module(_PARENT_OF_RUNS)
+    except ModuleNotFoundError as error:
+        if error.name is None or not _PARENT_OF_RUNS.startswith(error.name):
+            raise
+        return None
 
 
 class Child(subprocess.Popen[bytes]):

@@ -18,7 +18,16 @@ EXTRAS_OF = {
     "maintenance": ("spark", "jdbc", "hive", "cli", "vortex", "lance", "mosaic", "sail"),
     **{
         f"paimon_maintenance.{part}": ("dagster",)
-        for part in ("assets", "jobs", "sensors", "components", "commands", "console", "definitions")
+        for part in (
+            "assets",
+            "jobs",
+            "sensors",
+            "components",
+            "commands",
+            "console",
+            "run_launcher",
+            "definitions",
+        )
     },
     "paimon_maintenance.demo": ("demo",),
 }

@@ -20,7 +20,7 @@ EXTRAS = {
     "dagster": ["dagster", "pyspark", "paimon_maintenance.definitions"],
     "all": ["dagster", "prompt_toolkit", "pyspark", "thriftpy2", "pymysql"],
 }
-OWN = ["assets", "commands", "components", "console", "definitions", "demo", "jobs", "sensors"]
+OWN = ["assets", "commands", "components", "console", "definitions", "demo", "jobs", "run_launcher", "sensors"]
 TOP_LEVEL = {"maintenance", "paimon_maintenance"}
 
 

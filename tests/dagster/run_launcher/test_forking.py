@@ -6,8 +6,8 @@ import dagster as dg
 import pytest
 from dagster._core.launcher.base import WorkerStatus
 
-from paimon_maintenance.assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
-from paimon_maintenance.assets.run_launcher.workers import SOCKET_VARIABLE, listening
+from paimon_maintenance.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
+from paimon_maintenance.run_launcher.workers import SOCKET_VARIABLE, listening
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_a_parent_that_is_gone_is_told_from_one_that_is_slow(
     address = tmp_path / "socket"
     run = instance.create_run_for_job(build_job(), tags={SOCKET_TAG: str(address)}, status=dg.DagsterRunStatus.STARTED)
     assert launcher.check_run_worker_health(run).status == WorkerStatus.NOT_FOUND
-    monkeypatch.setattr("paimon_maintenance.assets.run_launcher.workers._ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("paimon_maintenance.run_launcher.workers._ANSWER_SECONDS", 0.1)
     with listening(address):
         assert launcher.check_run_worker_health(run).status == WorkerStatus.RUNNING
     assert launcher.check_run_worker_health(run).status == WorkerStatus.NOT_FOUND

@@ -8,7 +8,7 @@ from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._serdes import serialize_value
 
 from paimon_maintenance.assets.project.config import FOLDER
-from paimon_maintenance.assets.run_launcher.worker import execute, report_death
+from paimon_maintenance.run_launcher.worker import execute, report_death
 
 STATUS = dg.DagsterRunStatus
 

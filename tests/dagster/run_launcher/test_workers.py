@@ -13,26 +13,41 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 import yaml
+from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._core.launcher.base import WorkerStatus
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import FOLDER
-from paimon_maintenance.assets.run_launcher import internals
-from paimon_maintenance.assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
-from paimon_maintenance.assets.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
 from paimon_maintenance.assets.ui import child, run_workers
-from tests.dagster.test_cancel import TABLES, large_table
-from tests.tables import files_on_disk
+from paimon_maintenance.run_launcher import internals
+from paimon_maintenance.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
+from paimon_maintenance.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
+from tests.tables import create_table, files_on_disk
 
 TABLE = "db.t"
 PATIENCE = 900
+BUCKETS = 150
+# No Spark: what is looked at here is the process of a run. Cancelled Spark is looked at in `test_cancel`.
+TABLES = """
+warehouse: %s
+history: null
+spark: {engine: embedded}
+tables: [{identifier: db.t}]
+"""
 STARTED, CANCELED, FAILURE, SUCCESS = (
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELED,
@@ -50,11 +65,20 @@ with dg.DagsterInstance.get() as instance:
 """
 
 
+def large_table(folder: Path) -> CatalogTable:
+    """A table whose compaction takes a while: two sorted runs in each of many buckets."""
+    table = create_table(folder / "warehouse", options={"bucket": str(BUCKETS), "write-only": "true"})
+    for start in (0, 1000):
+        ids = pa.array(range(start, start + 100 * BUCKETS), pa.int32())
+        table.write_arrow(pa.table({"id": ids, "v": [f"{uuid.uuid4()}-{start}" for _ in ids]}))
+    return table
+
+
 class World:
     """A folder with a table and an instance of Dagster. `variables`: of all processes."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.patch = folder, patch
         shipped = yaml.safe_load((FOLDER / "dagster.yaml").read_text())
         settings = {"concurrency": {"pools": shipped["concurrency"]["pools"]}, "run_launcher": shipped["run_launcher"]}
         settings["run_coordinator"] = {"module": "dagster.core.run_coordinator", "class": "DefaultRunCoordinator"}
@@ -66,6 +90,7 @@ class World:
             "PAIMON_TABLES": str(folder / "tables.yaml"),
             "PYTHONPATH": str(FOLDER),
         }
+        patch.setenv("PAIMON_TABLES", self.variables["PAIMON_TABLES"])
 
     def write_tables(self) -> None:
         (self.folder / "tables.yaml").write_text(TABLES % (self.folder / "warehouse"))
@@ -75,10 +100,27 @@ class World:
         """The process that forks runs, as `make ui` starts it; yields its id."""
         with run_workers(self.variables) as actual:
             self.variables |= actual
+            self.patch.setenv(SOCKET_VARIABLE, actual[SOCKET_VARIABLE])
+            eventually("it has imported everything", lambda: reachable(actual[SOCKET_VARIABLE]))
             mark = actual[SOCKET_VARIABLE].encode()
             yield next(pid for pid in children(os.getpid()) if mark in Path(f"/proc/{pid}/cmdline").read_bytes())
 
-    def launch(self, job: str, **config: Any) -> str:
+    def launch(self, instance: dg.DagsterInstance, job: str, **config: Any) -> str:
+        """Launch a job as the daemon does; returns the run's id."""
+        repository = ReconstructableRepository.for_file(str(FOLDER / "definitions.py"), "definitions", str(FOLDER))
+        code = repository.get_reconstructable_job(job)
+        target = LoadableTargetOrigin(python_file=str(FOLDER / "definitions.py"))
+        here = RemoteRepositoryOrigin(ManagedGrpcPythonEnvCodeLocationOrigin(target, "here"), "__repository__")
+        run = instance.create_run_for_job(
+            code.get_definition(),
+            run_config={"ops": {"compact": {"config": config}}},
+            status=dg.DagsterRunStatus.NOT_STARTED,
+            job_code_origin=code.get_python_origin(),
+            remote_job_origin=RemoteJobOrigin(here, job),
+        )
+        return instance.launch_run(run.run_id, cast("Any", None)).run_id
+
+    def launch_by_command(self, job: str, **config: Any) -> str:
         """Launch a job as a person does at a command line; returns the run's id."""
         run_id = str(uuid.uuid4())
         command = [sys.executable, "-m", "dagster", "job", "launch", "-w", "workspace.yaml", "-j", job]
@@ -118,8 +160,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
 
 
 def children(parent: int) -> list[int]:
@@ -176,10 +218,10 @@ def is_free(instance: dg.DagsterInstance, table: str) -> bool:
     return (info.active_slot_count, info.pending_step_count) == (0, 0)
 
 
-def compacting(world: World, table: CatalogTable) -> str:
+def compacting(world: World, instance: dg.DagsterInstance, table: CatalogTable) -> str:
     """A run that is in the middle of writing the table's files."""
     files = files_on_disk(table)
-    run_id = world.launch("compact_db_t", full=True)
+    run_id = world.launch(instance, "compact_db_t", full=True)
     eventually("files are being written", lambda: files_on_disk(table) - files)
     return run_id
 
@@ -188,9 +230,8 @@ def compacting(world: World, table: CatalogTable) -> str:
 def test_a_run_is_forked_and_reads_the_tables_of_now(world: World) -> None:
     table = large_table(world.folder)
     with world.workers() as parent, world.instance() as instance:
-        eventually("it has imported everything", lambda: reachable(world.variables[SOCKET_VARIABLE]))
         world.write_tables()  # there was none until now
-        run_id = world.launch("compact_db_t", full=True)
+        run_id = world.launch(instance, "compact_db_t", full=True)
         run = eventually("it has started", lambda: instance.get_run_by_id(run_id))
         pid = answer_of(run.tags[SOCKET_TAG], run_id)["pid"]
         assert pid in children(parent)
@@ -208,7 +249,7 @@ def test_a_run_is_cancelled_by_another_process(world: World) -> None:
     world.write_tables()
     files, snapshots = files_on_disk(table), table.snapshots.list_ids()
     with world.workers(), world.instance() as instance, world.terminator() as terminate:
-        run_id = compacting(world, table)
+        run_id = compacting(world, instance, table)
         assert terminate(run_id) == "True"
         assert ended(instance, run_id) == CANCELED, reported(instance, run_id)
         assert is_free(instance, TABLE)
@@ -223,7 +264,7 @@ def test_a_run_whose_process_is_killed_has_failed(world: World) -> None:
     table = large_table(world.folder)
     world.write_tables()
     with world.workers() as parent, world.instance() as instance:
-        run_id = compacting(world, table)
+        run_id = compacting(world, instance, table)
         run = instance.get_run_by_id(run_id)
         assert run is not None
         launcher = instance.run_launcher
@@ -245,7 +286,7 @@ def test_runs_end_with_their_parent_and_tidy_up(world: World) -> None:
     files, snapshots = files_on_disk(table), table.snapshots.list_ids()
     with world.instance() as instance:
         with world.workers():
-            run_id = compacting(world, table)
+            run_id = compacting(world, instance, table)
             run = instance.get_run_by_id(run_id)
             assert run is not None
             worker = answer_of(run.tags[SOCKET_TAG], run_id)["pid"]
@@ -264,7 +305,7 @@ def test_without_the_parent_runs_start_as_dagster_starts_them(world: World, tmp_
     gone = str(tmp_path / "gone")
     world.variables[SOCKET_VARIABLE] = gone
     with world.instance() as instance:
-        run_id = world.launch("compact_db_t", full=True)
+        run_id = world.launch_by_command("compact_db_t", full=True)
         eventually("the run is over", lambda: status(instance, run_id) in (SUCCESS, FAILURE, CANCELED))
         assert status(instance, run_id) == SUCCESS
         assert "This run starts in a process of its own, which takes longer" in reported(instance, run_id)
@@ -282,7 +323,7 @@ def reachable(address: str) -> bool:
 def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path: Path) -> None:
     address = str(tmp_path / "socket")
     with child(
-        [sys.executable, "-m", "paimon_maintenance.assets.run_launcher.workers", address],
+        [sys.executable, "-m", "paimon_maintenance.run_launcher.workers", address],
         {**os.environ, "PYTHONPATH": str(FOLDER)},
     ) as it:
         eventually("it listens", lambda: reachable(address))
@@ -303,7 +344,7 @@ def test_what_is_imported_in_advance_is_there(name: str) -> None:
 def test_who_gives_up_before_the_parent_listens_has_asked_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paimon_maintenance.assets.run_launcher.workers._ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("paimon_maintenance.run_launcher.workers._ANSWER_SECONDS", 0.1)
     with listening(tmp_path / "socket") as listener:
         with pytest.raises(PaimonError, match="does not answer") as caught:
             ask(str(tmp_path / "socket"), {"do": "start", "run": "r", "instance": "{}"})

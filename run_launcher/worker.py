@@ -7,7 +7,8 @@ import os
 
 import dagster as dg
 
-from paimon_maintenance.assets.run_launcher.internals import (
+from paimon_maintenance.assets.project.scope import within_run
+from paimon_maintenance.run_launcher.internals import (
     EngineEventData,
     InstanceRef,
     capture_interrupts,
@@ -16,7 +17,6 @@ from paimon_maintenance.assets.run_launcher.internals import (
     get_run_crash_explanation,
     recon_job_from_origin,
 )
-from paimon_maintenance.assets.run_launcher.scope import within_run
 
 
 def execute(run_id: str, instance_ref: str) -> int:

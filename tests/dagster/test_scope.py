@@ -8,7 +8,7 @@ import pytest
 
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.run_launcher.scope import scoped, tables_of, within_run
+from paimon_maintenance.assets.project.scope import scoped, tables_of, within_run
 from paimon_maintenance.definitions import build_definitions
 from tests.tables import create_table
 

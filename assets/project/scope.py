@@ -1,6 +1,7 @@
 """Which tables a run is about: its process loads the definitions of these alone, not those of a thousand others.
 
-Set by `worker` before the definitions are loaded. Where nothing is set, as in a code server, all tables are loaded.
+Whoever starts the run sets them before the definitions are loaded, as the forked launcher does. Where nothing is set,
+as in a code server, all tables are loaded.
 """
 
 from collections.abc import Iterator

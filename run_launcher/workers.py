@@ -1,6 +1,6 @@
 """The parent of the runs of `make ui`: it has imported what a run needs, so that each run it forks starts at once.
 
-``python -m paimon_maintenance.assets.run_launcher.workers <socket>`` listens on a Unix socket; a launcher asks it to
+``python -m paimon_maintenance.run_launcher.workers <socket>`` listens on a Unix socket; a launcher asks it to
 start or interrupt a run, or how a run is. As the parent of the runs it alone decides what a process id means: it never
 signals a process that is no longer its own, leaves no zombie, and sees how each run ends. A run whose process died is
 reported as failed.
@@ -46,7 +46,7 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # What a run imports once it has begun, beside what Dagster imports then.
 PRELOADED = (
     "definitions",
-    "paimon_maintenance.assets.run_launcher.worker",
+    "paimon_maintenance.run_launcher.worker",
     "maintenance.spark.application",
     "maintenance.spark.connect_server",
     "pyspark.sql.connect.session",
@@ -150,7 +150,7 @@ class RunWorkers:
         return next((pid for pid, worker in self._workers.items() if worker.run_id == run_id), None)
 
     def _start(self, run_id: str, instance: str) -> tuple[dict[str, Any], Task | None]:
-        from paimon_maintenance.assets.run_launcher.worker import execute
+        from paimon_maintenance.run_launcher.worker import execute
 
         reason = "it is ending" if self._ends_at is not None else _unfit()
         if reason:
@@ -163,7 +163,7 @@ class RunWorkers:
 
     def _bury(self) -> Task | None:
         """Learn which children have ended. A run that died gets a process that says so: this one has no database."""
-        from paimon_maintenance.assets.run_launcher.worker import report_death
+        from paimon_maintenance.run_launcher.worker import report_death
 
         while self._workers or self._reporters:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -274,7 +274,7 @@ def _preload() -> None:
 
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
-    from paimon_maintenance.assets.run_launcher import internals  # after the variables are set: it imports Dagster
+    from paimon_maintenance.run_launcher import internals  # after the variables are set: it imports Dagster
 
     for name in (*PRELOADED, *internals.PRELOADED):
         with suppress(ImportError):  # it is imported when it is needed, and fails then

@@ -16,7 +16,7 @@ from typing import Any, Self
 import dagster as dg
 
 from maintenance.errors import PaimonError
-from paimon_maintenance.assets.run_launcher.internals import (
+from paimon_maintenance.run_launcher.internals import (
     CheckRunHealthResult,
     ConfigurableClassData,
     GrpcServerCodeLocationOrigin,
@@ -24,7 +24,7 @@ from paimon_maintenance.assets.run_launcher.internals import (
     WorkerStatus,
     serialize_value,
 )
-from paimon_maintenance.assets.run_launcher.workers import SOCKET_VARIABLE, UnansweredError, ask
+from paimon_maintenance.run_launcher.workers import SOCKET_VARIABLE, UnansweredError, ask
 
 # Hidden in Dagster's UI, as the tag by which its own launcher finds a run again.
 SOCKET_TAG = ".dagster/paimon_run_workers"
