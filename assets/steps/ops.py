@@ -163,11 +163,14 @@ def job_of_op(
 
 
 def record_state(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary, more: str = ""
 ) -> None:
-    """Report a table to its asset, as it is after the steps of a run, and write these into the history."""
+    """Report a table to its asset, as it is after the steps of a run, and write these into the history.
+
+    `more`: what is said behind the names of the steps.
+    """
     metadata, version = _closed(context, catalog, table, summary)
-    text = f"After {', '.join(summary.steps) or 'nothing'}."
+    text = f"After {', '.join(summary.steps) or 'nothing'}{more}."
     context.log_event(materialization(table.identifier, version, text, metadata))
 
 

@@ -9,17 +9,15 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from maintenance.errors import NotFoundError, OptionError
-from maintenance.operations.operation import Run
-from maintenance.operations.plan_store import StoredPlan
+from maintenance.errors import OptionError
+from maintenance.operations.operation import Operation, Run
 from maintenance.operations.rows.delete import OPERATION as DELETE
-from maintenance.operations.rows.delete import delete
+from maintenance.operations.rows.delete import Delete
 from maintenance.operations.rows.row_changes import RowChangeReport, count_rows
 from maintenance.operations.rows.update import OPERATION as UPDATE
-from maintenance.operations.rows.update import update
+from maintenance.operations.rows.update import Update
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
-from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
 from paimon_maintenance.assets.pages.metadata import (
     before_and_after,
     report_metadata,
@@ -31,8 +29,8 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.runs.history import keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.steps.ops import known_table, record_state
 from paimon_maintenance.assets.steps.plans import kept_plan
 
 CHANGE_ROWS = "change_rows"  # the job
@@ -53,7 +51,6 @@ class RowChangeConfig(dg.Config):
 
 def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """Change rows of a table, and report its new state to its asset."""
-    by_name = {table.identifier: table for table in tables}
 
     @dg.op(
         name=STEP,
@@ -63,27 +60,21 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         context: dg.OpExecutionContext, config: RowChangeConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dict[str, Any]:
         with as_dagster_failure(context, lambda: catalog.place_of(config.table)):
-            if config.table not in by_name:
-                raise NotFoundError(
-                    f"'{config.table}' is not one of the tables here",
-                    f"job {CHANGE_ROWS}",
-                    f"There are: {', '.join(by_name)}.",
-                )
+            described = known_table(tables, config.table, CHANGE_ROWS)
             table = catalog.get_table(config.table).of_run(context.run_id)
-            _check(table, config)
+            operation, request = _asked(table, config)
+            run = Run(spark.session())
             if config.dry_run:
-                rows = count_rows(spark.session(), table, config.where)
+                rows = count_rows(run.session(), table, config.where)
                 verb = "deleted" if config.delete else "updated"
                 context.log.info(f"{rows:,} rows of {config.table} would be {verb}.")
-                kept = kept_plan(context, catalog, _planned(spark, table, config))
+                kept = kept_plan(context, catalog, operation.keepable(run, table, request)[1])
                 context.add_output_metadata({"rows that would change": rows, **kept, **spark.metadata()})
                 return {"rows": rows}
             before = shape_numbers(table_shape(table))
-            report = _changed(spark, table, config)
+            report: RowChangeReport = operation.run(run, table, request)
             warn_of_finding(context, report)
-            shape = table_shape(table)
-            after = shape_numbers(shape)
-            summary = RunSummary.of(report.operation, StepSummary(report_numbers(report), before, after))
+            after = shape_numbers(table_shape(table))
             context.add_output_metadata(
                 {
                     **report_metadata(report, plotted=False),
@@ -91,33 +82,19 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                     **spark.metadata(),
                 }
             )
-            keep_summary(context, catalog, config.table, shape, summary)
-            page = closing_page(context, catalog, by_name[config.table], table, shape, summary)
-            text = f"After {report.operation} of rows where {config.where}."
-            version = data_version(table, shape.snapshot_id)
-            context.log_event(materialization(config.table, version, text, page))
+            summary = RunSummary.of(report.operation, StepSummary(report_numbers(report), before, after))
+            record_state(context, catalog, described, summary, f" of rows where {config.where}")
             return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
 
     return change_rows
 
 
-def _check(table: Table, config: RowChangeConfig) -> None:
-    """Raises: OptionError: it is not said what to do with the rows, or two things are."""
+def _asked(table: Table, config: RowChangeConfig) -> tuple[Operation[Any, Any, Any], Delete | Update]:
+    """What is to be done. Raises: OptionError: it is not said what to do with the rows, or two things are."""
     if config.delete == bool(config.assignments):
         raise OptionError(
             "'delete' and 'assignments' are both set" if config.delete else "neither 'delete' nor 'assignments' is set",
             f"job {CHANGE_ROWS} of {table.identifier}",
             "Set 'delete' to true, or give 'assignments'.",
         )
-
-
-def _planned(spark: Spark, table: Table, config: RowChangeConfig) -> StoredPlan:
-    if config.delete:
-        return DELETE.dry_run(table, Run(spark.session()), where=config.where)
-    return UPDATE.dry_run(table, Run(spark.session()), assignments=config.assignments, where=config.where)
-
-
-def _changed(spark: Spark, table: Table, config: RowChangeConfig) -> RowChangeReport:
-    if config.delete:
-        return delete(spark.session(), table, config.where)
-    return update(spark.session(), table, config.assignments, config.where)
+    return (DELETE, Delete(config.where)) if config.delete else (UPDATE, Update(config.assignments, config.where))
