@@ -1,6 +1,7 @@
 """The morning's page: what was done in a span of time, what failed, what is open now and whose it is."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +11,7 @@ from maintenance.errors import OptionError
 from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, report
 from maintenance.options.option import duration
+from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.fleet import DUE, ILL
 from paimon_maintenance.console.fleet import Line
 from paimon_maintenance.console.lake import Known
@@ -19,6 +21,8 @@ from paimon_maintenance.console.upcoming import upcoming
 _MORNING = 8
 _NIGHT = timedelta(hours=14)
 _RUNS = 200
+# Of so many tables each failing check is told, with its next step.
+_JUDGED, _READERS = 30, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def night_view(
 ) -> NightView:
     """The page. `lines`: all tables as they stand now. Raises: OptionError: of the span."""
     since, until = span_of(query, now)
-    still_open = [_open(line, known, now) for line in sorted(lines, key=lambda line: line.rank) if _is_open(line)]
+    still_open = _still_open(known, lines, now)
     history = known.project.history
     if history is None:
         found = Report(since, until, (), still_open)
@@ -79,8 +83,28 @@ def night_view(
     return NightView(found, ranked, lost, f"{since:%Y-%m-%dT%H:%M}", f"{until:%Y-%m-%dT%H:%M}")
 
 
+def _still_open(known: Known, lines: Sequence[Line], now: datetime) -> list[StillOpen]:
+    """What is wrong or due, the most urgent table first: of the first ones each failing check with its next step."""
+    ranked = sorted((line for line in lines if _is_open(line)), key=lambda line: line.rank)
+    with ThreadPoolExecutor(_READERS) as pool:
+        judged = list(pool.map(lambda line: _failing(known, line, now), ranked[:_JUDGED]))
+    return [each for found in judged for each in found] + [_open(line, known, now) for line in ranked[_JUDGED:]]
+
+
 def _is_open(line: Line) -> bool:
     return line.row is not None and line.row.state in (*ILL, DUE)
+
+
+def _failing(known: Known, line: Line, now: datetime) -> list[StillOpen]:
+    """The checks of a table that fail; what its row says if none does any more, or they cannot be judged."""
+    try:
+        judgements = see(known.catalog, line.config, now, watched=known.watched).judgements
+    except Exception:  # noqa: BLE001 - what is known of it is told all the same
+        judgements = ()
+    who = ", ".join(line.config.owners)
+    failed = [each for each in judgements if not each.passed]
+    found = [StillOpen(line.name, f"{each.check}: {each.summary}", each.fix, who) for each in failed]
+    return found or [_open(line, known, now)]
 
 
 def _open(line: Line, known: Known, now: datetime) -> StillOpen:

@@ -4,7 +4,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,7 +45,9 @@ def serve(path: Path, host: str, port: int) -> int:
             lake.warm_up()
             app = application(lake, _LOCAL if host in ("127.0.0.1", "::1", "localhost") else ())
             config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
-            uvicorn.Server(config).run(sockets=[listening])
+            # Ctrl-C is how it is ended.
+            with suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 

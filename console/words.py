@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from maintenance.plurals import number_of
 from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.units import size_text, time_text
 
@@ -24,11 +25,6 @@ def size(value: int | None) -> Markup:
 def count(value: int | None) -> str:
     """``12,345``; empty where it is not known."""
     return "" if value is None else f"{value:,}"
-
-
-def counted(value: int, one: str, many: str = "") -> str:
-    """``1 file``, ``12 files``."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
 
 
 def seconds(value: float | None) -> str:
@@ -75,7 +71,7 @@ def setting(value: Any) -> str:
 FILTERS = {
     "size": size,
     "count": count,
-    "counted": counted,
+    "counted": number_of,
     "seconds": seconds,
     "moment": moment,
     "millis": millis,

@@ -18,6 +18,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import is_watched, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
 from paimon_maintenance.assets.checks.judging import Sight, see
+from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.pages.table_page import due_of, text_table, what_is_kept
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -115,7 +116,7 @@ class FleetPage:
     def metadata(self) -> dict[str, Any]:
         """The page: links to the tables that need attention, the tables by rank, and where most space can be freed."""
         ranked = sorted(self.rows, key=lambda row: row.rank)
-        page: dict[str, Any] = {"urgent": dg.MetadataValue.md(_urgent(ranked))}
+        page: dict[str, Any] = {"urgent": dg.MetadataValue.md(_urgent(ranked)), **console_link("")}
         if ranked:
             page["fleet"] = text_table([_cells(row) for row in ranked[:_SHOWN]])
         winning = sorted((row for row in ranked if row.old_bytes or row.due_snapshots), key=lambda row: -row.old_bytes)

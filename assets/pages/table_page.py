@@ -26,6 +26,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import NOTHING_DUE
 from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.catalogue import actions
+from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.units import files_text, millis_text, size_text, time_text
 
@@ -96,7 +97,10 @@ def what_is_kept(
 
 def table_page(view: TableView) -> dict[str, Any]:
     """The page as metadata: what is urgent comes first."""
-    page: dict[str, Any] = {"health": dg.MetadataValue.md(_verdict(view))}
+    page: dict[str, Any] = {
+        "health": dg.MetadataValue.md(_verdict(view)),
+        **console_link("tables", view.identifier),
+    }
     if glance := _glance(view):
         page["at a glance"] = text_table([{"measure": name, "now": value} for name, value in glance.items()])
     if view.kept is not None and view.kept.count:

@@ -10,6 +10,7 @@ from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, StoredPlan
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
+from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.project.step_config import chosen_plan
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -68,7 +69,7 @@ def _stored(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stored
         return {}
     plan_id = plan.store(catalog.file_io(), root)
     context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
-    return {"plan id": plan_id, **_apply_link(context, plan_id)}
+    return {"plan id": plan_id, **console_link("plans", plan_id), **_apply_link(context, plan_id)}
 
 
 def _now_and_after(plan: StoredPlan) -> dg.TableMetadataValue:

@@ -11,6 +11,7 @@ from typing import Any
 
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.history import SUCCEEDED, read_span
+from maintenance.plurals import number_of
 
 _NEXT_STEP = "Next step: "
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
@@ -111,9 +112,9 @@ class Report:
         if not self.deeds:
             done = "Nothing was done"
         else:
-            done = f"{_counted(len(self.deeds), 'operation')} on {_counted(len(self.tables), 'table')}"
-            done += f", {_counted(len(self.failed), 'failure')}, {_size(self.freed)} freed"
-        return f"{done}; {_counted(len(self.still_open), 'open problem')} now."
+            done = f"{number_of(len(self.deeds), 'operation')} on {number_of(len(self.tables), 'table')}"
+            done += f", {number_of(len(self.failed), 'failure')}, {_size(self.freed)} freed"
+        return f"{done}; {number_of(len(self.still_open), 'open problem')} now."
 
 
 def report(
@@ -159,12 +160,8 @@ def _minute(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _size(size: int) -> str:
-    value, shown = float(size), f"{size:,} bytes"
+    value, shown = float(size), number_of(size, "byte")
     for unit in _UNITS:
         if value < 1024:
             break

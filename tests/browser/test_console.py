@@ -12,6 +12,8 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page
 
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.plan_store import stored_ids
 from paimon_maintenance.console.app import application
 from paimon_maintenance.console.lake import Lake
 from paimon_maintenance.console.looks import Looks
@@ -36,11 +38,12 @@ CHECKER = (Path(__file__).parent / "accessibility.js").read_text()
 
 @dataclass(frozen=True)
 class Served:
-    """The console over a lake of its own."""
+    """The console over a lake of its own. `plans`: ids of those that are kept."""
 
     url: str
     browser: Browser
     folder: Path
+    plans: list[str]
 
     def page(self, **look: Any) -> Page:
         """A tab. `look`: as Playwright wants it."""
@@ -61,9 +64,24 @@ def served(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
             serving.join(0.05)
             assert serving.is_alive()
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield Served(f"http://127.0.0.1:{port}", chromium, shots)
+        yield Served(f"http://127.0.0.1:{port}", chromium, shots, _plans(path))
         server.should_exit = True
         serving.join()
+
+
+def _plans(path: Path) -> list[str]:
+    return stored_ids(FileIO(), str(path.parent / "lake"))
+
+
+def test_a_plan_is_found_from_the_list_and_leads_to_the_job(served: Served) -> None:
+    page = served.page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{served.url}/plans")
+    page.get_by_role("link", name=served.plans[0]).click()
+    page.screenshot(path=served.folder / "plan-1280-light.png", full_page=True)
+    assert page.get_by_role("link", name="Apply in Dagster").count() == 1
+    assert page.get_by_text("It still holds").count() == 1
+    assert page.evaluate(CHECKER) == []
+    page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.definitions.run_request import InstigatorType
-from dagster._core.scheduler.instigation import ScheduleInstigatorData, SensorInstigatorData
+from dagster._core.scheduler.instigation import ScheduleInstigatorData
 
 from maintenance.catalog import CatalogTable
 from maintenance.operations.history import HistoryEntry, history_table, write_history
@@ -20,7 +20,7 @@ from paimon_maintenance.console.lake import RADAR
 from paimon_maintenance.sensors.cursor import Cursor
 from paimon_maintenance.sensors.publishing import Judged
 from tests.console_site import Answer, Site
-from tests.dagster.conftest import state_of
+from tests.dagster.conftest import remembering, state_of
 from tests.tables import create_table, keyed, open_warehouse
 
 
@@ -46,9 +46,7 @@ def line(answer: Answer, table: str) -> str:
 def found_by_the_sensor(instance: dg.DagsterInstance, rows: list[FleetRow], at: float) -> None:
     """What `check_radar` remembers of tables."""
     tables = {row.table: Judged(at=at, row=tuple(row.serialize())) for row in rows}
-    state = state_of(RADAR, at)
-    data = SensorInstigatorData(at, cursor=Cursor(tables=tables).serialize())
-    instance.add_instigator_state(state.with_data(data))
+    remembering(instance, RADAR, Cursor(tables=tables).serialize())
 
 
 def test_every_table_is_a_row_that_is_a_link_the_most_urgent_first(site: Site, tmp_path: Path) -> None:
@@ -148,8 +146,7 @@ def test_a_page_that_is_no_number_is_the_first(text: str) -> None:
 
 
 def test_a_cursor_that_makes_no_sense_counts_as_none(site: Site, instance: dg.DagsterInstance) -> None:
-    state = state_of(RADAR, 0.0)
-    instance.add_instigator_state(state.with_data(SensorInstigatorData(0.0, cursor=json.dumps({"tables": 1}))))
+    remembering(instance, RADAR, json.dumps({"tables": 1}))
     assert len(names(site.get("/"))) == 2
 
 

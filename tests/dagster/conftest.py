@@ -144,6 +144,12 @@ def state_of(name: str, ticked: float, location: str = "here") -> InstigatorStat
     return InstigatorState(RemoteInstigatorOrigin(origin, name), InstigatorType.SENSOR, running, data)
 
 
+def remembering(instance: dg.DagsterInstance, sensor: str, cursor: str) -> None:
+    """What a sensor leaves to its next tick, in an instance where it has not ticked yet."""
+    state = state_of(sensor, time.time())
+    instance.add_instigator_state(state.with_data(SensorInstigatorData(time.time(), cursor=cursor)))
+
+
 def switch_on(instance: dg.DagsterInstance, sensor: str) -> None:
     """Switch a sensor on, as a person does in the UI."""
     instance.add_instigator_state(state_of(sensor, time.time()))
