@@ -108,6 +108,8 @@ class PaimonSpark(Spark):
         COMMANDS: ClassVar[set[TokenType]] = set()
         VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
         TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = _BEFORE_HINT
+        # A quote that is there twice is one, since Spark 4.0.
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     class Parser(_PlainParser):
         STRICT_CAST = True  # with ANSI mode, which is Spark's default since 4.0

@@ -128,6 +128,9 @@ MENDED = (
     Expression("function", "mod(i16, 7L)"),
     Expression("function", "pmod(i8, '12')"),
     Expression("cast", "CAST(CAST('-1.0000005' AS DECIMAL(20, 10)) AS TIMESTAMP)"),
+    Expression("cast", "TRY_CAST(ts AS DECIMAL(10, 2))"),
+    Expression("cast", "TRY_CAST(f64 * 1.22192928e10D AS DECIMAL(10, 2))"),
+    Expression("cast", "TRY_CAST(concat('1.22192928E10', left(c, 0)) AS DECIMAL(10, 2))"),
     Expression("cast", "CAST(a AS STRING)"),
     Expression("cast", "CAST(map('k', array(f64), 'e', NULL) AS STRING)"),
     Expression("cast", "CAST(struct(r, ts) AS STRING)"),
@@ -158,6 +161,22 @@ MENDED = (
     Expression("function", "unbase64('YWI')"),
     Expression("function", "split(s, NULL)"),
     Expression("function", "nullifzero(n)"),
+    Expression("operator", "'it''s'"),
+    Expression("operator", '"it""s" || \'a"b\''),
+    *(
+        Expression("function", f"try_to_date('{text}', '{pattern}')")
+        for text, pattern in (
+            ("12", "yyyy"),
+            ("2024-1-2", "yyyy-MM-dd"),
+            ("2024-1-2", "yyyy-M-d"),
+            ("2024-01-02x", "yyyy-MM-dd"),
+            ("Jan 2 2024", "MMM d yyyy"),
+            ("02/30/2024", "MM/dd/yyyy"),
+            ("2024.060", "yyyy.DDD"),
+        )
+    ),
+    Expression("function", "try_to_timestamp('2024-01-02 03:04 PM', 'yyyy-MM-dd hh:mm a')"),
+    Expression("function", "format_number(f64, 2)"),
     Expression("function", "regexp_substr(s, '')"),
     Expression("function", "try_multiply(d2, i16)"),
     Expression("function", "map_concat(m, map('q', 2L))"),
@@ -173,7 +192,7 @@ MENDED = (
     Expression("aggregate", "listagg(DISTINCT s, ',') WITHIN GROUP (ORDER BY s DESC)"),
 )
 REFUSED = (
-    "'1' + day", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",
+    "'1' + day", "day + NULL", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",
     "max(m)", "min(array(m))", "collect_set(m)", "any_value(s, 'x')", "array_repeat(s, i16)", "mask(i32)",
     "get_json_object(b, '$.a')", "week(day)", "starts_with(s, 'x')", "CAST(ts AS TIME)",
     "count(DISTINCT s) OVER (ORDER BY id)", "format_string('%s', a)",

@@ -11,7 +11,7 @@ from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, tried
 from maintenance.sql.expressions.decimals import combined, divided, divided_whole, exact, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
-from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, MOST_DIGITS
+from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, MOST_DIGITS
 from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
 from maintenance.sql.expressions.templates import apart, filled
 from maintenance.types.data_type import DataType
@@ -155,7 +155,14 @@ def _moved(call: Call) -> exp.Expr:
     return cast_node(moved, call.kind)
 
 
-def _moved_kind(call: Call) -> DataType:
+def _has_null(call: Call) -> bool:
+    """Whether a side is NULL as written, which Spark gives another type from case to case."""
+    return any(isinstance(each.written.unnest(), exp.Null) for each in call.arguments)
+
+
+def _moved_kind(call: Call) -> DataType | None:
+    if _has_null(call):
+        return None
     time, interval = sorted(call.kinds, key=kinds.is_interval)
     if time.root == "DATE" and interval == kinds.MICROS:
         part = next(each for each in call.arguments if kinds.is_interval(each.kind))
@@ -216,8 +223,8 @@ ENTRIES: Sequence[Entry] = (
     entry("negative", "NUMBER", "1", _negated),
     entry("negative", "INTERVAL", "1", "-a"),
     entry("positive", "NUMBER", "1", "a"),
-    entry("+ -", "DAY, DAYS", "DATE", _moved, SPARK),
-    entry("+", "DAYS, DAY", "DATE", _moved, SPARK),
+    entry("+ -", "DAY, DAYS", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
+    entry("+", "DAYS, DAY", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
     entry("+ -", "TIME, INTERVAL", _moved_kind, _moved),
     entry("+", "INTERVAL, TIME", _moved_kind, _moved),
     entry("+", "MONTHS, MONTHS", "MONTHS", "a + b"),

@@ -23,7 +23,9 @@ from maintenance.types.data_type import DataType
 
 _CAST = "CAST(a AS TARGET)"
 _WRONG = "error(concat('Could not convert string ''', a, ''' to NAME'))"
-_OF_FLOATING = "CASE WHEN isfinite(a) THEN CAST(%s AS TARGET) END"
+_OF_FLOATING = "CASE WHEN isfinite(a) THEN %s END"
+# DuckDB reads 1.25E10 as a DECIMAL(10, 2): it does not count the digits of what has an exponent.
+_TO_DECIMAL = f"CASE WHEN abs(%s) >= 1eWHOLE THEN {_WRONG} ELSE CAST(%s AS TARGET) END"
 _LARGEST = "3.4028235677973366e38"
 _SHARED: Mapping[tuple[str, str], str] = {
     ("INTEGER", "INTEGER"): _CAST,
@@ -33,8 +35,8 @@ _SHARED: Mapping[tuple[str, str], str] = {
     ("FLOAT", "DOUBLE"): _CAST,
     ("DOUBLE", "FLOAT"): f"CASE WHEN isfinite(a) AND abs(a) >= {_LARGEST} THEN CAST(sign(a) * CAST('inf' AS DOUBLE)"
     " AS FLOAT) ELSE CAST(a AS FLOAT) END",
-    ("FLOAT", "DECIMAL"): _OF_FLOATING % "paimon_float_text(a)",
-    ("DOUBLE", "DECIMAL"): _OF_FLOATING % "paimon_double_text(a)",
+    ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_float_text(a)")),
+    ("DOUBLE", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_double_text(a)")),
     ("DECIMAL", "INTEGER"): "CAST(trunc(a) AS TARGET)",
     ("DECIMAL", "FLOATING"): _CAST,
     ("DECIMAL", "DECIMAL"): _CAST,
@@ -53,8 +55,9 @@ _SHARED: Mapping[tuple[str, str], str] = {
     ("STRING", "BINARY"): "encode(a)",
     ("STRING", "INTEGER"): f"CASE WHEN paimon_is_whole(a) THEN CAST(paimon_trimmed(a) AS TARGET) WHEN a IS NOT NULL"
     f" THEN {_WRONG} END",
-    ("STRING", "DECIMAL"): f"CASE WHEN paimon_is_decimal(a) THEN CAST(paimon_trimmed(a) AS TARGET) WHEN a IS NOT NULL"
-    f" THEN {_WRONG} END",
+    ("STRING", "DECIMAL"): "CASE WHEN paimon_is_decimal(a) THEN"
+    f" CASE WHEN regexp_matches(a, '[eE]') AND abs(TRY_CAST(paimon_trimmed(a) AS DOUBLE)) >= 1eWHOLE THEN {_WRONG}"
+    f" ELSE CAST(paimon_trimmed(a) AS TARGET) END WHEN a IS NOT NULL THEN {_WRONG} END",
     ("STRING", "FLOATING"): f"CASE WHEN paimon_is_floating(a) THEN CAST(paimon_floating(a) AS TARGET)"
     f" WHEN a IS NOT NULL THEN {_WRONG} END",
     ("STRING", "BOOLEAN"): f"CASE WHEN paimon_is_true(a) THEN TRUE WHEN paimon_is_false(a) THEN FALSE"
@@ -66,10 +69,10 @@ _SHARED: Mapping[tuple[str, str], str] = {
 }
 _SPARK: Mapping[tuple[str, str], str] = {
     **_SHARED,
-    ("FLOAT", "DECIMAL"): _OF_FLOATING % "paimon_double_text(CAST(a AS DOUBLE))",
+    ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_double_text(CAST(a AS DOUBLE))")),
     ("TIMESTAMP_LTZ", "INTEGER"): "CAST(paimon_whole_seconds(a) AS TARGET)",
     ("TIMESTAMP_LTZ", "FLOATING"): "CAST(paimon_seconds(a) AS TARGET)",
-    ("TIMESTAMP_LTZ", "DECIMAL"): "CAST(paimon_double_text(paimon_seconds(a)) AS TARGET)",
+    ("TIMESTAMP_LTZ", "DECIMAL"): _TO_DECIMAL % ("paimon_seconds(a)", "paimon_double_text(paimon_seconds(a))"),
 }
 _FLINK: Mapping[tuple[str, str], str] = {
     **_SHARED,
@@ -109,11 +112,7 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
         if is_wide(of):
             value = Typed(micros_of(value.node), of, value.written)
         template = _template(of, to, wanted.is_flink)
-        made = (
-            None
-            if template is None
-            else filled(template.replace("TARGET", duck(to)).replace("NAME", to.root), {"a": value.node})
-        )
+        made = None if template is None else filled(_in_type(template, to), {"a": value.node})
     return made if made is None or not wanted.is_try else tried(made)
 
 
@@ -128,6 +127,12 @@ _PLAIN_TEXTS: Mapping[str, re.Pattern[str]] = {
 def _is_plain(value: Typed, to: DataType) -> bool:
     is_text = isinstance(value.node, exp.Literal) and value.node.is_string and to.root in _PLAIN_TEXTS
     return is_text and _PLAIN_TEXTS[to.root].fullmatch(value.node.name) is not None
+
+
+def _in_type(template: str, to: DataType) -> str:
+    """A template with the type that it casts to. WHOLE: how many digits stand in front of the point."""
+    whole = (to.precision or 0) - (to.scale or 0)
+    return template.replace("TARGET", duck(to)).replace("NAME", to.root).replace("WHOLE", str(whole))
 
 
 @cache

@@ -253,7 +253,9 @@ def _shown_number(call: Call) -> exp.Expr:
         )
     kind, value = call.kinds[0], call.nodes[0]
     if kind.root in ("FLOAT", "DOUBLE"):
-        return filled(f"format('{{:,.{places}f}}', CAST(a AS DOUBLE))", {"a": value})
+        shown = f"format('{{:,.{places}f}}', CAST(a AS DOUBLE))"
+        far = "CASE WHEN isnan(a) THEN 'NaN' WHEN a > 0 THEN '∞' WHEN a < 0 THEN '-∞' END"
+        return filled(f"CASE WHEN isfinite(a) THEN {shown} ELSE {far} END", {"a": value})
     precision, scale = digits(kind) if not is_integer(kind) else (20, 0)
     kept = min(scale, places)
     whole = min(MOST_DIGITS, precision - scale + 1 + kept)

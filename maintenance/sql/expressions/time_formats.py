@@ -8,6 +8,13 @@ _SIGNS: Mapping[str, str] = {
     "HH": "%H", "H": "%-H", "hh": "%I", "h": "%-I", "mm": "%M", "m": "%-M", "ss": "%S", "s": "%-S", "SSS": "%g",
     "SSSSSS": "%f", "a": "%p", "E": "%a", "EEE": "%a", "EEEE": "%A", "DDD": "%j", "D": "%-j", "uuuu": "%Y",
 }  # fmt: skip
+# What Java reads for them: DuckDB takes fewer digits as well.
+_READ: Mapping[str, str] = {
+    "yyyy": "[0-9]{4}", "uuuu": "[0-9]{4}", "y": "[0-9]+", "yy": "[0-9]{2}", "MMM": "[A-Za-z]+", "MMMM": "[A-Za-z]+",
+    "SSS": "[0-9]{3}", "SSSSSS": "[0-9]{6}", "a": "(AM|PM)", "E": "[A-Za-z]+", "EEE": "[A-Za-z]+", "EEEE": "[A-Za-z]+",
+    "DDD": "[0-9]{3}", "D": "[0-9]{1,3}", **dict.fromkeys(("MM", "dd", "HH", "hh", "mm", "ss"), "[0-9]{2}"),
+    **dict.fromkeys(("M", "d", "H", "h", "m", "s"), "[0-9]{1,2}"),
+}  # fmt: skip
 _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 
 
@@ -31,3 +38,13 @@ def duck_format(pattern: str) -> str | None:
         else:
             made += text.replace("%", "%%")
     return made if at == len(pattern) else None
+
+
+def read_format(pattern: str) -> str:
+    """What a text looks like that a pattern of Java reads, as a regular expression. The pattern is known."""
+    made = ""
+    for piece in _PIECE.finditer(pattern):
+        text = piece[0]
+        quoted = (piece[1].replace("''", "'") or "'") if text.startswith("'") else text
+        made += _READ[text] if text[0].isalpha() else re.sub(r"(\W)", r"\\\1", quoted)
+    return made

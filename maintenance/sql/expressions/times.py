@@ -14,7 +14,7 @@ from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
 from maintenance.sql.expressions.stamps import micros_of, narrow
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.time_formats import duck_format
+from maintenance.sql.expressions.time_formats import duck_format, read_format
 from maintenance.types.data_type import DataType
 
 _PARTS: Mapping[str, str] = {
@@ -176,8 +176,13 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
     format_ = None if pattern is None else duck_format(pattern)
     if format_ is None:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
-    function = "try_strptime" if is_try or call.is_flink else "strptime"
-    return cast_node(filled(f"{function}(a, f)", {"a": value.node, "f": exp.Literal.string(format_)}), kind)
+    parts = {"a": value.node, "f": exp.Literal.string(format_)}
+    if call.is_flink:
+        return cast_node(filled("try_strptime(a, f)", parts), kind)
+    wrong = "NULL" if is_try else f"error(concat('Could not convert string ''', a, ''' to {kind.root}'))"
+    function = "try_strptime" if is_try else "strptime"
+    template = f"CASE WHEN regexp_full_match(a, r) THEN {function}(a, f) WHEN a IS NOT NULL THEN {wrong} END"
+    return cast_node(filled(template, {**parts, "r": exp.Literal.string(read_format(pattern or ""))}), kind)
 
 
 def _of_exact_seconds(call: Call) -> exp.Expr:
