@@ -16,7 +16,7 @@ _OPENED = (
     *("java.lang", "java.lang.reflect", "java.util", "java.util.concurrent", "java.util.concurrent.atomic"),
     *("java.net", "java.nio", "java.io", "java.time", "java.text", "sun.nio.ch"),
 )
-_SETTINGS = {
+SETTINGS = {
     "parallelism.default": "1",
     "rest.address": "127.0.0.1",
     "rest.bind-address": "127.0.0.1",
@@ -62,12 +62,12 @@ def start(folder: Path, max_heap: str = "768m") -> None:
 class Flink:
     """Sessions of one warehouse: one in batch mode, and one for each streaming job.
 
-    Args: `folder`: for checkpoints, which outlive the process, and for temporary files.
+    Args: `folder`: for checkpoints, which outlive the process, and for temporary files; `settings`: of the first one.
     """
 
-    def __init__(self, warehouse: str, folder: str) -> None:
+    def __init__(self, warehouse: str, folder: str, settings: Mapping[str, str] | None = None) -> None:
         self._warehouse, self._folder = warehouse, Path(folder)
-        self._batch = self._session({}, streaming=False)
+        self.batch = self._session(settings or {}, streaming=False)
         self._jobs: dict[str, Any] = {}
 
     def _session(self, settings: Mapping[str, str], *, streaming: bool) -> Any:
@@ -77,7 +77,7 @@ class Flink:
         modes = api.EnvironmentSettings
         session = api.TableEnvironment.create(modes.inStreamingMode() if streaming else modes.inBatchMode())
         temporary = {"io.tmp.dirs": str(self._folder)}
-        for key, value in (_SETTINGS | temporary | dict(settings)).items():
+        for key, value in (SETTINGS | temporary | dict(settings)).items():
             session.getConfig().set(key, value)
         session.executeSql(f"CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '{self._warehouse}')")
         session.executeSql("USE CATALOG lake")
@@ -85,7 +85,7 @@ class Flink:
 
     def query(self, sql: str) -> list[Row]:
         """The rows of a statement in batch mode, sorted; none of one that writes."""
-        done = self._batch.executeSql(sql)
+        done = self.batch.executeSql(sql)
         if sql.startswith("INSERT"):
             done.await_()
             return []
@@ -99,7 +99,7 @@ class Flink:
         import jpype
 
         path = jpype.JPackage("org").apache.flink.table.catalog.ObjectPath(database, table)
-        known = self._batch.getCatalog("lake").get().getTable(path)
+        known = self.batch.getCatalog("lake").get().getTable(path)
         freshness = known.getDefinitionFreshness()
         return {
             "kind": str(known.getTableKind()),

@@ -1,6 +1,6 @@
 """Expressions of Spark's dialect, drawn by chance over a table that has a column of each type and edge values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
@@ -148,26 +148,36 @@ class Expression:
         return f"SELECT id, {self.text} AS x FROM samples WHERE id = {number}"
 
 
-def expression(random: Random, area: Area) -> Expression:
-    """One expression of an area."""
-    shape = random.choice(_SHAPES[area])
-    draw: Mapping[str, Callable[[], str]] = {
-        name: lambda found=found: random.choice(found)  # type: ignore[misc]
-        for name, found in {**_GROUPS, "order": _ORDER}.items()
-    }
-    text = "".join(
-        draw[part]() if number % 2 else part for number, part in enumerate(shape.replace("}", "{").split("{"))
-    )
-    group = random.choice(_GROUP_BY) if area == "aggregate" and random.random() < 0.4 else ""
-    return Expression(area, text, group)
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What expressions are drawn from. Attributes: `shapes`: with ``{group}`` where one of a group stands."""
+
+    shapes: Mapping[Area, Sequence[str]]
+    groups: Mapping[str, Sequence[str]]
+    keys: Sequence[str]
+
+    def expression(self, random: Random, area: Area) -> Expression:
+        """One expression of an area."""
+        shape = random.choice(self.shapes[area])
+        parts = shape.replace("}", "{").split("{")
+        text = "".join(random.choice(self.groups[part]) if number % 2 else part for number, part in enumerate(parts))
+        group = random.choice(self.keys) if area == "aggregate" and random.random() < 0.4 else ""
+        return Expression(area, text, group)
+
+    def expressions(self, seed: int, count: int) -> list[Expression]:
+        """So many different expressions, of each area as many; the same ones of a seed."""
+        random, found = Random(seed), dict[Expression, None]()
+        while len(found) < count:
+            found[self.expression(random, AREAS[len(found) % len(AREAS)])] = None
+        return list(found)
+
+
+SPARK = Grammar(_SHAPES, {**_GROUPS, "order": _ORDER}, _GROUP_BY)
 
 
 def expressions(seed: int, count: int) -> list[Expression]:
-    """So many different expressions, of each area as many; the same ones of a seed."""
-    random, found = Random(seed), dict[Expression, None]()
-    while len(found) < count:
-        found[expression(random, AREAS[len(found) % len(AREAS)])] = None
-    return list(found)
+    """So many different expressions of Spark's dialect."""
+    return SPARK.expressions(seed, count)
 
 
 def table_values() -> str:

@@ -49,7 +49,7 @@ FUNCTIONS = (
     "ABS(a - 5)", "MOD(a, 2)", "ROUND(d, 0)", "POWER(a, 2)", "SIGN(a)", "GREATEST(a, 2)", "COALESCE(b, 'x')",
     "UPPER(b)", "TRIM(b)", "SUBSTRING(b, 2, 2)", "SUBSTRING(b, -2)", "CONCAT(b, '!')", "CONCAT_WS('-', b, 'x')",
     "REPLACE(b, 'a', 'z')",
-    "LPAD(b, 5, '*')", "REVERSE(b)", "LOCATE('c', b)", "INSTR(b, 'c')", "LENGTH(b)", "INITCAP(b)", "MD5(b)",
+    "LPAD(b, 5, '*')", "REVERSE(b)", "LOCATE('c', b)", "INSTR(b, 'c')", "CHAR_LENGTH(b)", "INITCAP(b)", "MD5(b)",
     "REGEXP_REPLACE(b, '[ab]', 'X')", "REGEXP_EXTRACT(b, '(a)(b)', 2)", "b LIKE 'a%'", "CAST(d AS INT)",
     "CAST(d AS STRING)", "CAST(day AS STRING)", "EXTRACT(YEAR FROM day)", "YEAR(day)", "QUARTER(day)", "DAYOFYEAR(day)",
     "DAYOFWEEK(day)", "day + INTERVAL '1' MONTH", "DATE_FORMAT(day, 'yyyyMM')", "FROM_UNIXTIME(0)",

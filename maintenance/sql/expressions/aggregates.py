@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.conversions import KEPT, cast_node, tried
-from maintenance.sql.expressions.decimals import quotient
+from maintenance.sql.expressions.conversions import KEPT, Wanted, cast_node, converted, tried
+from maintenance.sql.expressions.decimals import around, quotient
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
 from maintenance.sql.expressions.templates import filled
@@ -46,7 +46,14 @@ def _sum_kind(call: Call) -> DataType:
 
 def _sum(call: Call) -> exp.Expr:
     total = _of(call, "sum")
+    if call.is_flink:
+        return total_in_flink(total, call.kind)
     return total if call.kind == DOUBLE else cast_node(total, call.kind)
+
+
+def total_in_flink(total: exp.Expr, kind: DataType) -> exp.Expr:
+    """A sum, which wraps around at the ends of an integer type."""
+    return around(total, kind) if kinds.is_integer(kind) else cast_node(total, kind)
 
 
 def _average_kind(call: Call) -> DataType:
@@ -174,6 +181,8 @@ def _least_mode(call: Call) -> exp.Expr:
 def _ordered_kind(call: Call) -> DataType | None:
     """Values with a map in them have no order."""
     kind = call.kinds[0]
+    if call.is_flink and not (kinds.is_atomic(kind) and not kind.is_bytes):
+        return None
     return kind if _has_order(kind) else None
 
 
@@ -216,27 +225,77 @@ def seen(call: Call, function: str) -> exp.Expr:
     return exp.Anonymous(this=f"{function}_value", expressions=[exp.IgnoreNulls(this=call.nodes[0])])
 
 
+def _spread_kind(call: Call) -> DataType | None:
+    """The type of an average. The squares of decimals with more digits have too many."""
+    kind = call.kinds[0]
+    return None if kind.root == "DECIMAL" and digits(kind)[0] > MOST_DIGITS // 2 - 1 else _average_kind(call)
+
+
 def _spread(call: Call, function: str) -> exp.Expr:
-    """Flink's are of the type of an average."""
-    kind = call.kind
-    node = exp.Anonymous(this=function, expressions=[cast_node(call.nodes[0], DOUBLE)])
-    if kinds.is_integer(kind):
-        return cast_node(filled("trunc(a)", {"a": node}), kind)
-    return cast_node(node, kind)
+    """Variances and deviations as Flink reckons them, in the type of the values: of sums, of squares and of both."""
+    value = call.arguments[0]
+
+    def again() -> Typed:
+        return Typed(value.node.copy(), value.kind, exp.Null())
+
+    def reckoned(name: str, one: Typed, other: Typed) -> Typed:
+        made: Typed = call.typing.called(name, [one, other], call.written, None)
+        return made
+
+    def total(each: Typed) -> Typed:
+        node = exp.Anonymous(this="sum", expressions=[
+            exp.Distinct(expressions=[each.node]) if call.is_distinct else each.node])  # fmt: skip
+        own = Call("sum", [each], is_flink=True)
+        return Typed(total_in_flink(node, _sum_kind(own)), _sum_kind(own), exp.Null())
+
+    def count(template: str = "count(a)") -> Typed:
+        counted = _of(_again(call), "count")
+        return Typed(cast_node(filled(template.replace("count(a)", "c"), {"c": counted}), BIGINT), BIGINT, exp.Null())
+
+    square = reckoned("*", again(), again())
+    squares = total(Typed(cast_node(square.node, square.kind), square.kind, exp.Null()))
+    both = reckoned("/", reckoned("*", total(again()), total(again())), count("NULLIF(count(a), 0)"))
+    less = "NULLIF(count(a), 0)" if function.endswith("pop") else "NULLIF(count(a) - 1, 0)"
+    made = reckoned("/", reckoned("-", squares, both), count(less))
+    if function.startswith("stddev"):
+        root = filled("pow(a, 0.5)", {"a": cast_node(made.node, DOUBLE)})
+        made = Typed(root, DOUBLE, exp.Null())
+    node = converted(made, Wanted(call.kind, is_flink=True))
+    assert node is not None
+    return node
+
+
+def _greatest(call: Call) -> exp.Expr:
+    """In Flink nothing is greater than NaN, or less."""
+    if not (call.is_flink and call.kind.root in ("FLOAT", "DOUBLE")):
+        return _least(call, "max")
+    return filled("COALESCE(max(a) FILTER (WHERE NOT isnan(a)), max(a))", {"a": call.nodes[0]})
+
+
+def _seen_kind(call: Call) -> DataType | None:
+    """Of FIRST_VALUE and LAST_VALUE in Flink."""
+    kind = call.kinds[0]
+    known = kind.is_string or kinds.is_number(kind) or kind.root == "BOOLEAN"
+    return kind if known else None
 
 
 def _counted(call: Call) -> exp.Expr:
-    """How often each value is there."""
+    """How often each value is there; an empty map if there is none."""
     counted = exp.Anonymous(this="histogram", expressions=[call.nodes[0]])
-    return filled("map(map_keys(h), list_transform(map_values(h), lambda _c: CAST(_c AS INTEGER)))", {"h": counted})
+    template = (
+        "CASE WHEN count(a) = 0 THEN map([], []) ELSE"
+        " map(map_keys(h), list_transform(map_values(h), lambda _c: CAST(_c AS INTEGER))) END"
+    )
+    return cast_node(filled(template, {"h": counted, "a": call.nodes[0].copy()}), call.kind)
 
 
 ENTRIES: Sequence[Entry] = (
     aggregate("count", "ANY...", "BIGINT", _count),
     aggregate("sum", "NUMBER", _sum_kind, _sum),
-    aggregate("avg mean", "NUMBER", _average_kind, _average),
+    aggregate("avg", "NUMBER", _average_kind, _average),
+    aggregate("mean", "NUMBER", _average_kind, _average, SPARK),
     aggregate("min", "T", _ordered_kind, lambda call: _least(call, "min")),
-    aggregate("max", "T", _ordered_kind, lambda call: _least(call, "max")),
+    aggregate("max", "T", _ordered_kind, _greatest),
     aggregate("count_if", "BOOLEAN", "BIGINT", "count(CASE WHEN a THEN 1 END)", SPARK),
     aggregate("bool_and every", "BOOLEAN", "BOOLEAN", "bool_and(a)", SPARK),
     aggregate("bool_or any some", "BOOLEAN", "BOOLEAN", "bool_or(a)", SPARK),
@@ -248,12 +307,12 @@ ENTRIES: Sequence[Entry] = (
     aggregate("last last_value", "T", "T", "last(a)", SPARK),
     aggregate("last last_value", "T, BOOLEAN=!", "T", lambda call: _first(call, "last"), SPARK),
     *(
-        aggregate(f"{name}.ignoring_nulls", "T", "T", lambda call, of=kind: seen(call, of))  # type: ignore[misc]
+        aggregate(f"{name}.ignoring_nulls", "T", "T", lambda call, of=kind: seen(call, of), SPARK)  # type: ignore[misc]
         for name, kind in (("first", "first"), ("first_value", "first"), ("any_value", "first"), ("last", "last"),
               ("last_value", "last"))
     ),
-    aggregate("first_value", "T", "T", lambda call: seen(call, "first"), FLINK),
-    aggregate("last_value", "T", "T", lambda call: seen(call, "last"), FLINK),
+    aggregate("first_value", "T", _seen_kind, lambda call: seen(call, "first"), FLINK),
+    aggregate("last_value", "T", _seen_kind, lambda call: seen(call, "last"), FLINK),
     aggregate("max_by", "T, U", "T", "arg_max_null(a, b)", SPARK),
     aggregate("min_by", "T, U", "T", "arg_min_null(a, b)", SPARK),
     aggregate("collect_list array_agg", "T", "ARRAY<T>", _NONE.format(_SEEN), SPARK),
@@ -263,7 +322,7 @@ ENTRIES: Sequence[Entry] = (
     *(aggregate(names, "DOUBLE", "DOUBLE",
                 _OF_POPULATION.format(function) if function.endswith("pop") else f"{function}(a)", SPARK)
       for names, function in _STATISTICS.items()),
-    *(aggregate(names, "NUMBER", _average_kind, lambda call, f=function: _spread(call, f), FLINK)  # type: ignore[misc]
+    *(aggregate(names.removesuffix(" std"), "NUMBER", _spread_kind, lambda call, f=function: _spread(call, f), FLINK)  # type: ignore[misc]
       for names, function in _STATISTICS.items()),
     aggregate("skewness", "DOUBLE", "DOUBLE", _SKEWNESS, SPARK),
     aggregate("kurtosis", "DOUBLE", "DOUBLE",
@@ -289,8 +348,10 @@ ENTRIES: Sequence[Entry] = (
     aggregate("median", "DOUBLE", "DOUBLE", "CAST(median(a) AS DOUBLE)", SPARK),
     aggregate("mode", "T", "T", "mode(a)", SPARK, samples=("b",)),
     aggregate("approx_count_distinct", "ANY", "BIGINT", "approx_count_distinct(a)"),
-    aggregate("listagg string_agg", "STRING", "STRING", _texts),
-    aggregate("listagg string_agg", "STRING, STRING!", "STRING", _texts),
+    aggregate("listagg", "STRING", "STRING", _texts),
+    aggregate("listagg", "STRING, STRING!", "STRING", _texts),
+    aggregate("string_agg", "STRING", "STRING", _texts, SPARK),
+    aggregate("string_agg", "STRING, STRING!", "STRING", _texts, SPARK),
     *(aggregate(f"listagg.within{name} string_agg.within{name}", takes, "STRING",
                 lambda call, order=order: _ordered_texts(call, order), SPARK)  # type: ignore[misc]
       for name, order in (("", "ASC NULLS FIRST"), ("_descending", "DESC NULLS LAST"))

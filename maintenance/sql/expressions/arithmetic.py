@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, tried
-from maintenance.sql.expressions.decimals import combined, divided, divided_whole, exact, operand
+from maintenance.sql.expressions.decimals import WRAPS, combined, divided, divided_whole, exact, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, MOST_DIGITS
 from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
@@ -49,7 +49,7 @@ def _kind(call: Call) -> DataType | None:
         return None
     if _are_exact(sides):
         return combined(call.name, *_operands(call), is_flink=call.is_flink)
-    return kinds.widest_number(sides[0], sides[1], is_flink=call.is_flink)
+    return _widest(sides, is_flink=call.is_flink)
 
 
 def _reckoned(call: Call) -> exp.Expr | Typed:
@@ -60,10 +60,13 @@ def _reckoned(call: Call) -> exp.Expr | Typed:
             call.arguments[1] = _nonzero(call)
         return exact(call, *_operands(call))
     call.arguments = [_in(each, call.kind, call) for each in call.arguments]
-    if call.name == "%" and not (call.is_flink and call.kind.root in ("FLOAT", "DOUBLE")):
+    if call.name == "%":
         call.arguments[1] = _nonzero(call)
     one, other = call.nodes
-    return _NODES[call.name](this=apart(one), expression=apart(other))
+    made = _NODES[call.name](this=apart(one), expression=apart(other))
+    if call.is_flink and kinds.is_integer(call.kind) and call.name != "%":
+        made.meta[WRAPS] = call.kind
+    return made
 
 
 def _in(value: Typed, kind: DataType, call: Call) -> Typed:
@@ -93,7 +96,12 @@ def _quotient_kind(call: Call) -> DataType | None:
         return None
     if _are_exact(sides):
         return combined("/", *_operands(call), is_flink=call.is_flink)
-    return kinds.widest_number(sides[0], sides[1], is_flink=True) if call.is_flink else DOUBLE
+    return _widest(sides, is_flink=True) if call.is_flink else DOUBLE
+
+
+def _widest(sides: Sequence[DataType], *, is_flink: bool) -> DataType | None:
+    common = kinds.widest_number(sides[0], sides[1], is_flink=is_flink)
+    return kinds.first_of(sides, common) if is_flink else common
 
 
 def _divide(call: Call) -> exp.Expr:
@@ -117,7 +125,19 @@ def _whole_quotient(call: Call) -> exp.Expr:
     call.arguments = [_in(each, kind, call) for each in call.arguments]
     call.arguments[1] = _nonzero(call)
     one, other = call.nodes
-    return cast_node(filled("CAST(a AS BIGINT) // b", {"a": one, "b": other}), kind)
+    made = cast_node(filled("CAST(a AS BIGINT) // b", {"a": one, "b": other}), kind)
+    if not call.is_flink or isinstance(other, exp.Literal):
+        return made
+    # The least number of a type has no opposite, and stays.
+    return filled(
+        "CASE WHEN b = -1 THEN n ELSE q END", {"b": other.copy(), "n": _opposite(one.copy(), kind), "q": made}
+    )
+
+
+def _opposite(node: exp.Expr, kind: DataType) -> exp.Expr:
+    made = exp.Neg(this=apart(node))
+    made.meta[WRAPS] = kind
+    return made
 
 
 def _whole_kind(call: Call) -> DataType | None:
@@ -138,6 +158,8 @@ def _divide_whole(call: Call) -> exp.Expr:
 def _negated(call: Call) -> exp.Expr | Typed:
     value = call.arguments[0]
     node = exp.Neg(this=apart(value.node))
+    if call.is_flink and kinds.is_integer(value.kind) and not isinstance(value.node, exp.Literal):
+        return _opposite(value.node, value.kind)
     if isinstance(value.node, exp.Literal) or value.kind.root == "DECIMAL":
         return Typed(node, call.kind, call.written, value.is_loose)
     return node
@@ -215,14 +237,15 @@ def _of_bits(template: str) -> Callable[[Call], exp.Expr]:
 
 ENTRIES: Sequence[Entry] = (
     *(entry(name, "NUMBER|TEXT, NUMBER|TEXT", _kind, _reckoned, SPARK) for name in ("+", "-", "*", "%")),
-    *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*", "%")),
+    *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*")),
+    entry("%", "INTEGER|DECIMAL, INTEGER|DECIMAL", _kind, _reckoned, FLINK),
     entry("/", "NUMBER|TEXT, NUMBER|TEXT", _quotient_kind, _divide, SPARK),
     entry("/", "NUMBER, NUMBER", _quotient_kind, _divide, FLINK),
     entry("div", "NUMBER|TEXT, NUMBER|TEXT", _whole_kind, _divide_whole, SPARK),
     *(entry(f"try_{name}", "NUMBER|TEXT, NUMBER|TEXT", _tried_kind, _tried, SPARK) for name in _TRIED),
     entry("negative", "NUMBER", "1", _negated),
     entry("negative", "INTERVAL", "1", "-a"),
-    entry("positive", "NUMBER", "1", "a"),
+    entry("positive", "NUMBER", "1", "a", SPARK),
     entry("+ -", "DAY, DAYS", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
     entry("+", "DAYS, DAY", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
     entry("+ -", "TIME, INTERVAL", _moved_kind, _moved),
@@ -237,8 +260,8 @@ ENTRIES: Sequence[Entry] = (
     entry("-", "TIMESTAMP, TIMESTAMP", "MICROS", _elapsed, SPARK),
     entry("-", "DATE, TIMESTAMP", "MICROS", _elapsed, SPARK),
     entry("-", "TIMESTAMP, DATE", "MICROS", _elapsed, SPARK),
-    entry("& bit_and", "INTEGER, INTEGER", _kind, _of_bits("a & b")),
-    entry("|", "INTEGER, INTEGER", _kind, _of_bits("a | b")),
-    entry("^", "INTEGER, INTEGER", _kind, _of_bits("xor(a, b)")),
-    entry("~", "INTEGER", "1", "~a"),
+    entry("& bit_and", "INTEGER, INTEGER", _kind, _of_bits("a & b"), SPARK),
+    entry("|", "INTEGER, INTEGER", _kind, _of_bits("a | b"), SPARK),
+    entry("^", "INTEGER, INTEGER", _kind, _of_bits("xor(a, b)"), SPARK),
+    entry("~", "INTEGER", "1", "~a", SPARK),
 )  # fmt: skip

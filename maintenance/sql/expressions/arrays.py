@@ -283,6 +283,13 @@ def _sorted_by(call: Call) -> exp.Expr:
     return filled(_SORTED.format(_BEFORE), {"a": values, "c": found})
 
 
+def _concatenated(call: Call) -> exp.Expr:
+    """Arrays one behind the other, if none of them is NULL."""
+    made = filled("flatten(list_value(rest))", {}, call.nodes)
+    there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in call.nodes))
+    return exp.Case(ifs=[exp.If(this=there, true=made)])
+
+
 ENTRIES: Sequence[Entry] = (
     entry("array", "T...?", "ARRAY<T>", "list_value(rest)"),
     entry("map", "ANY...?", _map_kind, _mapped, samples=("f64, b", "'a', s, 'b', k")),
@@ -293,8 +300,10 @@ ENTRIES: Sequence[Entry] = (
     entry("try_element_at", "ARRAY<T>, INT", "T", _AT.format("NULL"), SPARK),
     entry("try_element_at", "MAP<K, V>, K", "V", "map_extract_value(a, b)", SPARK),
     entry("element", "ARRAY<T>", "T", "list_extract(a, 1)", FLINK),
-    entry("size cardinality", "ARRAY", "INT", "CAST(len(a) AS INTEGER)"),
-    entry("size cardinality", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)"),
+    entry("cardinality", "ARRAY", "INT", "CAST(len(a) AS INTEGER)"),
+    entry("cardinality", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)"),
+    entry("size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
+    entry("size", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)", SPARK),
     entry("array_size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
     entry("array_contains", "ARRAY<T>, T", "BOOLEAN", _CONTAINS, SPARK),
     entry("array_contains", "ARRAY<T>, T", "BOOLEAN",
@@ -310,7 +319,8 @@ ENTRIES: Sequence[Entry] = (
     entry("array_remove", "ARRAY<T>, T", "ARRAY<T>", "list_filter(a, lambda _e: _e IS DISTINCT FROM b)", FLINK),
     entry("array_reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", FLINK),
     entry("reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", SPARK),
-    entry("array_concat", "ARRAY<T>, ARRAY<T>...?", "ARRAY<T>", "flatten(list_value(a, rest))", FLINK),
+    entry("array_concat", "ARRAY<T>, ARRAY<T>...?", "ARRAY<T>", _concatenated, FLINK),
+    entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", FLINK),
     entry("array_union", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
           f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {_DISTINCT.format('list_concat(a, b)')} END")),
     entry("array_intersect", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, converted
-from maintenance.sql.expressions.entries import SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.conversions import Wanted, converted, tried
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING
 from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.templates import apart, filled
@@ -32,7 +32,9 @@ def compared_kind(found: Sequence[DataType], *, is_flink: bool) -> DataType | No
         common = kinds.widest(others, is_flink=True)
         if not texts or common is None:
             return common
-        return STRING if common == kinds.NULL else common if kinds.is_atomic(common) else None
+        if common == kinds.NULL:
+            return STRING
+        return common if kinds.is_number(common) or kinds.is_time(common) or common.root == "TIME" else None
     return kinds.widest(found, is_flink=False)
 
 
@@ -53,7 +55,32 @@ def alike(values: Sequence[Typed], common: DataType, *, is_flink: bool) -> list[
 def _compared(call: Call) -> exp.Expr:
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     assert common is not None
-    return comparison(call.name, alike(call.arguments, common, is_flink=call.is_flink), common)
+    if not call.is_flink:
+        return comparison(call.name, alike(call.arguments, common, is_flink=False), common)
+    sides = alike(call.arguments, common, is_flink=True)
+    if call.name in _EQUALITIES and STRING in call.kinds:
+        # What is no such value is equal to none.
+        sides = [tried(node) if each.kind == STRING and common != STRING else node
+                 for node, each in zip(sides, call.arguments, strict=True)]  # fmt: skip
+    return _with_nan(call, comparison(call.name, sides, common), sides)
+
+
+_EQUALITIES = ("=", "<>", "<=>", "distinct")
+
+
+def _with_nan(call: Call, made: exp.Expr, sides: Sequence[exp.Expr]) -> exp.Expr:
+    """A comparison in Flink, where NaN is like Java's: nothing is equal to it, less or greater."""
+    found = [each for each in zip(call.kinds, sides, strict=True) if each[0].root in ("FLOAT", "DOUBLE")]
+    floats = [node for _, node in found if not isinstance(node, exp.Literal)]
+    if not floats or any(kind.root == "DECIMAL" for kind in call.kinds) or call.name not in _NODES:
+        return made
+    if call.name in ("<=>", "distinct") or (len(sides) > 1 and sides[0] == sides[1]):
+        return made
+    for node in floats:
+        # TRUE is greater than FALSE, and nothing than NULL.
+        template = "(m) >= NOT isnan(a)" if call.name == "<>" else "(m) > isnan(a)"
+        made = exp.Paren(this=filled(template, {"m": made, "a": node.copy()}))
+    return made
 
 
 def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr:
@@ -65,10 +92,18 @@ def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr
 
 
 def _truth(call: Call) -> DataType | None:
-    if call.is_flink and call.name == "=" and _is_text_beside_number(call.kinds):
+    if call.is_flink and call.name in _EQUALITIES and _is_text_beside_number(call.kinds):
+        return None
+    if call.is_flink and _are_day_and_stamp(call.arguments):
         return None
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     return None if common is None or common.root in ("MAP", "VARIANT") else kinds.BOOLEAN
+
+
+def _are_day_and_stamp(values: Sequence[Typed]) -> bool:
+    """Whether a date stands beside a timestamp, which Flink does not compare; a date as written is one at midnight."""
+    plain = [each.kind for each in values if not isinstance(each.written.unnest(), exp.Cast)]
+    return any(kind.root == "DATE" for kind in plain) and any(each.kind.is_timestamp for each in values)
 
 
 def _is_text_beside_number(found: Sequence[DataType]) -> bool:
@@ -80,10 +115,24 @@ def _nullif(call: Call) -> exp.Expr:
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     assert common is not None
     first = call.arguments[0]
-    sides = alike(
-        [Typed(first.node.copy(), first.kind, first.written), call.arguments[1]], common, is_flink=call.is_flink
-    )
-    return filled("CASE WHEN b THEN NULL ELSE a END", {"a": first.node, "b": comparison("=", sides, common)})
+    same = Call("=", [Typed(first.node.copy(), first.kind, first.written), call.arguments[1]], call.is_flink)
+    return filled("CASE WHEN b THEN NULL ELSE a END", {"a": first.node, "b": _compared(same)})
+
+
+def _nullif_kind(call: Call) -> DataType | None:
+    return None if _truth(Call("=", call.arguments, call.is_flink)) is None else call.kinds[0]
+
+
+def _chosen_kind(call: Call) -> DataType | None:
+    found = call.kinds[1:]
+    return kinds.first_of(found, kinds.widest(found, is_flink=True))
+
+
+def _chosen(call: Call) -> exp.Expr:
+    branches = [call.typing.in_type(each, call.kind) for each in call.arguments[1:]]
+    typed = [Typed(node, call.kind, each.written) for node, each in zip(branches, call.arguments[1:], strict=True)]
+    call.arguments = [call.arguments[0], *typed]
+    return _if(call)
 
 
 def _nonzero(call: Call) -> exp.Expr:
@@ -94,6 +143,13 @@ def _nonzero(call: Call) -> exp.Expr:
 
 def _if(call: Call) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=call.nodes[0], true=call.nodes[1])], default=call.nodes[2])
+
+
+def _of_all(call: Call) -> exp.Expr:
+    """The greatest or least value, if there is no NULL among them."""
+    chosen = exp.Anonymous(this=call.name, expressions=call.nodes)
+    there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in call.nodes))
+    return exp.Case(ifs=[exp.If(this=there, true=chosen)])
 
 
 def _compared_as(call: Call, name: str) -> exp.Expr:
@@ -116,23 +172,28 @@ ENTRIES: Sequence[Entry] = (
         lambda call: exp.Or(this=apart(call.nodes[0]), expression=apart(call.nodes[1])),
     ),
     entry("not", "BOOLEAN", "BOOLEAN", lambda call: exp.Not(this=apart(call.nodes[0]))),
-    entry("is_null isnull", "ANY", "BOOLEAN", "a IS NULL"),
-    entry("is_not_null isnotnull", "ANY", "BOOLEAN", "a IS NOT NULL"),
+    entry("is_null", "ANY", "BOOLEAN", "a IS NULL"),
+    entry("is_not_null", "ANY", "BOOLEAN", "a IS NOT NULL"),
+    entry("isnull", "ANY", "BOOLEAN", "a IS NULL", SPARK),
+    entry("isnotnull", "ANY", "BOOLEAN", "a IS NOT NULL", SPARK),
     entry("is_true", "BOOLEAN", "BOOLEAN", "COALESCE(a, FALSE)"),
     entry("is_false", "BOOLEAN", "BOOLEAN", "NOT COALESCE(a, TRUE)"),
     entry("is_not_true", "BOOLEAN", "BOOLEAN", "NOT COALESCE(a, FALSE)"),
     entry("is_not_false", "BOOLEAN", "BOOLEAN", "COALESCE(a, TRUE)"),
     entry("is_unknown", "BOOLEAN", "BOOLEAN", "a IS NULL"),
     entry("coalesce", "T...", "T", lambda call: exp.Coalesce(this=call.nodes[0], expressions=call.nodes[1:])),
-    entry("ifnull nvl", "T, T", "T", "COALESCE(a, b)"),
-    entry("nvl2", "ANY, T, T", "T", "CASE WHEN a IS NOT NULL THEN b ELSE c END"),
-    entry("nullif", "ANY, ANY", "1", _nullif),
+    entry("ifnull", "T, T", "T", "COALESCE(a, b)"),
+    entry("nvl", "T, T", "T", "COALESCE(a, b)", SPARK),
+    entry("nvl2", "ANY, T, T", "T", "CASE WHEN a IS NOT NULL THEN b ELSE c END", SPARK),
+    entry("nullif", "ANY, ANY", _nullif_kind, _nullif),
     entry("nullifzero", "NUMBER|TEXT", "1", _nonzero, SPARK),
     entry("zeroifnull", "NUMBER|TEXT", lambda call: kinds.widest([kinds.INT, call.kinds[0]], is_flink=False),
           lambda call: filled("COALESCE(a, 0)", {"a": call.typing.in_type(call.arguments[0], call.kind)}), SPARK),
-    entry("if", "BOOLEAN, T, T", "T", _if),
-    entry("greatest", "T, T...", "T", "greatest(a, b, rest)", samples=("1, 2",)),
-    entry("least", "T, T...", "T", "least(a, b, rest)", samples=("1, 2",)),
+    entry("if", "BOOLEAN, T, T", "T", _if, SPARK),
+    entry("if", "BOOLEAN, ANY, ANY", _chosen_kind, _chosen, FLINK, samples=("b, i32, i64", "b, s, n", "b, f32, d")),
+    entry("greatest", "T, T...", "T", "greatest(a, b, rest)", SPARK, samples=("1, 2",)),
+    entry("least", "T, T...", "T", "least(a, b, rest)", SPARK, samples=("1, 2",)),
+    entry("greatest least", "T...", "T", _of_all, FLINK, samples=("1, 2", "k, i64", "s, n", "d, w")),
     entry("isnan", "FLOATING", "BOOLEAN", "COALESCE(isnan(a), FALSE)", SPARK),
     entry("nanvl", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN isnan(a) THEN b ELSE a END", SPARK),
     entry("equal_null", "ANY, ANY", _truth, lambda call: _compared_as(call, "<=>"), SPARK),

@@ -27,6 +27,9 @@ _OF_FLOATING = "CASE WHEN isfinite(a) THEN %s END"
 # DuckDB reads 1.25E10 as a DECIMAL(10, 2): it does not count the digits of what has an exponent.
 _TO_DECIMAL = f"CASE WHEN abs(%s) >= 1eWHOLE THEN {_WRONG} ELSE CAST(%s AS TARGET) END"
 _LARGEST = "3.4028235677973366e38"
+_JAVA_NUMBER = "[+-]?(NaN|Infinity|([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
+_LAST_BITS = "CAST(paimon_wrapped(%s, CAST('SIZE' AS HUGEINT)) AS TARGET)"
+_SATURATED = "CAST(paimon_saturated(a, CAST('%s' AS BIGINT), CAST('%s' AS BIGINT)) AS TARGET)"
 _SHARED: Mapping[tuple[str, str], str] = {
     ("INTEGER", "INTEGER"): _CAST,
     ("INTEGER", "FLOATING"): _CAST,
@@ -74,9 +77,27 @@ _SPARK: Mapping[tuple[str, str], str] = {
     ("TIMESTAMP_LTZ", "FLOATING"): "CAST(paimon_seconds(a) AS TARGET)",
     ("TIMESTAMP_LTZ", "DECIMAL"): _TO_DECIMAL % ("paimon_seconds(a)", "paimon_double_text(paimon_seconds(a))"),
 }
-_FLINK: Mapping[tuple[str, str], str] = {
-    **_SHARED,
+_OF_FLINK: Mapping[tuple[str, str], str] = {
     ("BOOLEAN", "STRING"): "CASE WHEN a THEN 'TRUE' WHEN NOT a THEN 'FALSE' END",
+    # As in Java: the last bits of whole numbers stay, those of floats that are too large become the largest.
+    ("INTEGER", "INTEGER"): f"COALESCE(TRY_CAST(a AS TARGET), {_LAST_BITS % 'CAST(a AS HUGEINT)'})",
+    ("FLOATING", "BIGINT"): _SATURATED % ("-9223372036854775808", "9223372036854775807"),
+    ("FLOATING", "INT"): _SATURATED % ("-2147483648", "2147483647"),
+    ("FLOATING", "INTEGER"): _LAST_BITS % (_SATURATED.replace("TARGET", "HUGEINT") % ("-2147483648", "2147483647")),
+    # What a decimal does not hold is NULL.
+    ("INTEGER", "DECIMAL"): "TRY_CAST(a AS TARGET)",
+    ("DECIMAL", "DECIMAL"): "TRY_CAST(a AS TARGET)",
+    ("FLOATING", "DECIMAL"): "CASE WHEN isfinite(a) THEN TRY_CAST(paimon_double_text(CAST(a AS DOUBLE)) AS TARGET)"
+    f" WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("STRING", "DATE"): f"COALESCE(paimon_date(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
+    ("STRING", "TIME"): f"COALESCE(paimon_clock(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
+    ("STRING", "INTEGER"): f"CASE WHEN regexp_full_match(paimon_trimmed(a), '[+-]?[0-9]+([.][0-9]*)?')"
+    f" THEN CAST(regexp_extract(a, '[+-]?[0-9]+') AS TARGET) WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("STRING", "BOOLEAN"): "CASE WHEN lower(a) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
+    f" WHEN lower(a) IN ('f', 'false', 'n', 'no', '0') THEN FALSE WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("STRING", "FLOATING"): f"CASE WHEN regexp_full_match(paimon_trimmed(a), '{_JAVA_NUMBER}')"
+    f" THEN CAST(paimon_floating(a) AS TARGET) WHEN a IS NOT NULL THEN {_WRONG} END",
+    ("DECIMAL", "INTEGER"): f"COALESCE(TRY_CAST(trunc(a) AS TARGET), {_LAST_BITS % 'CAST(trunc(a) AS HUGEINT)'})",
 }
 
 
@@ -103,7 +124,7 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
     elif of.is_timestamp and to.is_string:
         made = moment_text(value.node, of, is_flink=wanted.is_flink)
     elif of.is_timestamp and to.root in ("DATE", "TIME"):
-        made = from_moment(value, to)
+        made = from_moment(value, to, is_flink=wanted.is_flink)
     elif not kinds.is_atomic(of) or not kinds.is_atomic(to):
         made = _nested(value, wanted)
     elif _is_plain(value, to):
@@ -130,14 +151,21 @@ def _is_plain(value: Typed, to: DataType) -> bool:
 
 
 def _in_type(template: str, to: DataType) -> str:
-    """A template with the type that it casts to. WHOLE: how many digits stand in front of the point."""
-    whole = (to.precision or 0) - (to.scale or 0)
-    return template.replace("TARGET", duck(to)).replace("NAME", to.root).replace("WHOLE", str(whole))
+    """A template with the type that it casts to. WHOLE: how many digits stand in front of the point; SIZE: how many
+    values an integer type has.
+    """
+    whole, size = (to.precision or 0) - (to.scale or 0), 1 << kinds.BITS.get(to.root, 0)
+    made = template.replace("TARGET", duck(to)).replace("NAME", to.root)
+    return made.replace("WHOLE", str(whole)).replace("SIZE", str(size))
+
+
+# Flink's own go before those that both have.
+_LISTED = {False: tuple(_SPARK.items()), True: (*_OF_FLINK.items(), *_SHARED.items())}
 
 
 @cache
 def _template(of: DataType, to: DataType, is_flink: bool) -> str | None:
-    for (source, target), template in (_FLINK if is_flink else _SPARK).items():
+    for (source, target), template in _LISTED[is_flink]:
         if _is(source, of) and _is(target, to):
             return template
     return None

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import Call, Typed
-from maintenance.sql.expressions.kinds import LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
+from maintenance.sql.expressions.kinds import BITS, LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
 from maintenance.sql.expressions.templates import apart, filled
 from maintenance.sql.query.quotients import quotient_function
 from maintenance.types.data_type import DataType
@@ -17,6 +17,8 @@ from maintenance.types.data_type import DataType
 _WIDE = 19
 OPERANDS = "paimon_digits"
 """Under this key arithmetic with decimals has the types of its operands, in `meta`."""
+WRAPS = "paimon_wraps"
+"""Under this key arithmetic with integers has its type, in `meta`, if it wraps around at its ends, as in Flink."""
 _NODES: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "%": exp.Mod}
 
 
@@ -34,7 +36,7 @@ def combined(name: str, left: DataType, right: DataType, *, is_flink: bool) -> D
     """The type of a result. `name`: of the operator."""
     (p1, s1), (p2, s2) = digits(left), digits(right)
     if name == "*":
-        return fitting(p1 + p2 + (not is_flink), s1 + s2)
+        return fitting(p1 + p2 + 1, s1 + s2)
     if name == "/":
         scale = max(LEAST_SCALE, s1 + p2 + 1)
         return fitting(p1 - s1 + s2 + scale, scale)
@@ -82,9 +84,26 @@ def divided_whole(call: Call, left: DataType, right: DataType) -> exp.Expr:
     )
 
 
+def around(node: exp.Expr, kind: DataType) -> exp.Expr:
+    """An integer of any size as one of a type, whose bits are its last ones."""
+    return filled(f"CAST(paimon_wrapped(a, CAST('{1 << BITS[kind.root]}' AS HUGEINT)) AS {kind.root})", {"a": node})
+
+
+def _huge(node: exp.Expr) -> exp.Expr:
+    return filled("CAST(a AS HUGEINT)", {"a": node.copy()})
+
+
 def widened(tree: exp.Expr) -> exp.Expr:
-    """The query with the operands of decimals so wide that DuckDB reckons with 128 bits, where it has taken 64."""
+    """The query for 128 bits where DuckDB has taken fewer: with wider decimals, and with integers that wrap around."""
     tree = tree.copy()
+    for node in reversed([node for node in tree.find_all(exp.Add, exp.Sub, exp.Mul, exp.Neg) if WRAPS in node.meta]):
+        parts = [node.args[side] for side in ("this", "expression") if side in node.args]
+        made = type(node)(**dict(zip(("this", "expression"), map(_huge, parts), strict=False)))
+        wrapped = around(made, node.meta[WRAPS])
+        if node is tree:
+            tree = wrapped
+        else:
+            node.replace(wrapped)
     for node in reversed([node for node in tree.find_all(exp.Add, exp.Sub, exp.Mul) if OPERANDS in node.meta]):
         for side, kind in zip(("this", "expression"), node.meta[OPERANDS], strict=True):
             precision, scale = digits(kind)

@@ -230,7 +230,11 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
     for name, found_kinds in collected.items():
         # Beside an array nothing becomes what its elements are by a long way.
         is_close = not call.is_flink and found.has_parts
-        common = (kinds.closest if is_close else kinds.widest)(found_kinds, is_flink=call.is_flink)
+        common = (
+            kinds.merged(found_kinds)
+            if call.is_flink
+            else (kinds.closest if is_close else kinds.widest)(found_kinds, is_flink=False)
+        )
         if common is None:
             return None
         bound[name] = common

@@ -35,7 +35,7 @@ def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
     if "e" in text.lower():
         return Typed(cast_node(exp.Literal.string(text), DOUBLE), DOUBLE, node)
     whole, _point, fraction = text.partition(".")
-    digits = len(whole.lstrip("0")) + len(fraction)
+    digits = len(whole if typing.is_flink else whole.lstrip("0")) + len(fraction)
     kind = decimal(max(1, digits, len(fraction)), len(fraction))
     return Typed(cast_node(node, kind) if fraction == "" or not whole else node, kind, node)
 
@@ -123,6 +123,13 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
     kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
     if kind is None:
         raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
+    if (
+        typing.is_flink
+        and kinds.is_integer(values[0].kind)
+        and any(kinds.is_fraction(each.kind) and isinstance(each.written.unnest(), exp.Literal) for each in values[1:])
+    ):
+        # Flink cuts the numbers off.
+        raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
     value, *listed = alike(values, kind, is_flink=typing.is_flink)
     return Typed(exp.In(this=apart(value), expressions=listed), BOOLEAN, node)
 
@@ -199,6 +206,16 @@ def _like_several(typing: Typing, node: exp.Expr, scope: Scope, escape: str | No
     each = [_matched(typing, like, scope, escape).node for like in single]
     joined = exp.and_(*each) if isinstance(listed, exp.All) else exp.or_(*each)
     return Typed(joined, BOOLEAN, node)
+
+
+def _similar(typing: Typing, node: exp.SimilarTo, scope: Scope) -> Typed:
+    """SIMILAR TO with a pattern in quotes, which is a regular expression but for ``%`` and ``_``."""
+    value, pattern = (typing.of(part, scope) for part in (node.this, node.expression))
+    if pattern.text is None or re.search(r"[\\.^$]", pattern.text):
+        raise refusals.unsupported(typing.source, node, "SIMILAR TO with this pattern", "Use REGEXP.")
+    text = pattern.text.replace("%", ".*").replace("_", ".")
+    parts = {"a": typing.in_type(value, STRING), "b": exp.Literal.string(f"(?s:{text})")}
+    return Typed(filled("regexp_full_match(a, b)", parts), BOOLEAN, node)
 
 
 _UNITS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
@@ -529,6 +546,7 @@ FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.Like: _like,
     exp.ILike: _like,
     exp.Escape: _escape,
+    exp.SimilarTo: _similar,
     exp.Interval: _interval,
     exp.Dot: _dot,
     exp.Bracket: _bracket,

@@ -23,6 +23,7 @@ VARIANT = DataType("VARIANT")
 MOST_DIGITS, LEAST_SCALE = 38, 6
 DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
 """How many digits a decimal has that holds every integer of a type."""
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE")
 _NAMED = {
@@ -200,6 +201,24 @@ def widest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
     for kind in found:
         result = None if result is None else widest_of_two(result, kind, is_flink=is_flink)
     return result
+
+
+def merged(found: Sequence[DataType]) -> DataType | None:
+    """The same for the arguments of Flink's functions, where a FLOAT behind a DECIMAL decides."""
+    result: DataType | None = NULL
+    for kind in found:
+        if result is not None and result.root == "DECIMAL" and kind.root == "FLOAT":
+            result = FLOAT
+        else:
+            result = None if result is None else widest_of_two(result, kind, is_flink=True)
+    return result
+
+
+def first_of(found: Sequence[DataType], common: DataType | None) -> DataType | None:
+    """The same for operators, CASE and IF in Flink, where the first of FLOAT and DOUBLE decides."""
+    roots = [kind.root for kind in found]
+    is_mixed = {"FLOAT", "DOUBLE"} <= set(roots) and "DECIMAL" not in roots
+    return next(kind for kind in found if kind.root in ("FLOAT", "DOUBLE")) if is_mixed else common
 
 
 def closest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:

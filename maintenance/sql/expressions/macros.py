@@ -49,6 +49,14 @@ MACROS = (
         "paimon_joined(l, t) AS CASE WHEN l IS NULL OR t IS NULL THEN NULL WHEN len(l) = 0 THEN ''"
         " ELSE list_reduce(l, lambda x, y: x || t || y) END"
     ),
+    (
+        "paimon_piece(t, n) AS CAST(COALESCE(NULLIF(regexp_extract(t,"
+        " '^\\s*(\\d{1,4})(-(\\d{1,2})(-(\\d{1,2}))?)?', n), ''), '1') AS BIGINT)"
+    ),
+    (
+        "paimon_turn(t, n) AS CAST(COALESCE(NULLIF(regexp_extract(t,"
+        " '^\\s*(\\d{1,2})(:(\\d{1,2})(:(\\d{1,2}))?)?', n), ''), '0') AS BIGINT)"
+    ),
     "paimon_not_negative(x) AS CASE WHEN x < 0 THEN 0 ELSE x END",
     "paimon_nonzero(x, y) AS CASE WHEN y = 0 AND x IS NOT NULL THEN error('division by zero') ELSE y END",
     "paimon_is_whole(t) AS regexp_full_match(paimon_trimmed(t), '[+-]?[0-9]+')",
@@ -99,9 +107,24 @@ MACROS = (
         " || CASE WHEN has_zone AND paimon_moment_part(t, 8) <> ''"
         " THEN paimon_moment_zone(trim(paimon_moment_part(t, 8))) ELSE '' END"
     ),
+    # As Flink has the parts of a time: of its milliseconds, cut off towards 1970.
+    "paimon_millis(x) AS (epoch_us(x) - ((epoch_us(x) % 1000) + 1000) % 1000) // 1000",
+    "paimon_flink_day(x) AS CAST('1970-01-01' AS DATE) + CAST(paimon_millis(x) // 86400000 AS INTEGER)",
     "paimon_whole_seconds(x) AS (epoch_us(x) - ((epoch_us(x) % 1000000) + 1000000) % 1000000) // 1000000",
     "paimon_seconds(x) AS CAST(epoch_us(x) AS DOUBLE) / 1000000",
     "paimon_wrapped(x, whole) AS ((x + whole // 2) % whole + whole) % whole - whole // 2",
+    (
+        "paimon_date(t) AS CASE WHEN regexp_matches(t, '^\\s*\\d{1,4}(-\\d{1,2}(-\\d{1,2}([ T].*)?)?)?\\s*$')"
+        " THEN TRY(make_date(paimon_piece(t, 1), paimon_piece(t, 3), paimon_piece(t, 5))) END"
+    ),
+    (
+        "paimon_clock(t) AS CASE WHEN regexp_matches(t, '^\\s*\\d{1,2}(:\\d{1,2}(:\\d{1,2}([.]\\d*)?)?)?\\s*$')"
+        " THEN TRY(make_time(paimon_turn(t, 1), paimon_turn(t, 3), paimon_turn(t, 5))) END"
+    ),
+    (
+        "paimon_saturated(x, least, most) AS CASE WHEN isnan(x) THEN 0 WHEN x >= most THEN most"
+        " WHEN x <= least THEN least ELSE CAST(trunc(x) AS BIGINT) END"
+    ),
     "paimon_size(n) AS CASE n WHEN 32 THEN 4294967296::HUGEINT ELSE 18446744073709551616::HUGEINT END",
     "paimon_left(x, b, n) AS paimon_wrapped(x::HUGEINT * (1::HUGEINT << (b & (n - 1))), paimon_size(n))",
     "paimon_right(x, b, n) AS x::BIGINT >> (b & (n - 1))",

@@ -7,8 +7,8 @@ from sqlglot import exp
 from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.arithmetic import number_sides
 from maintenance.sql.expressions.conversions import cast_node
-from maintenance.sql.expressions.decimals import combined, operand
-from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
+from maintenance.sql.expressions.decimals import around, combined, operand
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, MOST_DIGITS, decimal, digits
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
@@ -41,8 +41,15 @@ def _rounded(function: str) -> Callable[[Call], exp.Expr]:
             whole = filled("TRY_CAST(t AS DECIMAL(38, 15))", {"t": text})
             shown = f"COALESCE(CAST({function}(w, p) AS DOUBLE), {function}(a, p))"
             template = f"CASE WHEN NOT isfinite(a) THEN a ELSE {shown} END"
+            if call.is_flink:
+                wrong = "error('NaN and infinity cannot be rounded')"
+                template = f"CASE WHEN isfinite(a) THEN {shown} WHEN a IS NOT NULL THEN {wrong} END"
             return cast_node(filled(template, {"a": node, "w": whole, "p": places}), kind)
-        return cast_node(filled(f"{function}(a, p)", {"a": node, "p": places}), call.kind)
+        made = filled(f"{function}(a, p)", {"a": node, "p": places})
+        if call.is_flink and kinds.is_integer(kind):
+            made = filled(f"{function}(CAST(a AS HUGEINT), p)", {"a": node, "p": places})
+            return around(made, kind)
+        return cast_node(made, call.kind)
 
     return says
 
@@ -116,12 +123,22 @@ def _sign_kind(call: Call) -> DataType:
 
 
 _SIGN = "CASE WHEN isnan(a) OR a = 0 THEN a ELSE sign(a) END"
+_JAVA_LOG = (
+    "CASE WHEN a > 0 OR isnan(a) THEN {0} WHEN a = 0 THEN CAST('-inf' AS DOUBLE)"
+    " WHEN a < 0 THEN CAST('nan' AS DOUBLE) END"
+)
 _LOG = "CASE WHEN a > 0 THEN {0} WHEN isnan(a) THEN a END"
 
 
 def _remainder(call: Call) -> tuple[DataType, exp.Expr]:
     typed = call.typing.called("%", list(call.arguments), call.written, None)
     return typed.kind, typed.node
+
+
+def _absolute(call: Call) -> exp.Expr:
+    """The least number of a type has no opposite, and stays."""
+    opposite = call.typing.called("negative", [Typed(call.nodes[0].copy(), call.kind, exp.Null())], call.written, None)
+    return filled("CASE WHEN a < 0 THEN b ELSE a END", {"a": call.nodes[0], "b": opposite.node})
 
 
 _PREFIXES = {10: "", 16: "0x", 2: "0b"}
@@ -139,7 +156,9 @@ def _conv(call: Call) -> exp.Expr:
 
 
 ENTRIES: Sequence[Entry] = (
-    entry("abs", "NUMBER", "1", "abs(a)"),
+    entry("abs", "NUMBER", "1", "abs(a)", SPARK),
+    entry("abs", "INTEGER", "1", _absolute, FLINK),
+    entry("abs", "FRACTION", "1", "abs(a)", FLINK),
     entry("round", "NUMBER, INT!?", _rounded_kind, _rounded("round")),
     entry("bround", "NUMBER, INT!?", _rounded_kind, _rounded("round_even"), SPARK),
     entry("floor", "NUMBER", _whole_kind, _whole("floor")),
@@ -158,7 +177,8 @@ ENTRIES: Sequence[Entry] = (
           "CASE WHEN abs(a) <= 1 THEN acos(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
     entry("asin", "DOUBLE", "DOUBLE",
           "CASE WHEN abs(a) <= 1 THEN asin(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
-    *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("cbrt", "atan", "exp", "degrees", "radians")),
+    *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("atan", "exp", "degrees", "radians")),
+    entry("cbrt", "DOUBLE", "DOUBLE", "cbrt(a)", SPARK),
     *(
         entry(name, "DOUBLE", "DOUBLE",
               f"CASE WHEN isfinite(a) THEN {name}(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END")
@@ -176,12 +196,15 @@ ENTRIES: Sequence[Entry] = (
           "CASE WHEN abs(a) < 1 THEN atanh(a) WHEN a = 1 THEN CAST('inf' AS DOUBLE) WHEN a = -1"
           " THEN CAST('-inf' AS DOUBLE) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END", SPARK),
     entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a + 0.0, b + 0.0)"),
-    entry("power pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
-    entry("ln", "DOUBLE", "DOUBLE", _LOG.format("ln(a)")),
-    entry("log10", "DOUBLE", "DOUBLE", _LOG.format("log10(a)")),
-    entry("log2", "DOUBLE", "DOUBLE", _LOG.format("log2(a)")),
-    entry("log", "DOUBLE", "DOUBLE", _LOG.format("ln(a)")),
-    entry("log", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN a > 0 AND b > 0 THEN ln(b) / ln(a) END"),
+    entry("power", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
+    entry("pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)", SPARK),
+    *(entry(names, "DOUBLE", "DOUBLE", template.format(f"{function}(a)"), of)
+      for names, function in (("ln", "ln"), ("log10", "log10"), ("log2", "log2"), ("log", "ln"))
+      for template, of in ((_LOG, SPARK), (_JAVA_LOG, FLINK))),
+    entry("log", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN a > 0 AND b > 0 THEN ln(b) / ln(a) END", SPARK),
+    entry("log", "DOUBLE, DOUBLE", "DOUBLE", lambda call: filled("b / a", {
+          place: filled(_JAVA_LOG.format("ln(a)"), {"a": node})
+          for place, node in zip("ab", call.nodes, strict=True)}), FLINK),
     entry("log1p", "DOUBLE", "DOUBLE", "CASE WHEN a > -1 OR isnan(a) THEN paimon_log1p(a) END", SPARK),
     entry("expm1", "DOUBLE", "DOUBLE", "paimon_expm1(a)", SPARK),
     entry("hypot", "DOUBLE, DOUBLE", "DOUBLE", "paimon_hypot(a, b)", SPARK),
@@ -199,13 +222,13 @@ ENTRIES: Sequence[Entry] = (
           " ELSE CAST(trunc(d * (a - b) / (c - b)) AS BIGINT) + 1 END", SPARK),
     entry("truncate", "NUMBER, INT!?", _rounded_kind, _rounded("trunc"), FLINK),
     *(entry("mod", takes, lambda call: _remainder(call)[0], lambda call: _remainder(call)[1], dialect)
-      for takes, dialect in (("NUMBER|TEXT, NUMBER|TEXT", SPARK), ("NUMBER, NUMBER", FLINK))),
+      for takes, dialect in (("NUMBER|TEXT, NUMBER|TEXT", SPARK), ("INTEGER|DECIMAL, INTEGER|DECIMAL", FLINK))),
     entry("bin", "BIGINT", "STRING", "bin(a)"),
     entry("hex", "BIGINT", "STRING", "upper(hex(a))"),
     entry("hex", "STRING", "STRING", "upper(hex(encode(a)))"),
     entry("hex", "BINARY", "STRING", "upper(hex(a))"),
     entry("unhex", "STRING", "BINARY",
           "CASE WHEN regexp_full_match(a, '[0-9A-Fa-f]*') THEN unhex(CASE WHEN length(a) % 2 = 1"
-          " THEN '0' || a ELSE a END) END"),
+          " THEN '0' || a ELSE a END) END", SPARK),
     entry("conv", "STRING, INT, INT", "STRING", _conv, SPARK),
 )  # fmt: skip

@@ -5,10 +5,18 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, entry
+from maintenance.sql.expressions.kinds import is_atomic
+from maintenance.types.data_type import DataType
 
 
 def window(names: str, takes: str, gives: Gives, says: Says, of: tuple = BOTH) -> Entry:  # type: ignore[type-arg]
     return entry(names, takes, gives, says, of, "window")
+
+
+def _beside_kind(call: Call) -> DataType | None:
+    """Flink takes no nested values there."""
+    kind = call.kinds[0]
+    return None if call.is_flink and not is_atomic(kind) else kind
 
 
 def _beside(call: Call) -> exp.Expr:
@@ -33,11 +41,11 @@ ENTRIES: Sequence[Entry] = (
     *(window(name, "", "BIGINT", f"CAST({name}() AS BIGINT)", FLINK) for name in ("row_number", "rank", "dense_rank")),
     window("percent_rank", "", "DOUBLE", "percent_rank()"),
     window("cume_dist", "", "DOUBLE", "cume_dist()"),
-    window("ntile", "INT!", "INT", "CAST(ntile(a) AS INTEGER)"),
-    *(window(name, "T", "T", f"{name}(a)") for name in ("lag", "lead")),
-    *(window(name, "T, INT!", "T", f"{name}(a, b)") for name in ("lag", "lead")),
-    *(window(name, "T, INT!, T", "T", f"{name}(a, b, c)", FLINK) for name in ("lag", "lead")),
-    *(window(name, "T, INT!, U", "1", _beside, SPARK) for name in ("lag", "lead")),
+    window("ntile", "INT!", "INT", "CAST(ntile(a) AS INTEGER)", SPARK),
+    window("ntile", "INT!", "BIGINT", "CAST(ntile(a) AS BIGINT)", FLINK),
+    *(window(name, "T", _beside_kind, f"{name}(a)") for name in ("lag", "lead")),
+    *(window(name, "T, INT!", _beside_kind, f"{name}(a, b)") for name in ("lag", "lead")),
+    *(window(name, "T, INT!, U", _beside_kind, _beside) for name in ("lag", "lead")),
     window("nth_value", "T, INT!", "T", "nth_value(a, b)", SPARK),
-    *(window(f"{name}.ignoring_nulls", "T, INT!?, U?", "T", _seen) for name in ("lag", "lead", "nth_value")),
+    *(window(f"{name}.ignoring_nulls", "T, INT!?, U?", "T", _seen, SPARK) for name in ("lag", "lead", "nth_value")),
 )  # fmt: skip

@@ -59,5 +59,6 @@ ENTRIES: Sequence[Entry] = (
     entry("raise_error", "STRING", "NULL", "error(a)", SPARK),
     entry("assert_true", "BOOLEAN", "NULL", "CASE WHEN a THEN NULL ELSE error('an assertion is not true') END", SPARK),
     entry("assert_true", "BOOLEAN, STRING", "NULL", "CASE WHEN a THEN NULL ELSE error(b) END", SPARK),
-    entry("rand random", "", "DOUBLE", "random()"),
+    entry("rand", "", "DOUBLE", "random()"),
+    entry("random", "", "DOUBLE", "random()", SPARK),
 )  # fmt: skip

@@ -49,10 +49,8 @@ def narrow(value: Typed) -> Typed:
 def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
     """A value as a timestamp; None if it cannot be one."""
     of = value.kind
-    if kinds.is_number(of):
-        return None if is_flink or to.root != "TIMESTAMP_LTZ" else _of_seconds(value)
     if not (of.is_string or kinds.is_time(of)):
-        return None
+        return _of_another(value, to, is_flink=is_flink)
     node, places = value.node, to.precision or 0
     rest: exp.Expr = exp.Literal.number(0)
     literal = value.text if isinstance(node, exp.Literal) else None
@@ -84,7 +82,24 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
         return filled("paimon_wide(a, b)", {"a": micros, "b": kept})
     if places <= _MILLI_DIGITS and to.root == "TIMESTAMP" and of != to:
         return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP_MS))
-    return micros
+    is_short = of.root == "TIMESTAMP" and (of.precision or 0) <= _MILLI_DIGITS < places
+    return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP)) if is_short and micros is node else micros
+
+
+def _of_another(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
+    """A value that is neither a text nor a timestamp or a date."""
+    if is_flink:
+        return _on_first_day(value, to) if value.kind.root == "TIME" else None
+    return _of_seconds(value) if kinds.is_number(value.kind) and to.root == "TIMESTAMP_LTZ" else None
+
+
+def _on_first_day(value: Typed, to: DataType) -> exp.Expr | None:
+    """A time of day as a timestamp, in Flink."""
+    if to.root != "TIMESTAMP" or is_wide(to):
+        return None
+    day = filled("CAST('1970-01-01' AS DATE) + a", {"a": value.node})
+    kind = exp.DType.TIMESTAMP_MS if (to.precision or 0) <= _MILLI_DIGITS else exp.DType.TIMESTAMP
+    return exp.Cast(this=day, to=exp.DataType(this=kind))
 
 
 def _moment(node: exp.Expr, to: DataType) -> exp.Expr:
@@ -117,9 +132,13 @@ def _of_seconds(value: Typed) -> exp.Expr:
     return filled(f"make_timestamptz(paimon_bigint({cut} * 1000000))", {"a": value.node})
 
 
-def from_moment(value: Typed, to: DataType) -> exp.Expr:
+def from_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr:
     """A timestamp as a date or a time of day."""
     node = micros_of(value.node) if is_wide(value.kind) else value.node
+    if is_flink and to.root == "DATE" and value.kind.root == "TIMESTAMP":
+        # Before 1970 it is the day before that of its milliseconds.
+        return filled("CASE WHEN d < CAST('1970-01-01' AS DATE) THEN CAST(d - 1 AS DATE) ELSE d END",
+                      {"d": filled("paimon_flink_day(a)", {"a": node})})  # fmt: skip
     kind = exp.DType.DATE if to.root == "DATE" else exp.DType.TIME
     if to.root != "DATE" and value.kind.root == "TIMESTAMP_LTZ":
         node = exp.Cast(this=node, to=exp.DataType(this=exp.DType.TIMESTAMPNTZ))

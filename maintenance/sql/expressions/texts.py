@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import Wanted, converted
-from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING, array, widest
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
@@ -38,6 +38,11 @@ _LEVENSHTEIN = (
 _SUB = (
     "CASE WHEN b > 0 THEN substring(a, b, {0}) WHEN b = 0 THEN substring(a, 1, {0})"
     " WHEN b < 0 THEN substring(a, greatest(length(a) + b + 1, 1), greatest({0} + least(length(a) + b, 0), 0)) END"
+)
+# Before the first sign there is nothing.
+_SUB_IN_FLINK = (
+    "CASE WHEN b > 0 THEN substring(a, b, {0}) WHEN b = 0 THEN substring(a, 1, {0})"
+    " WHEN length(a) + b < 0 THEN '' WHEN b < 0 THEN substring(a, length(a) + b + 1, {0}) END"
 )
 _OF_LENGTH = "CASE WHEN c IS NOT NULL THEN {0} END"
 # As long as a text can be.
@@ -122,7 +127,9 @@ def _overlaid(call: Call) -> exp.Expr:
     parts = {"a": text, "b": new, "c": start, "d": length}
     end = "c + CASE WHEN d < 0 THEN length(b) ELSE d END"
     if call.is_flink:
-        return filled(f"left(a, c - 1) || b || substring(a, {end})", parts)
+        made = filled(f"left(a, c - 1) || b || substring(a, {end})", parts)
+        template = "CASE WHEN b IS NOT NULL AND (c <= 0 OR c > length(a)) THEN a ELSE m END"
+        return filled(template, {**{name: node.copy() for name, node in parts.items()}, "m": made})
     behind = filled(_SUB.format(_REST), {"a": text.copy(), "b": filled(end, {**parts, "b": new.copy()})})
     return filled("left(a, paimon_not_negative(c - 1)) || b || e", {**parts, "e": behind})
 
@@ -283,36 +290,40 @@ def _mapped(call: Call) -> exp.Expr:
 
 ENTRIES: Sequence[Entry] = (
     entry("||", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
-          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"),
+          "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END", SPARK),
     entry("||", "BINARY, BINARY", "BINARY", "a || b"),
-    entry("||", "ATOMIC, ATOMIC", "STRING", _joined),
+    entry("||", "ATOMIC, ATOMIC", "STRING", _joined, SPARK),
+    entry("||", "STRING, STRING", "STRING", _joined, FLINK),
     entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", _lists_joined, SPARK),
     entry("concat", "BINARY, BINARY...", "BINARY", _bytes_joined, SPARK),
-    entry("concat", "ATOMIC...", "STRING", _joined),
+    entry("concat", "ATOMIC...", "STRING", _joined, SPARK),
+    entry("concat", "STRING, STRING...", "STRING", _joined, FLINK),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<ATOMIC>...?", "STRING", _joined_with, SPARK),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
-    entry("upper ucase", "STRING", "STRING", "upper(a)"),
-    entry("lower lcase", "STRING", "STRING", "lower(a)"),
-    entry("length char_length character_length", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)",
+    entry("upper", "STRING", "STRING", "upper(a)"),
+    entry("ucase", "STRING", "STRING", "upper(a)", SPARK),
+    entry("lower", "STRING", "STRING", "lower(a)"),
+    entry("lcase", "STRING", "STRING", "lower(a)", SPARK),
+    entry("char_length character_length", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)",
           "octet_length(a)")),
-    entry("len", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)", "octet_length(a)"), SPARK),
-    entry("bit_length", "STRING|BINARY", "INT", lambda call: _length(call, "strlen(a) * 8", "octet_length(a) * 8")),
-    entry("octet_length", "STRING|BINARY", "INT", lambda call: _length(call, "strlen(a)", "octet_length(a)")),
-    entry("trim btrim", "STRING", "STRING", "trim(a)"),
+    entry("length len", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)", "octet_length(a)"), SPARK),
+    entry("bit_length", "STRING|BINARY", "INT", lambda call: _length(call, "strlen(a) * 8", "octet_length(a) * 8"),
+          SPARK),
+    entry("octet_length", "STRING|BINARY", "INT", lambda call: _length(call, "strlen(a)", "octet_length(a)"), SPARK),
+    entry("trim", "STRING", "STRING", "trim(a)"),
+    entry("btrim", "STRING", "STRING", "trim(a)", SPARK),
     entry("ltrim", "STRING", "STRING", "ltrim(a)"),
     entry("rtrim", "STRING", "STRING", "rtrim(a)"),
-    entry("btrim", "STRING, STRING", "STRING", "trim(a, b)"),
+    entry("btrim", "STRING, STRING", "STRING", "trim(a, b)", SPARK),
     entry("trim", "STRING, STRING", "STRING", "trim(b, a)", SPARK),
     entry("ltrim", "STRING, STRING", "STRING", "ltrim(b, a)", SPARK),
     entry("rtrim", "STRING, STRING", "STRING", "rtrim(b, a)", SPARK),
-    entry("ltrim", "STRING, STRING", "STRING", "ltrim(a, b)", FLINK),
-    entry("rtrim", "STRING, STRING", "STRING", "rtrim(a, b)", FLINK),
     *(entry(f"{name}.from", "STRING, STRING", "STRING", f"{name}(a, b)") for name in ("trim", "ltrim", "rtrim")),
     entry("substring substr", "STRING, INT", "STRING", _SUB.format(_REST), SPARK),
     entry("substring substr", "STRING, INT, INT", "STRING", _OF_LENGTH.format(_SUB.format("paimon_not_negative(c)")),
     SPARK),
-    entry("substring substr", "STRING, INT", "STRING", _SUB.format(_REST), FLINK),
-    entry("substring substr", "STRING, INT, INT", "STRING", _OF_LENGTH.format(_SUB.format("paimon_not_negative(c)")),
+    entry("substring substr", "STRING, INT", "STRING", _SUB_IN_FLINK.format(_REST), FLINK),
+    entry("substring substr", "STRING, INT, INT", "STRING", f"CASE WHEN c >= 0 THEN {_SUB_IN_FLINK.format('c')} END",
     FLINK),
     entry("substring substr", "BINARY, INT", "BINARY", _BYTES.format(_REST), SPARK),
     entry("substring substr", "BINARY, INT, INT", "BINARY",
@@ -331,7 +342,8 @@ ENTRIES: Sequence[Entry] = (
           " lambda _e: upper(left(_e, 1)) || substring(_e, 2)), ' ') END", SPARK),
     entry("initcap", "STRING", "STRING",
           "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(regexp_extract_all(lower(a),"
-          " '[a-z0-9]+|[^a-z0-9]+'), lambda _e: upper(left(_e, 1)) || substring(_e, 2)), '') END", FLINK),
+          " '[a-z0-9]+|[^a-z0-9]+'), lambda _e: CASE WHEN regexp_matches(_e, '^[a-z]') THEN upper(left(_e, 1))"
+          " ELSE left(_e, 1) END || substring(_e, 2)), '') END", FLINK),
     entry("instr", "STRING, STRING", "INT", "CAST(strpos(a, b) AS INTEGER)"),
     entry("position.in", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
     entry("position locate", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
@@ -339,17 +351,19 @@ ENTRIES: Sequence[Entry] = (
           "CASE WHEN c IS NULL THEN 0 WHEN c <= 0 OR c > length(b) + 1"
           " THEN CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"
           " WHEN strpos(substring(b, c), a) = 0 THEN 0 ELSE CAST(strpos(substring(b, c), a) + c - 1 AS INTEGER) END"),
-    entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 ELSE CAST(ascii(a) AS INTEGER) END"),
-    entry("chr char", "BIGINT", "STRING",
-          "CASE WHEN a < 0 THEN '' WHEN a IS NOT NULL THEN chr(CAST(a % 256 AS INTEGER)) END"),
-    entry("startswith", "STRING, STRING", "BOOLEAN", "starts_with(a, b)"),
-    entry("endswith", "STRING, STRING", "BOOLEAN", "ends_with(a, b)"),
-    entry("starts_with", "STRING, STRING", "BOOLEAN", "starts_with(a, b)", FLINK),
-    entry("ends_with", "STRING, STRING", "BOOLEAN", "ends_with(a, b)", FLINK),
+    entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 ELSE CAST(ascii(a) AS INTEGER) END", SPARK),
+    # The first byte, with its sign.
+    entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 WHEN ascii(a) < 128 THEN CAST(ascii(a) AS INTEGER)"
+          " ELSE CAST('0x' || left(hex(encode(a)), 2) AS INTEGER) - 256 END", FLINK),
+    *(entry(name, "BIGINT", "STRING",
+          "CASE WHEN a < 0 THEN '' WHEN a IS NOT NULL THEN chr(CAST(a % 256 AS INTEGER)) END", of)
+      for name, of in (("chr", BOTH), ("char", SPARK))),
+    entry("startswith", "STRING, STRING", "BOOLEAN", "starts_with(a, b)", SPARK),
+    entry("endswith", "STRING, STRING", "BOOLEAN", "ends_with(a, b)", SPARK),
     entry("contains", "STRING, STRING", "BOOLEAN", "contains(a, b)", SPARK),
     entry("space", "INT", "STRING", "repeat(' ', paimon_not_negative(a))", SPARK),
-    entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)"),
-    entry("levenshtein", "STRING, STRING", "INT", _LEVENSHTEIN),
+    entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)", SPARK),
+    entry("levenshtein", "STRING, STRING", "INT", _LEVENSHTEIN, SPARK),
     # Without a limit it is 0.
     entry("levenshtein", "STRING, STRING, INT", "INT",
           f"CASE WHEN {_LEVENSHTEIN} > COALESCE(c, 0) THEN -1 ELSE {_LEVENSHTEIN} END", SPARK),
@@ -361,8 +375,9 @@ ENTRIES: Sequence[Entry] = (
     entry("overlay", "BINARY, BINARY, INT, INT?", "BINARY", _overlaid_bytes, SPARK),
     entry("overlay", "STRING, STRING, INT, INT?", "STRING", _overlaid),
     entry("split_index", "STRING, STRING, INT", "STRING", _SPLIT_INDEX, FLINK),
-    entry("elt", "INT, STRING...", "STRING", _chosen),
-    entry("rlike regexp regexp_like", "STRING, STRING", "BOOLEAN", "regexp_matches(a, b)"),
+    entry("elt", "INT, STRING...", "STRING", _chosen, SPARK),
+    entry("rlike regexp regexp_like", "STRING, STRING", "BOOLEAN", "regexp_matches(a, b)", SPARK),
+    entry("regexp", "STRING, STRING", "BOOLEAN", "regexp_matches(a, b)", FLINK),
     entry("regexp_replace", "STRING, STRING, STRING", "STRING", _replaced),
     entry("regexp_extract", "STRING, STRING, INT?", "STRING", _extracted),
     entry("regexp_count", "STRING, STRING", "INT", "CAST(len(regexp_extract_all(a, b)) AS INTEGER)", SPARK),
@@ -371,7 +386,8 @@ ENTRIES: Sequence[Entry] = (
     entry("split", "STRING, STRING", "ARRAY<STRING>", "CASE WHEN b IS NOT NULL THEN string_split_regex(a, b) END",
           SPARK),
     entry("md5", "TEXT|BINARY", "STRING", "md5(a)"),
-    entry("sha sha1", "TEXT|BINARY", "STRING", "sha1(a)"),
+    entry("sha", "TEXT|BINARY", "STRING", "sha1(a)", SPARK),
+    entry("sha1", "TEXT|BINARY", "STRING", "sha1(a)"),
     entry("sha256", "STRING|BINARY", "STRING", "sha256(a)", FLINK),
     *(entry(f"sha{bits}", "STRING", "STRING", f"paimon_sha{bits}_text(a)", FLINK) for bits in (224, 384, 512)),
     entry("sha2", "TEXT|BINARY, INT", "STRING", _sha2),

@@ -26,6 +26,8 @@ _PARTS: Mapping[str, str] = {
     "minute": "minute(a)", "minutes": "minute(a)", "min": "minute(a)", "m": "minute(a)", "isodow": "isodow(a)",
     "isoyear": "isoyear(a)", "decade": "decade(a)", "century": "century(a)", "millennium": "millennium(a)",
 }  # fmt: skip
+_FLINK_PARTS = ("year", "quarter", "month", "week", "day", "dow", "doy", "isodow", "isoyear", "decade", "century",
+                "millennium")  # fmt: skip
 _SECONDS = ("second", "seconds", "sec", "s")
 _FIELDS = (
     ("year", "year(a)"), ("quarter", "quarter(a)"), ("month", "month(a)"), ("day dayofmonth", "day(a)"),
@@ -53,6 +55,46 @@ def _of_time(template: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
+def _local(value: Typed) -> exp.Expr:
+    """A timestamp as clocks show it."""
+    value = narrow(value)
+    return cast_node(value.node, kinds.NTZ) if value.kind.root == "TIMESTAMP_LTZ" else value.node
+
+
+def _day(value: Typed) -> exp.Expr:
+    """The day of a time in Flink, where a time before 1970 has the next one."""
+    return value.node if value.kind == DATE else filled("paimon_flink_day(a)", {"a": _local(value)})
+
+
+def _of_flink(template: str) -> Callable[[Call], exp.Expr]:
+    """A template of a day."""
+    return lambda call: filled(template, {"a": _day(call.arguments[0])})
+
+
+# The parts of milliseconds.
+_CLOCK = {
+    "hour": "paimon_millis(a) % 86400000 // 3600000", "minute": "paimon_millis(a) % 3600000 // 60000",
+    "second": "paimon_millis(a) % 60000 // 1000", "millisecond": "paimon_millis(a) % 1000",
+    "microsecond": "paimon_millis(a) % 1000 * 1000 + ((epoch_us(a) % 1000) + 1000) % 1000",
+    "nanosecond": "paimon_millis(a) % 1000 * 1000000 + ((epoch_us(a) % 1000) + 1000) % 1000 * 1000",
+    "epoch": "paimon_millis(a) // 1000",
+}  # fmt: skip
+
+
+def _of_clock(value: Typed, unit: str) -> exp.Expr:
+    if value.kind != DATE:
+        return filled(_CLOCK[unit], {"a": _local(value)})
+    if unit == "epoch":
+        return filled("CAST(a - CAST('1970-01-01' AS DATE) AS BIGINT) * 86400", {"a": value.node})
+    # The number of a day counts as one of milliseconds there.
+    template = _CLOCK[unit].replace("paimon_millis(a)", "CAST(a - CAST('1970-01-01' AS DATE) AS BIGINT)")
+    return filled(template, {"a": value.node})
+
+
+def _of_clock_alone(call: Call) -> exp.Expr:
+    return _of_clock(call.arguments[0], call.name)
+
+
 def _extracted_kind(call: Call) -> DataType:
     unit = (call.arguments[0].text or "").lower()
     if unit in _SECONDS and not call.is_flink:
@@ -67,24 +109,27 @@ def _extracted(call: Call) -> exp.Expr:
     value = narrow(call.arguments[1])
     if kinds.is_interval(value.kind):
         return _of_interval(call, unit)
+    if call.is_flink:
+        return _extracted_in_flink(call, unit)
     if unit in _SECONDS:
-        if call.is_flink:
-            template = "second(a)"
-        elif value.kind == DATE:
+        if value.kind == DATE:
             template = "0"
         else:
             template = "CAST(((epoch_us(a) % 60000000) + 60000000) % 60000000 AS DECIMAL(18, 0)) / 1000000"
         node = filled(template, {"a": value.node})
         return cast_node(node, call.kind)
-    if call.is_flink and unit in ("epoch", "millisecond", "microsecond", "nanosecond"):
-        within = "((epoch_us(a) % 1000000) + 1000000) % 1000000"
-        templates = {"epoch": "paimon_whole_seconds(a)", "millisecond": f"({within}) // 1000",
-                     "microsecond": within, "nanosecond": f"({within}) * 1000"}  # fmt: skip
-        stamp = cast_node(value.node, kinds.NTZ) if value.kind == DATE else value.node
-        return cast_node(filled(templates[unit], {"a": stamp}), call.kind)
     if unit not in _PARTS:
         raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a time")
     return cast_node(filled(_PARTS[unit], {"a": value.node}), call.kind)
+
+
+def _extracted_in_flink(call: Call, unit: str) -> exp.Expr:
+    value = call.arguments[1]
+    if unit in _CLOCK:
+        return cast_node(_of_clock(value, unit), call.kind)
+    if unit not in _FLINK_PARTS:
+        raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a time")
+    return cast_node(filled(_PARTS[unit], {"a": _day(value)}), call.kind)
 
 
 _OF_MONTHS = ((("year", "years", "yr", "y"), "year(a)"), (("month", "months", "mon"), "month(a)"))
@@ -127,29 +172,37 @@ def _date_truncated(call: Call) -> exp.Expr:
     return cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
 
 
-def _truncated_kind(call: Call) -> DataType:
-    return narrow(call.arguments[1]).kind
-
-
 _FLOOR_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 
 
 def _floored(call: Call) -> exp.Expr:
     """Flink's ``FLOOR(time TO unit)`` and ``CEIL``, whose weeks begin on Sunday."""
     value, unit = narrow(call.arguments[0]), (call.arguments[1].text or "").lower()
+    if unit in _DATE_UNITS:
+        return _floored_day(call, value, unit)
     if unit not in _FLOOR_UNITS:
         problem = f"FLOOR and CEIL to {unit.upper()}"
         listed = ", ".join(each.upper() for each in _FLOOR_UNITS)
         raise refusals.unsupported(call.typing.source, call.written, problem, f"Use one of {listed}.")
-    template = f"date_trunc('{unit}', a)"
-    if unit == "week":
-        template = "date_trunc('week', a + CAST('1 day' AS INTERVAL)) - CAST('1 day' AS INTERVAL)"
-    floor = cast_node(filled(template, {"a": value.node}), call.kind)
+    floor = cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
     if call.name.startswith("floor"):
         return floor
-    length = {"quarter": "3 month", "week": "7 day"}.get(unit, f"1 {unit}")
-    following = cast_node(filled(f"f + CAST('{length}' AS INTERVAL)", {"f": floor.copy()}), call.kind)
+    following = cast_node(filled(f"f + CAST('1 {unit}' AS INTERVAL)", {"f": floor.copy()}), call.kind)
     return filled("CASE WHEN f = a THEN f ELSE n END", {"f": floor, "a": value.node.copy(), "n": following})
+
+
+def _floored_day(call: Call, value: Typed, unit: str) -> exp.Expr:
+    """The same of units longer than a day, where the time of day does not count."""
+    floor = f"CAST(date_trunc('{unit}', d) AS DATE)"
+    if unit == "week":
+        floor = "CAST(d - CAST(dayofweek(d) AS INTEGER) AS DATE)"
+    made = floor
+    if call.name.startswith("ceil"):
+        length = {"quarter": "3 month", "week": "7 day"}.get(unit, f"1 {unit}")
+        # The first day of another quarter than the first one counts as one that is no first day.
+        is_first = f"{floor} = d" if unit != "quarter" else "CAST(date_trunc('year', d) AS DATE) = d"
+        made = f"CASE WHEN {is_first} THEN d ELSE {floor} + CAST('{length}' AS INTERVAL) END"
+    return cast_node(filled(made, {"d": _day(value)}), call.kind)
 
 
 def _formatted(call: Call) -> exp.Expr:
@@ -263,6 +316,8 @@ def _named_unit(call: Call) -> str:
 def _difference(call: Call) -> exp.Expr:
     """Whole units between two times."""
     unit = _named_unit(call)
+    if call.is_flink and len({kind.root for kind in call.kinds[1:]}) > 1:
+        raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds[1:])
     one, other = (narrow(value).node for value in call.arguments[1:])
     return cast_node(filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other}), call.kind)
 
@@ -306,7 +361,8 @@ def _flink_instant(call: Call) -> exp.Expr:
             call.typing.source, call.written, "TO_TIMESTAMP_LTZ with this precision", "Use 0 or 3."
         )
     factor = 1_000_000 if places == 0 else 1_000
-    return filled(f"make_timestamptz(CAST(a * {factor} AS BIGINT))", {"a": call.nodes[0]})
+    wide = "CAST(a AS BIGINT)" if kinds.is_integer(call.kinds[0]) else "a"
+    return filled(f"TRY(make_timestamptz(CAST({wide} * {factor} AS BIGINT)))", {"a": call.nodes[0]})
 
 
 def _window_start(call: Call) -> exp.Expr:
@@ -319,14 +375,12 @@ def _window_start(call: Call) -> exp.Expr:
 
 ENTRIES: Sequence[Entry] = (
     *(entry(name, "TIME|DATE", "INT", _of_time(f"CAST({template} AS INTEGER)"), SPARK) for name, template in _FIELDS),
-    *(entry(name, "TIME", "BIGINT", _of_time(f"CAST({template} AS BIGINT)"), FLINK) for name, template in _FIELDS),
+    *(entry(name.removeprefix("day "), "TIME", "BIGINT", _of_flink(f"CAST({template} AS BIGINT)"), FLINK)
+      for name, template in _FIELDS if name != "weekofyear"),
+    entry("week", "TIME", "BIGINT", _of_flink("CAST(weekofyear(a) AS BIGINT)"), FLINK),
     *(entry(name, "TIMESTAMP", "INT", _of_time(f"CAST({name}(a) AS INTEGER)"), SPARK) for name in ("hour", "minute",
           "second")),
-    *(entry(name, "TIMESTAMP", "BIGINT", _of_time(f"CAST({name}(a) AS BIGINT)"), FLINK) for name in ("hour",
-          "minute", "second")),
-    *(entry(name, "DATE", "BIGINT", "CAST(0 AS BIGINT) + CASE WHEN a IS NULL THEN NULL ELSE 0 END",
-          FLINK) for name in ("hour", "minute", "second")),
-    entry("week", "TIME", "BIGINT", _of_time("CAST(weekofyear(a) AS BIGINT)"), FLINK),
+    *(entry(name, "TIMESTAMP|DATE", "BIGINT", _of_clock_alone, FLINK) for name in ("hour", "minute", "second")),
     entry("weekday", "TIME|DATE", "INT", _of_time("CAST(isodow(a) - 1 AS INTEGER)"), SPARK),
     entry("dayname", "TIME|DATE", "STRING", _of_time(_DAYNAMES), SPARK),
     entry("monthname", "TIME|DATE", "STRING", _of_time("left(monthname(a), 3)"), SPARK),
@@ -341,7 +395,6 @@ ENTRIES: Sequence[Entry] = (
           "i": filled(_DAYS, {"b": call.nodes[1].copy()})}), SPARK),
     entry("trunc", "DATE, 'STRING'", "DATE", _truncated, SPARK),
     entry("date_trunc", "'STRING', LTZ", "LTZ", _date_truncated, SPARK),
-    entry("date_trunc", "'STRING', TIMESTAMP", _truncated_kind, _date_truncated, FLINK),
     *(entry(f"{name}.to", "TIME, 'STRING'", lambda call: narrow(call.arguments[0]).kind, _floored,
           FLINK) for name in ("floor", "ceil")),
     entry("months_between", "LTZ, LTZ, BOOLEAN?", "DOUBLE", _months_between, SPARK),
@@ -370,7 +423,9 @@ ENTRIES: Sequence[Entry] = (
     entry("to_timestamp_ltz", "NUMBER, INT?", "TIMESTAMP(3) WITH LOCAL TIME ZONE", _flink_instant, FLINK),
     entry("timestamp", "STRING|TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("unix_timestamp to_unix_timestamp", "STRING|TIME|LTZ, STRING?", "BIGINT", _unix, SPARK),
-    entry("unix_timestamp", "STRING, STRING?", "BIGINT", _unix, FLINK),
+    entry("unix_timestamp", "STRING, STRING?", "BIGINT", lambda call: filled(
+          "COALESCE(u, CASE WHEN a IS NOT NULL THEN CAST('-9223372036854775808' AS BIGINT) END)",
+          {"a": call.nodes[0].copy(), "u": _unix(call)}), FLINK),
     entry("unix_timestamp", "", "BIGINT", "paimon_whole_seconds(now())"),
     entry("from_unixtime", "BIGINT, STRING?", "STRING", _from_unix),
     entry("make_date", "INT, INT, INT", "DATE", "make_date(a, b, c)", SPARK),
@@ -387,7 +442,8 @@ ENTRIES: Sequence[Entry] = (
     entry("timestampdiff", "'STRING', TIME, TIME", "INT", _difference, FLINK),
     entry("timestampadd dateadd date_add", "'STRING', INT, TIME|LTZ", _plus_kind, _plus_units, SPARK),
     entry("timestampadd", "'STRING', INT, TIME", _plus_kind, _plus_units, FLINK),
-    entry("current_date curdate", "", "DATE", "CAST(now() AS DATE)"),
+    entry("current_date", "", "DATE", "CAST(now() AS DATE)"),
+    entry("curdate", "", "DATE", "CAST(now() AS DATE)", SPARK),
     entry("current_timestamp now", "", "LTZ", _NOW, SPARK),
     entry("current_timestamp now current_row_timestamp proctime", "", "TIMESTAMP(3) WITH LOCAL TIME ZONE",
           "paimon_cut(now(), 1000)", FLINK),

@@ -83,7 +83,9 @@ class Typing:
 
     def common(self, values: Sequence[Typed], written: exp.Expr) -> tuple[DataType, list[exp.Expr]]:
         """Values in the type that holds all of them."""
-        kind = kinds.widest([value.kind for value in values], is_flink=self.is_flink)
+        found = [value.kind for value in values]
+        kind = kinds.widest(found, is_flink=self.is_flink)
+        kind = kinds.first_of(found, kind) if self.is_flink else kind
         if kind is None:
             shown = " and ".join(sorted({kinds.shown(value.kind) for value in values}))
             raise refusals.error_at(self.source, written, f"{shown} have no type in common", "Cast one of them.")

@@ -206,9 +206,7 @@ class Rules:
             scale = max(left.scale, right.scale)
             return Number(min(left.precision - left.scale, right.precision - right.scale) + scale, scale, is_decimal)
         if isinstance(node, exp.Mul):
-            return _fitting(
-                left.precision + right.precision + (not self.is_flink), left.scale + right.scale, is_decimal
-            )
+            return _fitting(left.precision + right.precision + 1, left.scale + right.scale, is_decimal)
         scale = max(left.scale, right.scale)
         whole = max(left.precision - left.scale, right.precision - right.scale)
         return _fitting(whole + scale + 1, scale, is_decimal)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
-from maintenance.sql.dialects import PaimonSpark
+from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.expressions.decimals import widened
 from maintenance.sql.expressions.macros import register_macros
 from maintenance.sql.expressions.templates import Duck
@@ -61,11 +61,15 @@ def run_embedded(
     plainly = True
     while True:
         try:
-            return _run(resolved, fields, bound, plainly=plainly)
+            rows = _run(resolved, fields, bound, plainly=plainly)
+            return rows if fields is not None else _with_digits(rows, resolved)
         except _PlainFilesError:
             plainly = False
         except _OverflowError:
             resolved = replace(resolved, tree=widened(resolved.tree), is_wide=True, text=None)
+
+
+_MILLI_DIGITS = 3
 
 
 class _PlainFilesError(Exception):
@@ -73,7 +77,7 @@ class _PlainFilesError(Exception):
 
 
 class _OverflowError(Exception):
-    """A decimal needs more than the 64 bits that DuckDB gave it."""
+    """A number needs more bits than DuckDB gave it."""
 
 
 @cache
@@ -123,7 +127,7 @@ def _run(
             return with_variants(bound.run(query, resolved.zone))
         return with_variants(_fetched(connection, query, fields, is_spark=resolved.source.dialect is PaimonSpark))
     except duckdb.Error as error:
-        if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):
+        if not resolved.is_wide and _is_overflow(error, resolved):
             raise _OverflowError from error
         if plain:
             raise _PlainFilesError from error
@@ -133,6 +137,12 @@ def _run(
         raise explained(error, connection, query, resolved) from error
     finally:
         connection.close()
+
+
+def _is_overflow(error: duckdb.Error, resolved: Resolved) -> bool:
+    """Whether there is another way to reckon. In Flink integers wrap around."""
+    is_flink = resolved.source.dialect is Flink
+    return isinstance(error, duckdb.OutOfRangeException) and ("DECIMAL" in str(error) or is_flink)
 
 
 def translated(resolved: Resolved) -> str:
@@ -215,6 +225,19 @@ def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
         return pa.table({})
     rows = plain_rows(relation.to_arrow_table().rename_columns(relation.columns))
     return uncarried(_narrowed(rows, list(map(str, relation.types))))
+
+
+def _with_digits(rows: pa.Table, resolved: Resolved) -> pa.Table:
+    """Instants with as many digits as Flink gives them: DuckDB has those of microseconds alone."""
+    if resolved.source.dialect is not Flink or len(resolved.columns) != rows.num_columns:
+        return rows
+    for number, (_, kind) in enumerate(resolved.columns):
+        column = rows.column(number)
+        is_short = kind.root == "TIMESTAMP_LTZ" and (kind.precision or 0) <= _MILLI_DIGITS
+        if is_short and pa.types.is_timestamp(column.type):
+            short = column.cast(pa.timestamp("ms", column.type.tz), safe=False)
+            rows = rows.set_column(number, rows.field(number).with_type(short.type), short)
+    return rows
 
 
 def _narrowed(rows: pa.Table, types: Sequence[str]) -> pa.Table:

@@ -38,7 +38,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     if embedded or is_flink:
         _name_outputs(tree, is_flink=is_flink)
     if embedded:
-        type_query(resolved)
+        resolved.columns = type_query(resolved)
     elif is_flink:
         _for_spark(resolved)
 

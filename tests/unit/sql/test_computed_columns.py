@@ -38,11 +38,11 @@ def test_options_are_those_of_flink(session: Session) -> None:
     assert session.table(("t",)).schema.options == {
         "schema.1.name": "double_cost",
         "schema.1.expr": "cost * 2",
-        "schema.1.data-type": "DECIMAL(20, 2)",
+        "schema.1.data-type": "DECIMAL(21, 2)",
         "schema.1.comment": "c",
         "schema.4.name": "four",
         "schema.4.expr": "double_cost * 2",
-        "schema.4.data-type": "DECIMAL(30, 2)",
+        "schema.4.data-type": "DECIMAL(32, 2)",
         "schema.watermark.0.rowtime": "at",
         "schema.watermark.0.strategy.expr": "at - INTERVAL '5' SECOND",
         "schema.watermark.0.strategy.data-type": "TIMESTAMP(3)",

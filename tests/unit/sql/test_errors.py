@@ -156,11 +156,21 @@ def test_a_name_again_is_at_fault_where_it_comes_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
+        ("SELECT CAST(1000 AS TINYINT)", "1000 is out of the range of TINYINT"),
+        ("SELECT 9223372036854775807 + 1L", "a result is out of the range of BIGINT"),
+    ],
+)
+def test_numbers_that_are_too_large_are_errors_in_spark(tmp_path: Path, query: str, said: str) -> None:
+    with pytest.raises(SqlError, match=said):
+        Session({"warehouse": str(tmp_path)}, dialect="spark").sql(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
         ("SELECT s LIKE 5 FROM t", "'LIKE' does not take STRING and INT"),
         ("SELECT abs(s) FROM t", "ABS does not take (STRING)"),
         ("SELECT CAST('x' AS INT)", "'x' is not INT"),
-        ("SELECT CAST(1000 AS TINYINT)", "1000 is out of the range of TINYINT"),
-        ("SELECT 9223372036854775807 + 1", "a result is out of the range of BIGINT"),
         ("SELECT (SELECT id, s FROM t)", "a subquery gives 2 columns where one is needed"),
         ("SELECT (SELECT 1 UNION ALL SELECT 2)", "a subquery gives several rows where one is needed"),
         ("SELECT 1 UNION ALL SELECT 1, 2", "the sides have different numbers of columns"),

@@ -55,7 +55,7 @@ def test_a_query(tmp_path: Path, dialect: str, text: str, expected: list[tuple[A
 @pytest.mark.parametrize(
     ("expression", "of_flink", "of_spark"),
     [
-        ("n * 2", (20, 2), (12, 2)),
+        ("n * 2", (21, 2), (12, 2)),
         ("n + a", (13, 2), (13, 2)),
         ("n * n * n * n", (38, 6), (38, 6)),
         ("SUM(n)", (38, 2), (20, 2)),

@@ -64,7 +64,7 @@ def value(session: Session, expression: str, where: str = "id = 1") -> Any:
 # Expressions, and what they are in Shanghai, where it is eight in the evening.
 SHOWN: dict[str, Any] = {
     "SUBSTRING(CAST(v AS STRING), 1, 19)": "2024-01-01 20:00:00",
-    "SUBSTRING(CONCAT(z, ''), 1, 19)": "2024-01-01 20:00:00",
+    "SUBSTRING(CAST(z AS STRING), 1, 19)": "2024-01-01 20:00:00",
     "CAST(v AS TIMESTAMP_NTZ)": datetime(2024, 1, 1, 20),
     "CAST(v + INTERVAL '5' HOUR AS DATE)": date(2024, 1, 2),
     "HOUR(v)": 20,
@@ -85,6 +85,8 @@ SHOWN: dict[str, Any] = {
 def test_expressions_take_the_zone(lake: Path, dialect: Dialect, expression: str) -> None:
     session = session_in(lake, dialect)
     expected = SHOWN[expression]
+    if dialect == "flink":
+        expression = expression.replace("DATE_TRUNC('DAY', v)", "FLOOR(v TO DAY)")
     assert value(session, expression) == expected
     session.sql(RESETS[dialect])
     assert value(session, expression) != expected, "the zone of the process again, which is UTC in tests"
