@@ -66,7 +66,7 @@ def world(
 def browser(world: World, chromium: Browser) -> Iterator[Ui]:
     """A tab of the browser, past the greeting of a first visit."""
     with ui.tab(chromium, world.dagster.url, ui.artifacts()) as opened:
-        opened.skip_greeting()
+        opened.is_not_greeted()
         yield opened
 
 

@@ -40,7 +40,7 @@ def demo() -> None:
         dagster.wait_until_ready()
         with browsing(dagster.url, IMAGES) as ui:
             if dagster.query("{ shouldShowNux }")["shouldShowNux"]:
-                ui.skip_greeting()
+                ui.is_not_greeted()
             fleet(ui)
             plan(ui)
             pages(ui)

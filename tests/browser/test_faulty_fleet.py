@@ -70,7 +70,7 @@ def on_call(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iter
         try:
             dagster.wait_until_ready()
             with ui.tab(chromium, dagster.url, shots) as page:
-                page.skip_greeting()
+                page.is_not_greeted()
                 yield OnCall(fleet, dagster, alerts, slack, mails, page)
                 page.shoot("end")
         finally:

@@ -75,7 +75,7 @@ def page(tmp_path: Path, chromium: Browser) -> Iterator[Ui]:
     try:
         dagster.wait_until_ready()
         with ui.tab(chromium, dagster.url, shots) as opened:
-            opened.skip_greeting()
+            opened.is_not_greeted()
             yield opened
             opened.shoot("end_of_locations")
     finally:

@@ -76,7 +76,7 @@ def shop(tmp_path: Path, chromium: Browser) -> Iterator[Shop]:
 def test_freshness_refreshes_and_failures_are_seen(shop: Shop, chromium: Browser) -> None:
     shop.session.sql("INSERT INTO visits VALUES ('2026-01-02', 'cart', 0), ('2026-01-03', 'home', 9)")
     with ui.tab(chromium, shop.dagster.url, ui.artifacts() / "materialized") as page:
-        page.skip_greeting()
+        page.is_not_greeted()
         refreshed(shop, page)
         failed(shop, page)
         rested(shop, page)

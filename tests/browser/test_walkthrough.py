@@ -24,7 +24,7 @@ def walk(tmp_path: Path, chromium: Browser, pypaimon: Path) -> Iterator[Walk]:
         try:
             dagster.wait_until_ready()
             with ui.tab(chromium, dagster.url, ui.artifacts()) as page:
-                page.skip_greeting()
+                page.is_not_greeted()
                 yield Walk(page, dagster, lake)
                 page.shoot("end_of_walk")
         finally:

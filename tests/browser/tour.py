@@ -28,7 +28,7 @@ def take(images: Path) -> None:
         try:
             dagster.wait_until_ready()
             with browsing(dagster.url, images) as ui:
-                ui.skip_greeting()
+                ui.is_not_greeted()
                 _failed_run(ui)
                 wait_for(
                     "an alert about each table",

@@ -53,12 +53,11 @@ class Ui:
         """Go to a page."""
         self.page.goto(self.url + path)
 
-    def skip_greeting(self) -> None:
-        """Close the dialog that the first visit of an instance begins with."""
+    def is_not_greeted(self) -> None:
+        """The first visit of an instance begins with no dialog: dagster.yaml turns it off."""
         self.open("/overview")
-        skip = self.page.get_by_role("button", name="Skip", exact=True)
-        skip.click()
-        expect(skip).to_have_count(0)
+        expect(self.page.get_by_text("Overview").filter(visible=True).first).to_be_visible(timeout=PATIENCE * 1000)
+        expect(self.page.get_by_role("button", name="Skip", exact=True)).to_have_count(0)
 
     def sees(self, *texts: str | re.Pattern[str]) -> None:
         """Wait until each of the texts can be read. Raises: AssertionError."""

@@ -190,7 +190,7 @@ def main() -> None:
         try:
             dagster.wait_until_ready()
             with browsing(dagster.url, artifacts()) as ui:
-                ui.skip_greeting()
+                ui.is_not_greeted()
                 walk = Walk(ui, dagster, lake)
                 tables_seen(walk, started)
                 for go in WAYS:
