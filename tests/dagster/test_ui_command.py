@@ -96,20 +96,24 @@ def test_dagster_starts_without_the_server_and_everything_ends_together(tmp_path
         line = ui.stdout.readline()
         assert line.startswith("Spark: every run starts its own. Spark Connect did not start: it ended with code 1")
 
-        def answers() -> bool:
+        def answers(address: str) -> bool:
             assert ui.poll() is None
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=5) as answer:
+                with urllib.request.urlopen(address, timeout=5) as answer:
                     return bool(answer.status == 200)
             except (urllib.error.URLError, OSError):
                 return False
 
-        eventually("the web server answers", answers)
+        eventually("the web server answers", lambda: answers(f"http://127.0.0.1:{port}/server_info"))
         daemons = [pid for pid in processes(str(tmp_path)) if b"_daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()]
         assert daemons
         for pid in daemons:
             address = f"PAIMON_DAGSTER_URL=http://127.0.0.1:{port}".encode()
-            assert address in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"), "alerts link to it"
+            variables_of = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            assert address in variables_of, "alerts link to it"
+            (console,) = [each for each in variables_of if each.startswith(b"PAIMON_CONSOLE_URL=")]
+        found = console.decode().partition("=")[2]
+        eventually("the console answers where pages link to it", lambda: answers(f"{found}/"))
         ui.send_signal(number)
         ui.communicate(timeout=600)
         assert ui.returncode == 0
