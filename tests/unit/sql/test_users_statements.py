@@ -88,7 +88,7 @@ SPARK: dict[str, list[Line]] = {
         ("SELECT * FROM vector_search('t', 'b', array(1.0f, 2.0f), 5)", "are kept by maintenance here"),
         ("SELECT * FROM full_text_search('t', 'b', 'x', 10)", "are kept by maintenance here"),
         ("SELECT * FROM hybrid_search('t', array(1))", "are kept by maintenance here"),
-        ("SELECT sys.path_to_descriptor('file:/x')", "references of blobs"),
+        ("SELECT sys.path_to_descriptor('file:/x')", "references to blobs"),
         ("CREATE FUNCTION area(w DOUBLE, h DOUBLE) RETURNS DOUBLE RETURN w * h", "functions of users"),
         ("ANALYZE TABLE t PARTITION (dt = '1') COMPUTE STATISTICS", "single partitions"),
         ("CREATE VIEW v AS SELECT 1 AS a", "a view is not possible in a filesystem catalog"),
