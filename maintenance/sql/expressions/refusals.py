@@ -6,10 +6,16 @@ from sqlglot import exp
 
 from maintenance.errors import SqlError, UnsupportedError
 from maintenance.sql.cursor import Source
+from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions import kinds
 from maintenance.types.data_type import DataType
 
-ON_SPARK = "Run it with `--engine spark`."
+ON_SPARK, IN_FLINK = "Run it with `--engine spark`.", "Run the statement in Flink."
+
+
+def elsewhere(source: Source) -> str:
+    """Where such an expression has a value: Spark knows its own functions, and not Flink's."""
+    return IN_FLINK if issubclass(source.dialect, Flink) else ON_SPARK
 
 
 def span(node: exp.Expr | None) -> tuple[int, int] | None:
@@ -43,7 +49,7 @@ def no_such_types(
         problem = f"{name.upper()} does not take ({', '.join(types)})"
     else:
         problem = f"'{name}' does not take {' and '.join(types)}"
-    return error_at(source, node, problem, f"Cast the arguments. {ON_SPARK}", is_unsupported=True)
+    return error_at(source, node, problem, f"Cast the arguments. {elsewhere(source)}", is_unsupported=True)
 
 
 def unknown_function(source: Source, node: exp.Expr, name: str, given: Sequence[DataType]) -> SqlError:
@@ -52,11 +58,11 @@ def unknown_function(source: Source, node: exp.Expr, name: str, given: Sequence[
         source,
         node,
         f"function {name.upper()} is not supported ({types})",
-        f"Use another one. {ON_SPARK}",
+        f"Use another one. {elsewhere(source)}",
         is_unsupported=True,
     )
 
 
-def unsupported(source: Source, node: exp.Expr, what: str, fix: str = ON_SPARK) -> SqlError:
-    fix = fix if fix == ON_SPARK else f"{fix} {ON_SPARK}"
+def unsupported(source: Source, node: exp.Expr, what: str, fix: str = "") -> SqlError:
+    fix = f"{fix} {elsewhere(source)}".lstrip()
     return error_at(source, node, f"{what} is not supported", fix, is_unsupported=True)

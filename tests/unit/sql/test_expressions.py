@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,6 +160,12 @@ def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text:
 def test_a_refused_function_names_another_engine(spark_dialect: Session) -> None:
     with pytest.raises(UnsupportedError, match="--engine spark"):
         spark_dialect.sql("SELECT from_json('{}', 'a INT')")
+
+
+def test_what_flink_alone_has_is_left_to_flink(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="Run the statement in Flink") as caught:
+        Session({"warehouse": str(tmp_path)}, dialect="flink").sql("SELECT ENCODE('a', 'US-ASCII')")
+    assert "--engine spark" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
