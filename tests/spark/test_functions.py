@@ -50,8 +50,6 @@ OF_FLINK: dict[str, Any] = {
     "STR_TO_MAP('a:1;b:2', ';', ':')": {"a": "1", "b": "2"},
     "STR_TO_MAP('')": {},
     "STR_TO_MAP('a=1,,b=2')": {"a": "1", "": None, "b": "2"},
-    "ELT(2, 'a', 'b')": "b",
-    "ELT(3, 'a', 'b')": None,
     "PARSE_URL('http://h.com', 'PATH')": "",
     "PARSE_URL('http://h.com', 'QUERY')": None,
     "PARSE_URL('http://h.com?', 'QUERY')": "",

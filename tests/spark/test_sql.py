@@ -289,7 +289,8 @@ def test_fields_of_rows_are_assigned(tmp_path: Path, spark: SparkSession) -> Non
 
 TIMES = {
     "flink": (
-        "CAST(n AS STRING)", "CONCAT(m, '|', v)", "CAST(n AS TIMESTAMP(3))", "CAST(CAST(n AS TIMESTAMP(0)) AS STRING)",
+        "CAST(n AS STRING)", "CONCAT(CAST(m AS STRING), '|', CAST(v AS STRING))", "CAST(n AS TIMESTAMP(3))",
+        "CAST(CAST(n AS TIMESTAMP(0)) AS STRING)",
         "CAST(v AS DATE)", "CAST(v AS TIMESTAMP(6))", "CAST(n AS TIMESTAMP_LTZ(6))", "CAST(MAX(m) OVER () AS STRING)",
         "CAST(TIMESTAMP '2024-01-01 00:00:00' AS STRING)",
     ),

@@ -15,7 +15,6 @@ from maintenance.operations.compaction.report import CompactReport, Ledger
 from maintenance.operations.compaction.request import CheckedRequest, proof_of
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.operations.progress import Progress
-from maintenance.plurals import number_of
 from maintenance.table.compactors import refuse_beside_others
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -110,8 +109,5 @@ class Compaction:
         if plan.units:
             files = [file for unit in plan.units for file in unit.input_files]
             size = sum(file.file_size for file in files)
-            self.work.progress(
-                f"{number_of(len(plan.units), 'group')} to compact: {number_of(len(files), 'file')}, "
-                f"{size / 2**20:.1f} MiB"
-            )
+            self.work.progress(f"{len(plan.units)} groups to compact: {len(files)} files, {size / 2**20:.1f} MiB")
         return plan
