@@ -47,7 +47,7 @@ def _in_types(rows: pa.Table, kinds: Sequence[DataType]) -> pa.Table:
         if kind.is_timestamp and not has_nanos(kind) and pa.types.is_timestamp(of):
             wanted = pa.timestamp(arrow_type(kind).unit, of.tz)
         elif (kind.root in _NUMBERS and (pa.types.is_integer(of) or pa.types.is_floating(of))) or (
-            pa.types.is_decimal(of) and kind.root == "DECIMAL" and arrow_type(kind).scale == of.scale
+            kind.root == "DECIMAL" and pa.types.is_decimal(of) and arrow_type(kind).scale == of.scale
         ):
             wanted = arrow_type(kind)
         else:
