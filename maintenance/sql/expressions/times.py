@@ -420,7 +420,7 @@ ENTRIES: Sequence[Entry] = (
     entry("to_timestamp_ntz", "STRING|TIME, STRING?", "NTZ", lambda call: _parsed(call, kinds.NTZ), SPARK),
     entry("to_timestamp", "STRING, STRING?", "TIMESTAMP(3)", lambda call: _parsed(call, DataType("TIMESTAMP",
           precision=3), is_try=True), FLINK),
-    entry("to_timestamp_ltz", "NUMBER, INT?", "TIMESTAMP(3) WITH LOCAL TIME ZONE", _flink_instant, FLINK),
+    entry("to_timestamp_ltz", "NUMBER, INT", "TIMESTAMP(3) WITH LOCAL TIME ZONE", _flink_instant, FLINK),
     entry("timestamp", "STRING|TIME|NUMBER", "LTZ", lambda call: _parsed(call, LTZ), SPARK),
     entry("unix_timestamp to_unix_timestamp", "STRING|TIME|LTZ, STRING?", "BIGINT", _unix, SPARK),
     entry("unix_timestamp", "STRING, STRING?", "BIGINT", lambda call: filled(
