@@ -1,21 +1,13 @@
-"""Numbers as people read them: sizes, counts, times."""
+"""Numbers as people read them: files, times."""
 
 from datetime import UTC, datetime
 
-_SIZES = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def size_text(size: int) -> str:
-    """Bytes in the largest unit that fits: ``1.4 GiB``."""
-    value, unit = float(size), 0
-    while value >= 1024 and unit < len(_SIZES) - 1:
-        value, unit = value / 1024, unit + 1
-    return f"{size:,} bytes" if unit == 0 else f"{value:,.1f} {_SIZES[unit]}"
+from maintenance.amounts import number_of, size_text
 
 
 def files_text(files: int, size: int) -> str:
     """``1.4 GiB in 12 files``."""
-    return f"{size_text(size)} in {files:,} {'file' if files == 1 else 'files'}"
+    return f"{size_text(size)} in {number_of(files, 'file')}"
 
 
 def time_text(time: datetime) -> str:

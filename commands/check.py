@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from paimon_maintenance.assets.project.config import FOLDER, Project, rooted
 from paimon_maintenance.assets.project.effective import effective_settings
@@ -58,7 +59,7 @@ def _told(file: YamlFile, problems: Sequence[Finding]) -> int:
 
 
 def _ended(count: int) -> int:
-    print(f"{count} problem{'' if count == 1 else 's'}")
+    print(number_of(count, "problem"))
     return 1 if count else 0
 
 
@@ -71,7 +72,7 @@ def _lines(project: Project, found: Discovery, *, defaults: bool) -> Iterator[st
         later = [t.identifier for t in found.project.tables if t.columns and t.identifier in {*matching} - existing]
         listed = ", ".join(found_here[:_SHOWN])
         listed += f" and {len(found_here) - _SHOWN} more" if found_here[_SHOWN:] else ""
-        counted = f"{len(found_here)} table{'' if len(found_here) == 1 else 's'}"
+        counted = number_of(len(found_here), "table")
         created = f"; to be created: {', '.join(later)}" if later else ""
         yield f"pattern {pattern.pattern}: {counted}{': ' if found_here else ''}{listed}{created}"
     for table in found.project.tables:

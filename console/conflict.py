@@ -11,25 +11,12 @@ from maintenance.monitor.writers import judge_writers
 from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT
 from paimon_maintenance.assets.checks.writers import job_of, naming_jobs
 from paimon_maintenance.console.lake import Known
+from paimon_maintenance.console.pictures.timeline import COLOURS, SHAPES, Mark
 from paimon_maintenance.console.words import millis
 
 LEFT, WIDTH, LANE, TOP = 12.0, 900.0, 34.0, 16.0
 _ATTEMPTS = 5
 _WRITERS = 12
-_SHAPES = {"COMPACT": "square", "APPEND": "circle"}
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A commit. `is_in_conflict`: one of those that a check names."""
-
-    x: float
-    y: float
-    shape: str
-    colour: int
-    is_due: bool
-    is_in_conflict: bool
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +69,7 @@ def conflict_view(known: Known, identifier: str) -> ConflictView:
     in_conflict = [judgement.details.get(role) for judgement in failed for role in ("first", "second")]
     ranked = sorted(census.writers, key=lambda name: (name not in in_conflict, name))[:_WRITERS]
     lanes = [
-        Lane(name, job_of(name, config.writers), TOP + number * LANE + LANE / 2, number % 6,
+        Lane(name, job_of(name, config.writers), TOP + number * LANE + LANE / 2, number % COLOURS,
              len(census.writers[name].commits))
         for number, name in enumerate(ranked)
     ]  # fmt: skip
@@ -112,8 +99,8 @@ def _marks(census: Census, lanes: Sequence[Lane], named: set[int]) -> list[Mark]
         if lane is None:
             continue
         x = LEFT + WIDTH * (commit.time_millis - first) / span
-        shape = _SHAPES.get(commit.kind.value, "diamond")
-        marks.append(Mark(round(x, 1), lane.y, shape, lane.colour, False, commit.snapshot_id in named, _text(commit)))
+        shape = SHAPES.get(commit.kind, "diamond")
+        marks.append(Mark(round(x, 1), lane.y, shape, lane.colour, False, _text(commit), commit.snapshot_id in named))
     return marks
 
 

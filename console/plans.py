@@ -8,13 +8,14 @@ from typing import Any
 
 import dagster as dg
 
+from maintenance.amounts import number_of, size_text
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.operations.operation import Operation, all_operations
 from maintenance.operations.plan_store import MANY, PlannedGroup, StoredPlan, stored_ids
 from maintenance.table.table import Table
 from paimon_maintenance.assets.keys import APPLY_PLAN
 from paimon_maintenance.assets.runs.history import reason_of
-from paimon_maintenance.assets.units import files_text, size_text
+from paimon_maintenance.assets.units import files_text
 from paimon_maintenance.console.lake import Known
 
 _LISTED = 100
@@ -142,7 +143,7 @@ def _goes(plan: StoredPlan) -> tuple[str, str]:
     if rewritten:
         files, size = sum(len(group.files) for group in rewritten), sum(group.bytes for group in rewritten)
         expected = sum(group.expected_files for group in rewritten)
-        goes.append(f"{files_text(files, size)} become about {expected:,} {'file' if expected == 1 else 'files'}")
+        goes.append(f"{files_text(files, size)} become about {number_of(expected, 'file')}")
         gained.append(f"about {max(0, files - expected):,} files fewer to read")
     return "; ".join(goes) or "nothing", "; ".join(gained) or "nothing"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metadata.schemas import Schemas
 from paimon_maintenance.console.words import millis
@@ -36,7 +37,7 @@ def versions(schemas: Schemas) -> list[Version]:
 def _created(schema: TableSchema) -> str:
     keys = f", primary key {', '.join(schema.primary_keys)}" if schema.primary_keys else ""
     parts = f", partitioned by {', '.join(schema.partition_keys)}" if schema.partition_keys else ""
-    return f"the table was created with {len(schema.fields)} columns{keys}{parts}"
+    return f"the table was created with {number_of(len(schema.fields), 'column')}{keys}{parts}"
 
 
 def _changes(old: TableSchema, new: TableSchema) -> Iterator[str]:

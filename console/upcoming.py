@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from dagster._utils.schedules import get_next_cron_tick
+import dagster as dg
 
+from maintenance.amounts import number_of
 from paimon_maintenance.assets.pages.fleet import ABSENT, DUE, ILL, FleetRow
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.console.lake import Known
 
 EXPIRY = "daily_expiry"
+_LONG_AGO = "2020-01-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,19 @@ def upcoming(config: TableConfig, row: FleetRow | None, known: Known, now: datet
             return Upcoming("compaction within a minute")
         return Upcoming("a compaction is due, and nothing starts it", is_stuck=True)
     if row.due_snapshots:
-        what = f"expiry of {row.due_snapshots:,} {'snapshot' if row.due_snapshots == 1 else 'snapshots'}"
+        what = f"expiry of {number_of(row.due_snapshots, 'snapshot')}"
         if EXPIRY in known.on:
             return Upcoming(what, next_expiry(known, now))
         return Upcoming(f"{what}: the schedule {EXPIRY} is off", is_stuck=True)
     return Upcoming("nothing is due")
 
 
-def next_expiry(known: Known, now: datetime) -> datetime:
+def next_expiry(known: Known, now: datetime) -> datetime | None:
     """When the schedule of the expiry is next due."""
     expiry = known.project.expiry
-    return get_next_cron_tick(expiry.cron, now, expiry.time_zone)
+    # A schedule runs when a window of its cron begins.
+    windows = dg.TimeWindowPartitionsDefinition(
+        start=_LONG_AGO, fmt="%Y-%m-%d", cron_schedule=expiry.cron, timezone=expiry.time_zone
+    )
+    following = windows.get_next_partition_window(now, respect_bounds=False)
+    return None if following is None else following.start

@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from maintenance.plurals import number_of
+from maintenance.amounts import number_of, size_text
 from paimon_maintenance.assets.pages.durations import seconds_text
-from paimon_maintenance.assets.units import size_text, time_text
+from paimon_maintenance.assets.units import time_text
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 

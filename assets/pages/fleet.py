@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from maintenance.amounts import size_text
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from paimon_maintenance.assets import keys
@@ -22,7 +23,6 @@ from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.pages.table_page import due_of, text_table, what_is_kept
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.units import size_text
 from paimon_maintenance.assets.warehouse.configuration import check_spec, configuration
 
 ALL_HEALTHY = "all_tables_healthy"

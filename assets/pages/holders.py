@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
+from maintenance.amounts import size_text
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_in_bin
 from maintenance.operations.retention.held_bytes import (
     BRANCH,
@@ -26,7 +26,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.units import size_text, time_text
+from paimon_maintenance.assets.units import time_text
 
 WHO_HOLDS = "who holds the bytes"
 # Beyond these numbers they are not added up: every manifest of every state is read for it.
@@ -144,7 +144,8 @@ def known_orphans(instance: dg.DagsterInstance, identifiers: Iterable[str]) -> d
     return {name: orphans for name, orphans in found.items() if orphans is not None}
 
 
-def _counted(record: AssetCheckExecutionRecord) -> KnownOrphans | None:
+def _counted(record: Any) -> KnownOrphans | None:
+    """What a record of the check says; Dagster has no public name for its type."""
     event = record.event.dagster_event if record.event else None
     evaluated = event.asset_check_evaluation_data if event else None
     if evaluated is None:

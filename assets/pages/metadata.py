@@ -6,12 +6,12 @@ from typing import Any
 
 import dagster as dg
 
+from maintenance.amounts import size_text
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.catalogue import STORAGE_KIND
 from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.runs.summary import Numbers, RunSummary
-from paimon_maintenance.assets.units import size_text
 
 _PATHS_SHOWN = 10_000
 SKIPPED_SHARE = "files skipped by indexes (share of probe)"

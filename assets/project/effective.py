@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_maintenance.assets.project.config import Project, TableConfig, TableSettings
+from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern, TableSettings
 from paimon_maintenance.assets.project.findings import Place
 
 _NOT_SETTINGS = {"identifier", "pattern", "without", "found"}
@@ -32,13 +32,21 @@ def effective_settings(project: Project, identifier: str, *, defaults: bool = Fa
     settings: dict[str, Setting] = {}
     if defaults:
         _add(settings, TableConfig(identifier=identifier), DEFAULT, (), exclude_unset=False)
+    for place, entry in entries_of(project, identifier):
+        said = ".".join(map(str, place))
+        source = f"{said}, {entry.pattern}" if isinstance(entry, TablePattern) else said
+        _add(settings, entry, source, place)
+    return [settings[name] for name in sorted(settings)]
+
+
+def entries_of(project: Project, identifier: str) -> Iterator[tuple[Place, TableSettings]]:
+    """What the file says of a table, with where it stands: each matching pattern, then the table's own entry."""
     for number, pattern in enumerate(project.patterns):
         if pattern.matches(identifier):
-            _add(settings, pattern, f"patterns.{number}, {pattern.pattern}", ("patterns", number))
+            yield ("patterns", number), pattern
     for number, table in enumerate(project.tables):
         if table.identifier == identifier:
-            _add(settings, table, f"tables.{number}", ("tables", number))
-    return [settings[name] for name in sorted(settings)]
+            yield ("tables", number), table
 
 
 def _add(

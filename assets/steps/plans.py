@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import dagster as dg
 
+from maintenance.amounts import size_text
 from maintenance.errors import PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, StoredPlan
@@ -14,7 +15,6 @@ from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.project.step_config import chosen_plan
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.units import size_text
 
 _GROUPS_SHOWN = 1000
 # Plans of up to this many tables are estimated, each from its own history.

@@ -10,6 +10,7 @@ from maintenance.monitor.readable import ReadFault
 from maintenance.options.environment import variables_of
 from maintenance.table.table import Table
 from paimon_maintenance.assets.project.config import Project, TableConfig, TableSettings
+from paimon_maintenance.assets.project.effective import entries_of
 from paimon_maintenance.assets.project.findings import Finding, Place
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
@@ -73,11 +74,10 @@ def spark_problems(project: Project) -> list[Finding]:
 
 def place_of(project: Project, identifier: str) -> Place:
     """Where the file speaks of a table: its own entry, or else the last pattern that matches it."""
-    for number, table in enumerate(project.tables):
-        if table.identifier == identifier:
-            return ("tables", number, "identifier")
-    matching = [number for number, pattern in enumerate(project.patterns) if pattern.matches(identifier)]
-    return ("patterns", matching[-1], "pattern") if matching else ("warehouse",)
+    said = [
+        (*place, "identifier" if place[0] == "tables" else "pattern") for place, _ in entries_of(project, identifier)
+    ]
+    return said[-1] if said else ("warehouse",)
 
 
 def _together(parts: Iterable[Iterable[Finding]]) -> list[Finding]:
@@ -90,21 +90,12 @@ def _missing_columns(project: Project, tables: Iterable[TableConfig]) -> Iterato
         columns = {field.name for field in table.found.fields} if table.found else {*table.columns}
         if not columns:
             continue  # it does not exist, which is said already
-        for place, entry in _entries(project, table.identifier):
+        for place, entry in entries_of(project, table.identifier):
             for where, name in _named_columns(entry):
                 if name not in columns:
                     problem = f"{table.identifier} has no column '{name}'"
                     fix = f"Its columns are {', '.join(sorted(columns))}."
                     yield Finding((*place, *where), problem, fix, table.identifier)
-
-
-def _entries(project: Project, identifier: str) -> Iterator[tuple[Place, TableSettings]]:
-    for number, pattern in enumerate(project.patterns):
-        if pattern.matches(identifier):
-            yield ("patterns", number), pattern
-    for number, table in enumerate(project.tables):
-        if table.identifier == identifier:
-            yield ("tables", number), table
 
 
 def _named_columns(entry: TableSettings) -> Iterator[tuple[Place, str]]:
@@ -124,8 +115,8 @@ def _newest(project: Project, catalog: PaimonCatalog, config: TableConfig) -> li
     def said(found: str, fix: str) -> Finding:
         return Finding(place_of(project, name), f"{name}: {found}", fix, name)
 
-    table = catalog.get_table(name)
     try:
+        table = catalog.get_table(name)
         snapshot = table.latest_snapshot()
         if snapshot is None:
             return []

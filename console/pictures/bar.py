@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from paimon_maintenance.assets.units import size_text
+from maintenance.amounts import size_text
 
 WIDTH = 200.0
 # What is there can be seen, however small it is beside the rest.

@@ -12,12 +12,13 @@ from paimon_maintenance.assets.units import millis_text
 LEFT, TOP, LANE = 10.0, 30.0, 22.0
 _STEP, _LEAST_WIDTH = 22.0, 420.0
 COLOURS = 6
-_SHAPES = {CommitKind.COMPACT: "square", CommitKind.APPEND: "circle"}
+SHAPES = {CommitKind.COMPACT: "square", CommitKind.APPEND: "circle"}
+"""Of commits in pictures; anything else is a ``diamond``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A snapshot. `shape`: ``circle`` (append), ``square`` (compaction), ``diamond`` (anything else)."""
+    """A snapshot. `shape`: of `SHAPES`; `is_in_conflict`: a check over writers names it."""
 
     x: float
     y: float
@@ -25,6 +26,7 @@ class Mark:
     colour: int
     is_due: bool
     text: str
+    is_in_conflict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Timeline:
             lane, x = lane_of[writers[one.snapshot.id]], x_of[one.snapshot.id]
             is_due = one.kept_by == DUE
             cut = x + _STEP / 2 if is_due else cut
-            shape = _SHAPES.get(one.snapshot.commit_kind, "diamond")
+            shape = SHAPES.get(one.snapshot.commit_kind, "diamond")
             marks.append(Mark(x, lane.y, shape, lane.colour, is_due, _text(one.snapshot, lane.writer, one.kept_by)))
         last = oldest_first[-1].snapshot.id
         return cls(

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from maintenance.amounts import size_text
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.scan.split import by_bucket
-from paimon_maintenance.assets.units import size_text
 
 COLUMN, GAP, LEFT, TOP = 86.0, 12.0, 64.0, 34.0
 _THICK, _SPACE, _ROW = 7.0, 2.0, 12.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from paimon_maintenance.assets.units import size_text
+from maintenance.amounts import size_text
 
 WIDTH, HEIGHT = 100.0, 22.0
 _SPAN = timedelta(days=7)

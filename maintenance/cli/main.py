@@ -14,10 +14,10 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from maintenance.amounts import number_of
 from maintenance.cli.choices import ENGINE, FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.operations import SUMMARIES
-from maintenance.plurals import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
@@ -12,7 +13,6 @@ from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.visibility import rows_visible
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 SNAPSHOT_CHAIN_INTACT = "snapshot_chain_intact"

@@ -9,13 +9,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 RETENTION_BLOCKERS = "retention_blockers"

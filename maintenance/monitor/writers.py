@@ -8,10 +8,10 @@ Source: seed 001 (dedicated compaction), Paimon's documentation on multiple writ
 from collections.abc import Iterable
 from typing import Any
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
 from maintenance.monitor.judgement import Judgement
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 SINGLE_COMPACTOR = "single_compactor"

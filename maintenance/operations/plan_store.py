@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from maintenance.amounts import number_of
 from maintenance.errors import (
     CorruptFileError,
     NotFoundError,
@@ -27,7 +28,6 @@ from maintenance.errors import (
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
-from maintenance.plurals import number_of
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 

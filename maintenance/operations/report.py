@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from maintenance.amounts import number_of, size_text
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.history import SUCCEEDED, read_span
-from maintenance.plurals import number_of
 
 _NEXT_STEP = "Next step: "
-_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class Report:
             done = "Nothing was done"
         else:
             done = f"{number_of(len(self.deeds), 'operation')} on {number_of(len(self.tables), 'table')}"
-            done += f", {number_of(len(self.failed), 'failure')}, {_size(self.freed)} freed"
+            done += f", {number_of(len(self.failed), 'failure')}, {size_text(self.freed)} freed"
         return f"{done}; {number_of(len(self.still_open), 'open problem')} now."
 
 
@@ -150,21 +149,11 @@ def _line(deed: Deed) -> str:
     if None not in deed.files:
         parts.append(f"{deed.files[0]:,} → {deed.files[1]:,} files")
     if deed.bytes[0] is not None and deed.bytes[1] is not None:
-        parts.append(f"{_size(deed.bytes[0])} → {_size(deed.bytes[1])}")
+        parts.append(f"{size_text(deed.bytes[0])} → {size_text(deed.bytes[1])}")
     if deed.freed:
-        parts.append(f"{_size(deed.freed)} freed")
+        parts.append(f"{size_text(deed.freed)} freed")
     return ", ".join([*parts, *(text for text in (deed.why, deed.proof) if text)])
 
 
 def _minute(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
-
-
-def _size(size: int) -> str:
-    value, shown = float(size), number_of(size, "byte")
-    for unit in _UNITS:
-        if value < 1024:
-            break
-        value /= 1024
-        shown = f"{value:,.1f} {unit}"
-    return shown

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, list_runs, outside_folders, run_folder
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
-from maintenance.plurals import number_of
 
 WINDOW = timedelta(days=7)
 # A run that was not closed may still be going on for so long.

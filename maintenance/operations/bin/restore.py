@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -36,7 +37,6 @@ from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_i
 from maintenance.operations.operation import Operation, Run, Shown, looking, silent
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 _BRANCH = re.compile(r"(?:branch/branch-(?P<branch>[^/]+)/)?(?P<kind>snapshot|tag|changelog)/(?P<name>[^/]+)")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.data_file import DataFileMeta, written_fields
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
@@ -24,7 +25,6 @@ from maintenance.operations.checks.fsck_files import FileWalk, FoundFile, in_ord
 from maintenance.operations.checks.fsck_records import SmallFiles, examine_records
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
-from maintenance.plurals import number_of
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table

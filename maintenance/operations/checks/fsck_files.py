@@ -7,6 +7,7 @@ Each file is looked at once, however many states share it. Data files are checke
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from maintenance.amounts import number_of
 from maintenance.errors import CorruptFileError
 from maintenance.format.file_index.container import parse_container
 from maintenance.format.metadata.deletion_vector import parse_index_file
@@ -23,7 +24,6 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
 from maintenance.operations.checks.fsck_records import SmallFiles, State
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.scan.file_index import INDEX_SUFFIX
 from maintenance.scan.split import by_bucket
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.key_indexes import commit_key_indexes
 from maintenance.errors import CorruptFileError, PaimonError
@@ -27,7 +28,6 @@ from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexMan
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.metadata.paths import TablePaths
 from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS, key_indexed
-from maintenance.plurals import number_of
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.scan.split import by_bucket

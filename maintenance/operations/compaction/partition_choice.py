@@ -7,11 +7,11 @@ last days: a finding in the report.
 import difflib
 from collections.abc import Sequence
 
+from maintenance.amounts import number_of
 from maintenance.errors import NotFoundError, PredicateError
 from maintenance.metadata.partition_names import missing
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.metadata.paths import partition_text_of
-from maintenance.plurals import number_of
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.scan.pruning import Pruning
 from maintenance.table.partitions import live_partitions

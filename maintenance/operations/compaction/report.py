@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from maintenance.amounts import number_of
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.proof.settings import ProofResult, together
 from maintenance.compaction.rewriting import CompactionResult
@@ -17,7 +18,6 @@ from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.plan import Group, Unit
-from maintenance.plurals import number_of
 from maintenance.table.compactors import warnings_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import abort
 from maintenance.compaction.sorted_buckets import SortedBucketsTask, rewrite_in_buckets
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -20,7 +21,6 @@ from maintenance.operations.compaction.sort import units_of_order
 from maintenance.operations.progress import Progress
 from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.scan.split import Split
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.compactors import warnings_of

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
@@ -32,7 +33,6 @@ from maintenance.operations.databases.taking_over import (
 )
 from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table, new_commit_user
 

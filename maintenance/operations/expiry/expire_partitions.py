@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
 from maintenance.errors import OptionError
@@ -31,7 +32,6 @@ from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import entries_by_partition, group_of_files
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
 from maintenance.table.partitions import done_partitions, forget_partitions

@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -45,7 +46,6 @@ from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
 from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
+from maintenance.amounts import number_of
 from maintenance.errors import CorruptFileError
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
@@ -22,7 +23,6 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.shares import FILES, Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.expiry.survey import Leaving, NamedFile, Stage, is_some_file, of_another, survey
-from maintenance.plurals import number_of
 
 _THREADS = 8
 # Files that a thread deletes at once: of a disk, and as many as one request of a store takes.

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.errors import DataError
 from maintenance.format.file_index.kinds import KINDS, ColumnIndex
 from maintenance.format.file_index.selection import FileIndexes, select
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.plurals import number_of
 from maintenance.predicate.tree import And, Compare, Constant, In, Not, Or, Predicate, columns_of, push_down_not
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.scan.plan import live_entries

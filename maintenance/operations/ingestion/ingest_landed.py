@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from maintenance.amounts import number_of
 from maintenance.operations.ingestion.cdc.read import KIND
 from maintenance.operations.ingestion.ingest import IngestReport, ingest
 from maintenance.operations.ingestion.landed_messages import changes_of_batch
 from maintenance.operations.ingestion.landing import PARQUET, LandedBatch, LandingFolder, waiting_batches
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 

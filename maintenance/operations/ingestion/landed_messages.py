@@ -6,12 +6,12 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from maintenance.amounts import number_of
 from maintenance.errors import DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.cdc.read import BadLine, ChangeRows, read_changes
 from maintenance.operations.ingestion.landing import SET_ASIDE, LandedBatch, LandingFolder
-from maintenance.plurals import number_of
 from maintenance.types.data_type import DataField
 
 _FOLDER = "_bad"  # the underscore keeps it from being taken for a batch

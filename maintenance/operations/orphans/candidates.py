@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.amounts import number_of
 from maintenance.format.bytes.text_hash import text_hashes
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.storage import FileStatus
@@ -23,7 +24,6 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_paths import is_entropy
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import RETIRED, TablePaths
-from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing
 from maintenance.spark.tasks import all_done, run_tasks
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.amounts import number_of
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
@@ -23,7 +24,6 @@ from maintenance.operations.orphans.half_branches import end_half_branches, stil
 from maintenance.operations.orphans.live import LiveFiles
 from maintenance.operations.progress import Counted
 from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
-from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.table.table import Table

@@ -16,6 +16,7 @@ from typing import Annotated
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.operation import Operation, Run, Shown
@@ -23,7 +24,6 @@ from maintenance.operations.orphans.orphan_removal import OrphanRemoval, RemoveO
 from maintenance.operations.parameters import Param, one_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 

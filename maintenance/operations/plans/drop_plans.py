@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.schema import serialize_schema
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_files import external_files
@@ -17,7 +18,6 @@ from maintenance.metadata.partition_names import Spec, kept
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, changed_groups, check_plan, refuse
 from maintenance.operations.planned_groups import partition_groups
-from maintenance.plurals import number_of
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 

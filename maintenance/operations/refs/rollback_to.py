@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
@@ -30,7 +31,6 @@ from maintenance.operations.planned_groups import committed
 from maintenance.operations.refs.expired_changes import without_expired_changes
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
@@ -26,7 +27,6 @@ from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.create_tag import create_tag, snapshot_to_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table, new_commit_user
 
 _TAG_PREFIX = "rollback-to-as-latest-"

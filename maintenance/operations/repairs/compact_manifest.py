@@ -7,6 +7,7 @@ files in few manifests; no data changes. Source: Java `FileStoreCommitImpl.compa
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
@@ -19,7 +20,6 @@ from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Parameter, text, truth
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.data_type import DataType
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.metadata.branch_root import MAIN_BRANCH
@@ -24,7 +25,6 @@ from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.delete_branch import delete_branch, remove_branch
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table, new_commit_user
 
 _MOST = 2**31 - 1

@@ -9,6 +9,7 @@ Source: Java `RemoveUnexistingManifestsAction`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from maintenance.amounts import number_of
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.vectors import without_vectors_of
@@ -21,7 +22,6 @@ from maintenance.operations.operation import Groups, Operation, Run, Shown, look
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.attempts import repair_attempts
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
@@ -29,7 +30,6 @@ from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinish
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.table.table import Table
 
 DEFAULT_AHEAD = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import DataError, NotFoundError, OptionError
@@ -26,7 +27,6 @@ from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.scan.split import Split
 from maintenance.table.planning import plan_state
 from maintenance.table.rows import read_splits, splits_to_spark

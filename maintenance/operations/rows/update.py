@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
@@ -50,7 +51,6 @@ from maintenance.operations.rows.row_changes import (
 )
 from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.options import table as table_options
-from maintenance.plurals import number_of
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
 from maintenance.spark.sail import evaluated

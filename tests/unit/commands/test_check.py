@@ -1,5 +1,6 @@
 """`paimon-maintenance check`: what a tables.yaml means for its warehouse, and an exit code."""
 
+import shutil
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import Schema, open_catalog
-from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.project.config import FOLDER, Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.discovery import Discovery, survey
 from paimon_maintenance.commands.main import main
 
 TEXT = """
@@ -149,6 +152,21 @@ def test_the_newest_snapshot_is_looked_at(damage: str, file: Path, capsys: pytes
     shown = capsys.readouterr().out
     assert f"line 4: patterns.0.pattern: shop.visits: snapshot 1 needs {path}, which " in shown
     assert ("is missing" if damage == "missing" else f"instead of {manifest.file_size}") in shown
+
+
+def test_a_table_that_goes_meanwhile_is_a_problem(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen_then_gone(project: Project, catalog: PaimonCatalog) -> Discovery:
+        found = survey(project, catalog)
+        shutil.rmtree(file.parent / "lake" / "shop.db" / "visits")
+        return found
+
+    monkeypatch.setattr("paimon_maintenance.assets.warehouse.preflight.survey", seen_then_gone)
+    assert main(["check", str(file)]) == 1
+    assert (
+        "shop.visits: the newest snapshot cannot be read: table 'shop.visits' does not exist" in capsys.readouterr().out
+    )
 
 
 def test_the_engine_is_tried_on_request(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
