@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf, field_validator, model_validator
 
@@ -331,9 +331,8 @@ class Project(Entry):
     fleet: Fleet = Fleet()
     radar: Radar = Radar()
     alerts: Alerts = Alerts()
-    history: str | None = Field(
+    history: Annotated[str, Field(pattern=r"^\w+$")] | None = Field(
         default=HISTORY_DATABASE,
-        pattern=r"^\w+$",
         description="Database of the table `history`, which records every operation; null: no history.",
     )
     patterns: tuple[TablePattern, ...] = ()

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import pytest
@@ -67,6 +67,13 @@ def test_a_mistake_is_told_with_its_place() -> None:
 
 def test_a_component_takes_whatever_the_file_takes() -> None:
     assert set(PaimonTables.model_fields) == set(Project.model_fields)
+
+
+def test_whatever_may_be_null_in_the_file_may_be_null_in_a_component() -> None:
+    nullable = [name for name, field in Project.model_fields.items() if type(None) in get_args(field.annotation)]
+    assert nullable == ["history"]
+    definitions = loaded({**ATTRIBUTES, **dict.fromkeys(nullable)})
+    assert dg.AssetKey(["shop", "orders"]) in definitions.resolve_all_asset_keys()
 
 
 def test_attributes_are_typed() -> None:
