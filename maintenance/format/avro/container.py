@@ -15,6 +15,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import fastavro
@@ -99,11 +100,11 @@ class AvroColumns:
         try:
             header, position = _header(data)
             decompress = _codec_of(header).decompress
-            schema = json.dumps(without_logical_types(json.loads(header["avro.schema"])))
+            plain = _plain_header(header["avro.schema"])
             blocks = [(count, decompress(block)) for count, block in _blocks(data, position)]
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
             return None
-        return cls.of_blocks(container_header(schema, "null"), blocks)
+        return cls.of_blocks(plain, blocks)
 
     @classmethod
     def of_blocks(cls, header: bytes, blocks: Sequence[tuple[int, bytes]]) -> "AvroColumns | None":
@@ -253,6 +254,12 @@ def without_logical_types(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
     return [without_logical_types(part) for part in schema] if isinstance(schema, list) else schema
+
+
+@lru_cache(maxsize=64)
+def _plain_header(schema: bytes) -> bytes:
+    """The header of a container without compression and logical types; all manifests of a writer have one schema."""
+    return container_header(json.dumps(without_logical_types(json.loads(schema))), "null")
 
 
 def _header(data: bytes) -> tuple[dict[str, bytes], int]:

@@ -10,6 +10,7 @@ that forks others can import this module.
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,25 +276,33 @@ def _checked(columns: ManifestColumns, counts: EntryCounts | None, where: str) -
 
 def _flat(frame: "pl.DataFrame") -> "pl.DataFrame | None":
     """The columns with those of the nested records beside them; None where a version, kind or field is not as usual."""
-    import polars as pl
-
     if not _usual(frame) or "_FILE" not in frame.columns:
         return None
-    columns, fields = [], _fields(frame.schema["_FILE"], pl.col("_FILE"), ())
+    columns = _flat_columns(frame.get_column("_FILE").dtype)
+    return None if columns is None else frame.select(*_HEAD, *columns)
+
+
+@lru_cache(maxsize=64)
+def _flat_columns(file: "pl.DataType") -> "list[pl.Expr] | None":
+    """`FLAT_FILE_FIELDS` of a `_FILE` of this type, null where optional ones are missing; None: a required one is."""
+    import polars as pl
+
+    columns, fields = [], _fields(file, pl.col("_FILE"), ())
     for path, required in FLAT_FILE_FIELDS:
         column = fields.get(tuple(path))
         if column is None and required:
             return None
         columns.append((pl.lit(None) if column is None else column).alias(".".join(path)))
-    return frame.select(*_HEAD, *columns)
+    return columns
 
 
 def _usual(frame: "pl.DataFrame") -> bool:
     """Whether every entry has a head, and of a version and kind that is known."""
     if not {"_VERSION", *_HEAD} <= set(frame.columns):
         return False
-    versions, kinds = (frame.get_column(name).unique().to_list() for name in ("_VERSION", "_KIND"))
-    return versions in ([], [MANIFEST_VERSION]) and set(kinds) <= set(_KINDS)
+    # Compared whole: distinct values would start a query for each of the two columns.
+    versions, kinds = frame.get_column("_VERSION"), frame.get_column("_KIND")
+    return bool((versions == MANIFEST_VERSION).all() and kinds.is_between(min(_KINDS), max(_KINDS)).all())
 
 
 def _fields(data_type: Any, expression: "pl.Expr", path: tuple[str, ...]) -> "dict[tuple[str, ...], pl.Expr]":

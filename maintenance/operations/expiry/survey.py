@@ -17,6 +17,7 @@ from maintenance.format.metadata.manifest import EVERY_ENTRY, EntrySelection, Fi
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import is_local
 from maintenance.metadata.completeness import check_vectors
 from maintenance.metadata.holders import Needed
 from maintenance.metadata.identity import BEGINNINGS
@@ -109,6 +110,8 @@ class _Surveyor:
         stored: names in the manifest folder.
         doubtful: index manifests that may be those of other states.
         notes: what could not be looked into; grows.
+        sound: names of manifests that were read, and are what their lists say; grows. The delta of a snapshot is read
+            with the one before it, for what it deletes, and need not be read again.
     """
 
     manifests: Manifests
@@ -116,18 +119,24 @@ class _Surveyor:
     stored: frozenset[str]
     doubtful: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
+    sound: set[str] = field(default_factory=set)
 
     def of(self, leaving: Sequence[Leaving]) -> Survey:
         """What a share of them names. Errors as of `survey`."""
-        here = replace(self, notes=[])
-        with ThreadPoolExecutor(_THREADS) as pool:
+        here = replace(self, notes=[], sound=set())
+        with ThreadPoolExecutor(self._threads) as pool:
             return Survey(tuple(pool.map(here._named_by, leaving)), tuple(here.notes))
 
     def doubtful_among(self, leaving: Sequence[Leaving]) -> set[str]:
         """Index manifests of a share of those that go whole which are not for the files of their states."""
-        here = replace(self, notes=[])  # what they say is said again by `of`
-        with ThreadPoolExecutor(_THREADS) as pool:
+        here = replace(self, notes=[], sound=set())  # what they say is said again by `of`
+        with ThreadPoolExecutor(self._threads) as pool:
             return {name for name in pool.map(here._doubtful, leaving) if name is not None}
+
+    @property
+    def _threads(self) -> int:
+        # Small files of a disk are there at once: their decoding is all there is, and threads get in each other's way.
+        return 1 if is_local(self.manifests.paths.root) else _THREADS
 
     def _named_by(self, leaving: Leaving) -> tuple[NamedFile, ...]:
         try:
@@ -231,12 +240,14 @@ class _Surveyor:
         self, metas: Iterable[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
     ) -> list[ManifestEntry]:
         path, read = self.manifests.paths.manifest, self.manifests.read_manifest
-        stored = (meta for meta in metas if meta.file_name in self.stored)
-        return [e for m in stored for e in self._readable(path(m.file_name), partial(read, m, selection))]
+        stored = [meta for meta in metas if meta.file_name in self.stored]
+        entries = [e for m in stored for e in self._readable(path(m.file_name), partial(read, m, selection))]
+        self.sound.update(meta.file_name for meta in stored)
+        return entries
 
     def _check(self, meta: ManifestFileMeta) -> None:
         """A manifest that goes must be the one that its list names; nothing else of it is asked."""
-        if meta.file_name in self.stored:
+        if meta.file_name in self.stored and meta.file_name not in self.sound:
             path = self.manifests.paths.manifest(meta.file_name)
             self._readable(path, lambda: [self.manifests.file_names(meta)])
 
