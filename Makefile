@@ -2,7 +2,7 @@
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
 #                                                                make test-nightly   all tests, with new seeds
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow test-nightly soak chaos mutants lint benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow test-nightly soak chaos mutants lint figures benchmarks lock clean install-run install-test
 
 # Kept here also where the environment forbids Python to write beside its sources: hundreds of short processes would
 # compile every module again, which takes them three times as long to start.
@@ -34,6 +34,7 @@ help:
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
 	@echo "make lint        formatting, style, types, import order, dead code"
+	@echo "make figures     how large the code is, how it hangs together, which files three ways go through"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
 	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
 	@echo "make clean       remove environments, caches, the demo's warehouse and report, and Dagster's storage"
@@ -93,7 +94,10 @@ lint: install-test
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/python scripts/operations-stub --check
-	@$(BIN)/python scripts/faces
+	@$(BIN)/python scripts/figures
+
+figures: install-test
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python scripts/figures --walks
 
 benchmarks: install-test
 	@scripts/install pypaimon || echo "No pypaimon: it is left out of the comparison." >&2
