@@ -46,30 +46,30 @@ def partitions(identifier: str) -> str:
 
 def partition_states(identifier: str) -> dg.AssetKey:
     """The asset whose data versions say which partitions of a table have changed."""
-    return _beside(identifier, "partitions")
+    return _asset_of(identifier, "partitions")
 
 
 def landing(identifier: str) -> dg.AssetKey:
     """The asset of the folder from which a table is fed."""
-    return _beside(identifier, "landing")
+    return _asset_of(identifier, "landing")
 
 
 def compaction(identifier: str) -> dg.AssetKey:
     """The asset that says up to where the partitions of a table are compacted."""
-    return _beside(identifier, "compaction")
+    return _asset_of(identifier, "compaction")
 
 
 def changelog(identifier: str) -> dg.AssetKey:
     """The asset that says up to where the partitions of a table have their changelog."""
-    return _beside(identifier, "changelog")
+    return _asset_of(identifier, "changelog")
 
 
 def tags(identifier: str) -> dg.AssetKey:
     """The asset of a table's tags, one for each period."""
-    return _beside(identifier, "tags")
+    return _asset_of(identifier, "tags")
 
 
-def _beside(identifier: str, what: str) -> dg.AssetKey:
+def _asset_of(identifier: str, what: str) -> dg.AssetKey:
     """An asset beside a table's: ``demo/flights/flights_tags``. The lineage shows the last part of a key alone."""
     parts = identifier.split(".")
     return dg.AssetKey([*parts, f"{parts[-1]}_{what}"])

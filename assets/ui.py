@@ -118,7 +118,7 @@ def _free_port(wished: int) -> int:
 @contextmanager
 def shared_server() -> Iterator[dict[str, str]]:
     """A Connect server for all runs; yields the variables by which they find it, none if there is no server."""
-    with ExitStack() as beside:
+    with ExitStack() as servers:
         variables = {}
         try:
             spark = project_of_environment().spark
@@ -127,7 +127,7 @@ def shared_server() -> Iterator[dict[str, str]]:
                 # It starts in a fraction of a second, and a run that is cancelled ends its own.
                 _say(f"Spark: every run starts its own. {engine.told()}")
             elif engine.kind is EngineKind.SPARK and engine.address is None:
-                server = beside.enter_context(connect_server(spark.options, log=FOLDER / _LOG))
+                server = servers.enter_context(connect_server(spark.options, log=FOLDER / _LOG))
                 variables = server.environment()
                 _say(f"Spark: one Connect server for all runs, its UI is at {server.ui}")
         except (PaimonError, OSError) as error:

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 TESTED_MINORS = ("1.13",)
-# What Dagster imports once a run has begun, beside what definitions.py imports.
+# What Dagster imports once a run has begun, besides what definitions.py imports.
 PRELOADED = (
     "alembic.runtime.migration",
     "dagster._core.definitions.repository_definition.repository_data_builder",

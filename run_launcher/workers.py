@@ -43,7 +43,7 @@ _REMEMBERED = 1000
 _LONGEST = 1 << 20
 _GREETING = {"state": "listening"}
 _SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# What a run imports once it has begun, beside what Dagster imports then.
+# What a run imports once it has begun, besides what Dagster imports then.
 PRELOADED = (
     "definitions",
     "paimon_maintenance.run_launcher.worker",

@@ -5,7 +5,7 @@ The cursor holds, for each table, what the snapshot is that was last judged, not
 after a rollback: a table without a new snapshot is not looked at again. A table that cannot be read keeps its place in
 the cursor, so that it is judged once it can be read; so does one that a run is just maintaining, since that run may
 compact it itself, one whose last runs failed, until their pause is over, one to whose other writers our compaction
-gives way, until that pause is over, and one for which this tick has no request left.
+backs off, until that pause is over, and one for which this tick has no request left.
 """
 
 import time
@@ -22,7 +22,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.monitor.census import take_census
-from maintenance.monitor.second_compactor import pause_beside
+from maintenance.monitor.second_compactor import pause_for_others
 from maintenance.monitor.triggers import judge_snapshot
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
@@ -101,15 +101,15 @@ def _judged(table: Table, config: TableConfig, judged: str | None) -> Sighting |
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
     seen = Sighting(SnapshotIdentity.of(snapshot), False, reason)
     seen = replace(seen, full=need.partitions) if need.full else seen
-    return _beside_others(table, seen) if need.due and config.compaction.automatic else seen
+    return _for_others(table, seen) if need.due and config.compaction.automatic else seen
 
 
-def _beside_others(table: Table, seen: Sighting) -> Sighting:
+def _for_others(table: Table, seen: Sighting) -> Sighting:
     """A table that needs compaction: it is due, unless another engine compacts it, and waits for those who may."""
     refused = refusal(table)
     if refused is not None:
         return replace(seen, reason=f"{seen.reason}, but {refused.found}")
-    pause = pause_beside(table, take_census(table, limit=COMMITS_LOOKED_AT), datetime.now(UTC))
+    pause = pause_for_others(table, take_census(table, limit=COMMITS_LOOKED_AT), datetime.now(UTC))
     return replace(seen, due=True, waits="" if pause is None else pause.reason)
 
 

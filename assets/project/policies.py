@@ -180,10 +180,10 @@ class CompactionPolicy(Entry):
     @property
     def conduct(self) -> dict[str, str]:
         """How all that merges files is carried out, as table options; what the policy leaves open is not there."""
-        beside = self.beside_other_compactors
+        allowed = self.beside_other_compactors
         return {
             **({} if self.proof is None else {COMPACTION_PROOF.key: self.proof}),
-            **({} if beside is None else {BESIDE_OTHER_COMPACTORS.key: str(beside).lower()}),
+            **({} if allowed is None else {BESIDE_OTHER_COMPACTORS.key: str(allowed).lower()}),
         }
 
 

@@ -6,17 +6,17 @@ from pydantic import Field
 from maintenance.errors import OptionError
 
 
-def chosen_plan(config: dg.Config, *beside_it: str) -> str | None:
+def chosen_plan(config: dg.Config, *allowed: str) -> str | None:
     """The plan to carry out, if one is named. Raises: OptionError: something else is set, too; the plan says it all.
 
-    `beside_it`: what may be set all the same.
+    `allowed`: what may be set all the same.
     """
-    values = {name: value for name, value in config.model_dump().items() if name not in beside_it}
+    values = {name: value for name, value in config.model_dump().items() if name not in allowed}
     plan_id: str | None = values.pop("plan_id", None)
     fields = type(config).model_fields
-    beside = [name for name, value in values.items() if value != fields[name].default]
-    if plan_id and beside:
-        problem = f"'{beside[0]}' is set together with 'plan_id'"
+    others = [name for name, value in values.items() if value != fields[name].default]
+    if plan_id and others:
+        problem = f"'{others[0]}' is set together with 'plan_id'"
         raise OptionError(problem, f"plan {plan_id}", "A plan needs no other settings: leave them out.")
     return plan_id
 

@@ -163,8 +163,8 @@ def of_run(run: dg.DagsterRun) -> tuple[str | None, str | None]:
         return action, table
     # Launched from the page of an asset: the table's own key runs the whole chain, those beside it compact.
     names = {".".join(key.path[:2]) for key in selected}
-    beside = {make(name) for name in names for make in (keys.compaction, keys.changelog)}
-    compacts = selected <= beside
+    parts = {make(name) for name in names for make in (keys.compaction, keys.changelog)}
+    compacts = selected <= parts
     return "compact" if compacts else "maintain", names.pop() if len(names) == 1 else None
 
 

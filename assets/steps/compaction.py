@@ -63,7 +63,7 @@ class _FileIndex(Step):
         if finding is None:
             return Preview(plan)
         work.context.log.warning(finding)
-        return Preview(plan, beside={"finding": finding})
+        return Preview(plan, more={"finding": finding})
 
 
 COMPACT = _Compaction(

@@ -105,12 +105,12 @@ def found_plan(catalog: PaimonCatalog, plan_id: str) -> StoredPlan:
     return StoredPlan.load(catalog.file_io(), catalog.root(), plan_id)
 
 
-def planned(config: dg.Config, catalog: PaimonCatalog, *beside_it: str) -> StoredPlan | None:
+def planned(config: dg.Config, catalog: PaimonCatalog, *allowed: str) -> StoredPlan | None:
     """The plan that a run is to apply, None if it makes its own.
 
-    `beside_it`: what may be set all the same. Raises: OptionError; as `found_plan`.
+    `allowed`: what may be set all the same. Raises: OptionError; as `found_plan`.
     """
-    plan_id = chosen_plan(config, *beside_it)
+    plan_id = chosen_plan(config, *allowed)
     return found_plan(catalog, plan_id) if plan_id else None
 
 

@@ -86,12 +86,12 @@ class Preview:
     Attributes:
         plan: what the operation would do now.
         report: of the dry run; None where the plan says it all.
-        beside: more to show with the plan.
+        more: to show with the plan.
     """
 
     plan: StoredPlan
     report: Any = None
-    beside: Metadata = field(default_factory=dict)
+    more: Metadata = field(default_factory=dict)
 
 
 class Step:
@@ -171,7 +171,7 @@ def into_bin(work: Work, operation: str) -> BinRun | None:
 
 
 def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
-    """Carry out a step; returns the summary behind it. Raises: as the operation; OptionError: more beside a plan."""
+    """Carry out a step; returns the summary behind it. Raises: as the operation; OptionError: more than a plan."""
     plan = planned(work.config, work.catalog)
     started = time.monotonic()
     if plan is not None:
@@ -183,7 +183,7 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     if not work.dry_run:
         return _done(step, work, summary, started, step.run(work, request))
     made = step.preview(work, request)
-    kept = {**kept_plan(work.context, work.catalog, made.plan), **made.beside}
+    kept = {**kept_plan(work.context, work.catalog, made.plan), **made.more}
     if made.report is None:
         work.context.add_output_metadata(kept)
     else:

@@ -1,1 +1,1 @@
-"""What the warehouse holds, beside what tables.yaml names."""
+"""What the warehouse holds, besides what tables.yaml names."""

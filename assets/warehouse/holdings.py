@@ -21,7 +21,7 @@ class Holdings:
     """What a warehouse holds.
 
     Attributes:
-        exists: whether the warehouse itself is there; `beside`: folders next to it, where it is not.
+        exists: whether the warehouse itself is there; `neighbours`: folders next to it, where it is not.
         tables: names by database, of the databases that were listed.
     """
 
@@ -29,7 +29,7 @@ class Holdings:
     exists: bool
     databases: tuple[str, ...] = ()
     tables: Mapping[str, tuple[str, ...]] | None = None
-    beside: tuple[str, ...] = ()
+    neighbours: tuple[str, ...] = ()
 
     def names(self) -> list[str]:
         """The listed tables, as database.table."""
@@ -42,8 +42,8 @@ def read_holdings(catalog: PaimonCatalog, names_or_databases: Iterable[str]) -> 
     databases = tuple(opened.list_databases())
     if not databases and not opened.warehouse_exists():
         parent = warehouse.rpartition("/")[0]
-        beside = [f"{parent}/{name}" for name in catalog.file_io().list_folders(parent)] if parent else []
-        return Holdings(warehouse, exists=False, beside=tuple(beside))
+        neighbours = [f"{parent}/{name}" for name in catalog.file_io().list_folders(parent)] if parent else []
+        return Holdings(warehouse, exists=False, neighbours=tuple(neighbours))
     parts = set(names_or_databases)
     chosen = [name for name in databases if any(fnmatchcase(name, part) for part in parts)]
     tables = {database: tuple(opened.list_tables(database)) for database in chosen}
@@ -105,7 +105,7 @@ def no_table(identifier: str, holdings: Holdings, place: tuple[str | int, ...] =
 
 
 def _no_warehouse(holdings: Holdings) -> Finding:
-    problem = f"the warehouse {holdings.warehouse} does not exist.{suggestion(holdings.warehouse, holdings.beside)}"
+    problem = f"the warehouse {holdings.warehouse} does not exist.{suggestion(holdings.warehouse, holdings.neighbours)}"
     fix = "Correct 'warehouse' in tables.yaml: a path on this machine, relative to the project's folder, or a URI."
     return Finding(("warehouse",), problem, fix)
 

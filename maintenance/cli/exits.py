@@ -1,4 +1,4 @@
-"""Exit codes, beside 0 for what is done."""
+"""Exit codes, besides 0 for what is done."""
 
 FAILED = 1
 REFUSED = 2

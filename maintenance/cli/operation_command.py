@@ -25,7 +25,7 @@ _HINTS = {
     "where": "Only partitions for which this SQL condition is true.",
 }
 # What may stand beside --apply: all else the plan says.
-_BESIDE_A_PLAN = (TABLE.name, INTO_BIN.name)
+_WITH_A_PLAN = (TABLE.name, INTO_BIN.name)
 
 
 def operation_command(name: str) -> click.Command:
@@ -40,7 +40,7 @@ def operation_command(name: str) -> click.Command:
         if plan_id is None:
             _check_required(context, procedure, given)
         else:
-            _check_beside_plan(given)
+            _check_with_plan(given)
         values = _values(procedure, given)
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
@@ -94,8 +94,8 @@ def _check_required(context: click.Context, procedure: Procedure, given: Mapping
             raise click.MissingParameter(ctx=context, param=parameter)
 
 
-def _check_beside_plan(given: Mapping[str, Any]) -> None:
-    others = [key for key, value in given.items() if value not in (None, False, ()) and key not in _BESIDE_A_PLAN]
+def _check_with_plan(given: Mapping[str, Any]) -> None:
+    others = [key for key, value in given.items() if value not in (None, False, ()) and key not in _WITH_A_PLAN]
     if others:
         option = others[0].replace("_", "-")
         raise click.UsageError(f"'{option}' does not go with --apply: the plan says what is done.")

@@ -57,12 +57,12 @@ def format_of(path: Path) -> str:
 def write_file(rows: "pa.Table", path: Path, output: str) -> None:
     """Write rows to a file; what was there stays until all of them are written."""
     data = bytes_of(rows, output) if output in FILES else (text_of(rows, output) + "\n").encode()
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(data)
-        beside.replace(path)
+        temporary.write_bytes(data)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _plain(value: Any) -> Any:

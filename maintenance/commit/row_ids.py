@@ -7,7 +7,7 @@ rows write holds the ids of its rows itself. Source: metadata section 6, Java `R
 from collections.abc import Sequence
 from dataclasses import replace
 
-from maintenance.format.metadata.data_file import FileSource, is_beside_rows
+from maintenance.format.metadata.data_file import FileSource, is_apart_from_rows
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.rows.system_fields import ROW_ID
 
@@ -19,14 +19,14 @@ def with_row_ids(entries: Sequence[ManifestEntry], snapshot_id: int, first: int)
     """
     made, following = [], first
     # Files of blobs and vectors have the rows of the data file in front of them, each column from its first row on.
-    start, beside = first, dict[tuple[str, ...] | None, int]()
+    start, apart = first, dict[tuple[str, ...] | None, int]()
     for entry in entries:
-        if entry.kind == FileKind.ADD and is_beside_rows(entry.file):
+        if entry.kind == FileKind.ADD and is_apart_from_rows(entry.file):
             entry = _numbered(entry, snapshot_id)
             file = entry.file
             if file.first_row_id is None:
-                place = beside.get(file.write_cols, start)
-                beside[file.write_cols] = place + file.row_count
+                place = apart.get(file.write_cols, start)
+                apart[file.write_cols] = place + file.row_count
                 entry = replace(entry, file=replace(file, first_row_id=place))
         elif entry.kind == FileKind.ADD:
             entry = _numbered(entry, snapshot_id)
@@ -35,7 +35,7 @@ def with_row_ids(entries: Sequence[ManifestEntry], snapshot_id: int, first: int)
             if file.first_row_id is None and file.file_source == FileSource.APPEND and not holds_ids:
                 entry = replace(entry, file=replace(file, first_row_id=following))
             if entry.file.first_row_id is not None:
-                start, beside = entry.file.first_row_id, {}
+                start, apart = entry.file.first_row_id, {}
                 following = max(following, start + file.row_count)
         made.append(entry)
     return made, following

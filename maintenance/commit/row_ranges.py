@@ -12,7 +12,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from maintenance.commit.conflicts import Conflict
-from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows
+from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
@@ -63,18 +63,18 @@ def _fits(added: ManifestEntry, there: Sequence[ManifestEntry], seen: int | None
         start, rows = _rows(entry.file)
         if entry.partition != added.partition or start >= first + count or start + rows <= first:
             continue
-        holds_rows |= not is_beside_rows(entry.file)
+        holds_rows |= not is_apart_from_rows(entry.file)
         if seen is not None and entry.file.max_sequence_number > seen and _share_columns(added.file, entry.file):
             return False
     return holds_rows
 
 
 def _are_torn(files: Sequence[DataFileMeta]) -> bool:
-    """Whether files have some of the rows of another; those beside the rows may have some of one file's alone."""
-    rows = sorted({_rows(file) for file in files if not is_beside_rows(file)})
+    """Whether files have some of the rows of another; those apart from the rows may have some of one file's alone."""
+    rows = sorted({_rows(file) for file in files if not is_apart_from_rows(file)})
     if any(first + count > following for (first, count), (following, _) in pairwise(rows)):
         return True
-    for first, count in {_rows(file) for file in files if is_beside_rows(file)}:
+    for first, count in {_rows(file) for file in files if is_apart_from_rows(file)}:
         at = bisect_right(rows, first, key=itemgetter(0))
         if not at or first + count > sum(rows[at - 1]):
             return True

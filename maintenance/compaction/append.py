@@ -21,7 +21,7 @@ from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
-from maintenance.write.beside import blobs_apart, without_vector_files
+from maintenance.write.apart import blobs_apart, without_vector_files
 from maintenance.write.columns import in_one_file
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
@@ -42,7 +42,7 @@ class AppendCompaction:
         joins: several files have the columns of the same rows, and become one file with all of them.
         by: the order that their rows come into; None = as they are.
         output_level: of the new files. Only tables that are clustered have levels, see `clustering`.
-        left_out: the columns, by id, that stay in files beside the rows.
+        left_out: the columns, by id, that stay in files apart from the rows.
     """
 
     partition: bytes
@@ -217,7 +217,7 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
         place,
         FileNames.of(task.write),
         min_sequence_number=min(f.min_sequence_number for f in ordered),
-        witness=None if proof is None else proof.output,
+        observer=None if proof is None else proof.output,
     )
     try:
         for rows in _joined(task) if plan.joins else _read(task, ordered):
@@ -239,7 +239,7 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
 
 
 def _joining(task: AppendCompactionTask) -> AppendCompactionTask:
-    """The task with the columns of the one file that it writes: all that are not beside the rows."""
+    """The task with the columns of the one file that it writes: all that are not apart from the rows."""
     write = in_one_file(without_vector_files(task.write))
     blobs = blobs_apart(write)
     kept = tuple(f for f in write.columns if f.id not in task.compaction.left_out and f not in blobs)

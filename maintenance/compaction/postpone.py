@@ -267,7 +267,7 @@ class _Move:
         task, source = self._task, FileSource.COMPACT
         again = RenumberTask(self._context, task.read, self._plan.partition, bucket, file, shift, source)
         proof = RenumberProof(task.proof, self._context, file, shift) if self._proving else None
-        made = renumber(again) if proof is None else renumber(again, proof.witness, proof.reads)
+        made = renumber(again) if proof is None else renumber(again, proof.observer, proof.reads)
         self._renumbered += [(bucket, new) for new in made]
         return proof, made
 

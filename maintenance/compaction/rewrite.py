@@ -49,13 +49,13 @@ class _BucketRewrite:
         place = FilePlace(self._plan.partition, self._plan.bucket, self._plan.output_level, FileSource.COMPACT)
         self._proof = _proof(task)
         self._output = RollingFileWriter(
-            task.write, place, names, witness=None if self._proof is None else self._proof.output
+            task.write, place, names, observer=None if self._proof is None else self._proof.output
         )
         # The level of a changelog file says nothing; Java leaves the output level in it.
         changelog = replace(place, changelog=True, source=FileSource.APPEND)
-        witness = None if self._proof is None else self._proof.changes
+        observer = None if self._proof is None else self._proof.changes
         self._changelog = (
-            RollingFileWriter(task.write, changelog, names, witness=witness) if self._plan.changelog else None
+            RollingFileWriter(task.write, changelog, names, observer=observer) if self._plan.changelog else None
         )
         self._kinds = np.zeros(len(KIND_TEXTS), np.int64)
         self._merging = merging_of(task, self._engine)

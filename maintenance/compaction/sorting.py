@@ -210,7 +210,7 @@ def write_range(task: RangeTask, tables: Iterator[pa.Table]) -> WrittenRange:
         task.place,
         FileNames.of(task.write),
         min_sequence_number=task.lowest,
-        witness=None if proof is None else proof.output,
+        observer=None if proof is None else proof.output,
     )
     try:
         rows, read = _taken(tables)

@@ -178,7 +178,7 @@ class PaimonDataSource(DataSource):
     def _sink(self, more: Collection[str]) -> tuple[Table, dict[str, str]]:
         """The table that is written, with its options, and all options of the write; keys in lower case.
 
-        Args: `more`: options beside those of every write that are not of the table.
+        Args: `more`: options besides those of every write that are not of the table.
         """
         lowered = {key.lower(): value for key, value in self.options.items()}
         bare = {key: lowered[key] for key in lowered if key in _OWN or key.startswith("fs.")}

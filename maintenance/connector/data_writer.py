@@ -5,7 +5,7 @@ each task writes its own files for every bucket that it has rows for, with its o
 rows lose against all of them. If two tasks have records of one key, the same record wins for every reader, but it is
 not known which came later. Within a task the later one wins.
 
-Options beside those of the table: `row-kind-column`, a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored;
+Options besides those of the table: `row-kind-column`, a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored;
 `commit-user` and `commit-identifier`, with which a repeated write is left out; `partition.<column>`, the partition that
 is written to or replaced, whose column the rows may lack; `partitionOverwriteMode`, ``static`` or ``dynamic``, or
 `dynamic-partition-overwrite`. Everything is committed by the driver, which also compacts inline, in its own threads.

@@ -1,4 +1,4 @@
-"""Exceptions that the drivers of storages raise, beside those of Python."""
+"""Exceptions that the drivers of storages raise, besides those of Python."""
 
 import sys
 

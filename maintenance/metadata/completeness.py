@@ -63,9 +63,9 @@ def check_vectors(index: Sequence[IndexManifestEntry], live: Sequence[ManifestEn
 
 def _data_files(manifests: Manifests, entries: Sequence[ManifestEntry] | Iterator[ManifestEntry]) -> Iterator[_File]:
     for entry in entries:
-        path, *beside = manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+        path, *extras = manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
         yield path, entry.file.file_size
-        yield from ((other, None) for other in beside)
+        yield from ((other, None) for other in extras)
 
 
 def _index_files(manifests: Manifests, snapshot: Snapshot, index: Sequence[IndexManifestEntry]) -> Iterator[_File]:

@@ -23,7 +23,7 @@ _DATABASE_SUFFIX = ".db"
 
 def iceberg_folder(root: str, options: Mapping[str, str]) -> str:
     """Where the metadata of a table is. `root`: of the table. Raises: UnsupportedError: `root` is in no warehouse."""
-    if iceberg_options.is_beside_table(options):
+    if iceberg_options.is_in_table_folder(options):
         return f"{root}/{FOLDER}"
     database, _, table = root.rpartition("/")
     warehouse, _, name = database.rpartition("/")

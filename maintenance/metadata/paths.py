@@ -29,7 +29,7 @@ class TablePaths:
     Attributes:
         root: without a slash at the end.
         branch: ``main`` or the name of a branch.
-        index_beside_data: whether index files of a bucket are in its folder.
+        index_with_data: whether index files of a bucket are in its folder.
         has_keys: whether the table has a primary key: then all its index files are of buckets.
         external: where new data files go, if not below the root.
         follows_main: whether the branch is the one that the table's option `branch` names. Paimon's files in it have
@@ -43,7 +43,7 @@ class TablePaths:
     default_partition_name: str = "__DEFAULT_PARTITION__"
     legacy_partition_name: bool = True
     data_directory: str | None = None
-    index_beside_data: bool = False
+    index_with_data: bool = False
     zone: str = UTC
     external: ExternalPaths | None = None
     follows_main: bool = False
@@ -127,7 +127,7 @@ class TablePaths:
             return entry.external_path
         name = stored_name(entry.file_name, f"{self.root}/index")
         of_bucket = self.has_keys or entry.index_type in (HASH_INDEX, DELETION_VECTORS_INDEX)
-        if self.index_beside_data and of_bucket:
+        if self.index_with_data and of_bucket:
             return f"{self.bucket_folder(entry.partition, entry.bucket)}/{name}"
         return f"{self.root}/index/{name}"
 

@@ -94,14 +94,14 @@ def _details(others: Sequence[Commit]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Our compaction gives way. `until`: with a time zone; `reason`: for people."""
+    """Our compaction backs off. `until`: with a time zone; `reason`: for people."""
 
     until: datetime
     reason: str
 
 
-def pause_beside(table: Table, census: Census, now: datetime) -> Pause | None:
-    """How long our compaction gives way to writers that may compact the same buckets; None: it need not.
+def pause_for_others(table: Table, census: Census, now: datetime) -> Pause | None:
+    """How long our compaction backs off from writers that may compact the same buckets; None: it need not.
 
     Where others have committed to the buckets of our last compaction since then, the next one waits: 2 minutes, twice
     as long after each compaction of the last hour, an hour at most. `now`: with a time zone.
@@ -126,7 +126,7 @@ def pause_beside(table: Table, census: Census, now: datetime) -> Pause | None:
     if until <= now:
         return None
     return Pause(
-        until, f"'{rivals[-1].writer}' works on the same buckets, our compaction gives way until {until:%H:%M:%S} UTC"
+        until, f"'{rivals[-1].writer}' works on the same buckets, our compaction backs off until {until:%H:%M:%S} UTC"
     )
 
 

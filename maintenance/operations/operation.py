@@ -145,7 +145,7 @@ class Plan(Generic[Request, Report]):
 
 
 @dataclass(frozen=True)
-class Looked(Generic[Request, Report]):
+class LazyPlan(Generic[Request, Report]):
     """A plan that is looked for when somebody asks: the work itself finds what there is then, and does it at once."""
 
     request: Request
@@ -173,17 +173,17 @@ class Work(Protocol[Asked_contra, Told_co]):
     def __call__(self, run: Run, table: Any, request: Asked_contra, /, *, dry_run: bool) -> Told_co: ...
 
 
-def looking(
+def lazily(
     work: Work[Request, Report], named: Callable[[Table, Report], Groups]
 ) -> tuple[
-    Callable[[Run, Any, Request], Looked[Request, Report]], Callable[[Run, Any, Looked[Request, Report]], Report]
+    Callable[[Run, Any, Request], LazyPlan[Request, Report]], Callable[[Run, Any, LazyPlan[Request, Report]], Report]
 ]:
     """`plan` and `apply` of an operation that is one piece of work. `named`: the groups of its report."""
 
-    def plan(run: Run, table: Any, request: Request) -> Looked[Request, Report]:
-        return Looked(request, partial(work, run, table, request, dry_run=True), partial(named, table))
+    def plan(run: Run, table: Any, request: Request) -> LazyPlan[Request, Report]:
+        return LazyPlan(request, partial(work, run, table, request, dry_run=True), partial(named, table))
 
-    def apply(run: Run, table: Any, planned: Looked[Request, Report]) -> Report:
+    def apply(run: Run, table: Any, planned: LazyPlan[Request, Report]) -> Report:
         return work(run, table, planned.request, dry_run=False)
 
     return plan, apply
@@ -274,7 +274,7 @@ class Operation(Generic[Request, P, Report]):
         judges: its rows say what is wrong.
         looks_only: it changes nothing.
         spellings: None = its own name; empty: statements of SQL do it.
-        has_job: Dagster has a job of its own for it, beside the one that takes any statement.
+        has_job: Dagster has a job of its own for it, besides the one that takes any statement.
     """
 
     name: str

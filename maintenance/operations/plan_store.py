@@ -175,7 +175,7 @@ def plan_of_many(
     """The plans of several tables as one; those in which nothing is to be done are left out.
 
     Args: `errors`: of the tables that could not be planned: they are not part of it, the argument `UNPLANNED` says why;
-        `more`: groups beside those of the plans; `arguments`: beside the plans.
+        `more`: groups besides those of the plans; `arguments`: besides the plans.
     """
     due = [plan for plan in plans if plan.groups]
     groups = [replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups]

@@ -36,7 +36,7 @@ def is_published(options: Mapping[str, str]) -> bool:
     return STORAGE.of(options) != "disabled"
 
 
-def is_beside_table(options: Mapping[str, str]) -> bool:
+def is_in_table_folder(options: Mapping[str, str]) -> bool:
     """Whether the metadata is in the table's own folder, not in that of an Iceberg catalog."""
     location = STORAGE_LOCATION.of(options)
     return STORAGE.of(options) == _TABLE if location is None else location == _TABLE

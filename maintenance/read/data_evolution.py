@@ -13,11 +13,11 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows, written_fields
+from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows, written_fields
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.manifests import DeletionFile
-from maintenance.read.beside import Open, tables_beside
+from maintenance.read.apart import Open, tables_apart
 from maintenance.read.data_file import ReadContext
 from maintenance.read.deletions import read_vector
 from maintenance.scan.data_evolution import row_id_range
@@ -32,7 +32,7 @@ def anchor(files: Sequence[DataFileMeta]) -> DataFileMeta:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some of the columns wanted, and the files that they are in: one of rows, or those beside the rows."""
+    """Some of the columns wanted, and the files that they are in: one of rows, or those apart from the rows."""
 
     fields: tuple[DataField, ...]
     files: tuple[DataFileMeta, ...]
@@ -51,7 +51,7 @@ def _parts(files: Sequence[DataFileMeta], context: ReadContext) -> list[_Part]:
             "Roll back to a snapshot.",
         )
     own = {f.file_name: {own.id for own in written_fields(f, context.schemas[f.schema_id])} for f in files}
-    apart = columns_beside(files, context.schemas.__getitem__)
+    apart = columns_apart(files, context.schemas.__getitem__)
     missing = list(context.fields)
     parts = []
     for file in rows:
@@ -60,30 +60,30 @@ def _parts(files: Sequence[DataFileMeta], context: ReadContext) -> list[_Part]:
         missing = [field for field in missing if field not in of_file]
         if of_file:
             parts.append(_Part(of_file, (file,)))
-    beside = []
+    own_files = []
     for field in tuple(missing):
-        holders = tuple(file for file in files if is_beside_rows(file) and field.id in own[file.file_name])
+        holders = tuple(file for file in files if is_apart_from_rows(file) and field.id in own[file.file_name])
         if holders:
             missing.remove(field)
-            beside.append(_Part((field,), holders))
+            own_files.append(_Part((field,), holders))
     if missing:
         first = parts[0] if parts else _Part((), (rows[0],))
         parts[:1] = [_Part((*first.fields, *missing), first.files)]
-    return parts + beside
+    return parts + own_files
 
 
-def columns_beside(files: Sequence[DataFileMeta], schema_of: Callable[[int], TableSchema]) -> frozenset[int]:
-    """The columns, by id, of a group that are in files beside the rows, and in no file of the rows.
+def columns_apart(files: Sequence[DataFileMeta], schema_of: Callable[[int], TableSchema]) -> frozenset[int]:
+    """The columns, by id, of a group that are in files apart from the rows, and in no file of the rows.
 
     A file of rows that does not say which columns it has lacks those. Args: `schema_of`: loads schemas by id.
     """
-    rows, beside = set[int](), set[int]()
+    rows, own_files = set[int](), set[int]()
     for file in files:
-        if is_beside_rows(file):
-            beside.update(field.id for field in written_fields(file, schema_of(file.schema_id)))
+        if is_apart_from_rows(file):
+            own_files.update(field.id for field in written_fields(file, schema_of(file.schema_id)))
         elif file.write_cols is not None:
             rows.update(field.id for field in written_fields(file, schema_of(file.schema_id)))
-    return frozenset(beside - rows)
+    return frozenset(own_files - rows)
 
 
 def joined(
@@ -125,8 +125,8 @@ def joined(
 
 
 def _tables(part: _Part, rows: range, open_file: Open, batch_rows: int, only: np.ndarray | None) -> Iterator[pa.Table]:
-    if is_beside_rows(part.files[0]):
-        return tables_beside(part.files, part.fields, rows, open_file, batch_rows, only)
+    if is_apart_from_rows(part.files[0]):
+        return tables_apart(part.files, part.fields, rows, open_file, batch_rows, only)
     return replace(open_file(part.files[0], part.fields), only=only).batches(batch_rows)
 
 
@@ -157,9 +157,11 @@ def _in_step(streams: Sequence[_Stream]) -> Iterator[list[pa.Table]]:
 
 def _of_rows(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
     """The files of a group that have all of its rows."""
-    row_files = [file for file in files if not is_beside_rows(file)]
+    row_files = [file for file in files if not is_apart_from_rows(file)]
     if not row_files:
         raise CorruptFileError(
-            "a file beside the rows is there, and no file of the rows", files[0].file_name, "Roll back to a snapshot."
+            "a file apart from the rows is there, and no file of the rows",
+            files[0].file_name,
+            "Roll back to a snapshot.",
         )
     return row_files

@@ -7,7 +7,7 @@ a read takes each column from the newest file that has it. Source: Java `DataEvo
 from collections.abc import Callable, Iterator, Sequence
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows
+from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.scan.split import Split, SplitOptions, by_bucket, pack
 
@@ -36,7 +36,7 @@ def row_groups(files: Sequence[DataFileMeta]) -> list[list[DataFileMeta]]:
             groups.append([file])
         end = max(end, rows.stop)
     for group in groups:
-        group.sort(key=lambda file: (is_beside_rows(file), -file.max_sequence_number))
+        group.sort(key=lambda file: (is_apart_from_rows(file), -file.max_sequence_number))
     return groups
 
 

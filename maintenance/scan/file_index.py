@@ -77,20 +77,20 @@ def read_container(file_io: FileIO, path: str, file: DataFileMeta) -> IndexConta
     """The file's container, None without one. `path`: of the data file. Raises: CorruptFileError."""
     if file.embedded_index is not None:
         return IndexContainer(parse_head(file.embedded_index, path), file.embedded_index, None, file_io)
-    beside = index_path(path, file)
-    if beside is None:
+    separate = index_path(path, file)
+    if separate is None:
         return None
-    start = _read(file_io, beside, 0, _FIRST_BYTES)
-    length = head_length(start, beside)
+    start = _read(file_io, separate, 0, _FIRST_BYTES)
+    length = head_length(start, separate)
     if length > len(start) == _FIRST_BYTES:
-        start = _read(file_io, beside, 0, length)
-    return IndexContainer(parse_head(start[:length], beside), start, beside, file_io)
+        start = _read(file_io, separate, 0, length)
+    return IndexContainer(parse_head(start[:length], separate), start, separate, file_io)
 
 
 def index_bytes(file_io: FileIO, path: str, file: DataFileMeta) -> bytes | None:
     """The whole container, None without one. `path`: of the data file. Raises: CorruptFileError: it is missing."""
-    beside = None if file.embedded_index is not None else index_path(path, file)
-    return file.embedded_index if beside is None else _read(file_io, beside, 0, None)
+    separate = None if file.embedded_index is not None else index_path(path, file)
+    return file.embedded_index if separate is None else _read(file_io, separate, 0, None)
 
 
 def _read(file_io: FileIO, path: str, start: int, length: int | None) -> bytes:

@@ -237,8 +237,8 @@ def selections(
         path = manifests.paths.data_file(entry.partition, entry.bucket, entry.file)
         return pruning.selection(entry.file, lambda: open_container(manifests.file_io, path, entry.file))
 
-    beside = sum(entry.file.embedded_index is None and has_index(entry.file) for entry in entries)
-    if beside < _THREADS:
+    separate = sum(entry.file.embedded_index is None and has_index(entry.file) for entry in entries)
+    if separate < _THREADS:
         yield from ((entry, select(entry)) for entry in entries)
         return
     with ThreadPoolExecutor(_THREADS) as pool:

@@ -64,7 +64,7 @@ def apply_statement(session: "SessionState", plan: StoredPlan) -> RowChangeRepor
     """
     from maintenance.sql.statements.grammar import parse
 
-    other = session.beside(plan.arguments["dialect"])
+    other = session.in_dialect(plan.arguments["dialect"])
     if not plan.arguments["on_spark"]:
         other.spark = None
     elif other.writing.engine.is_embedded:

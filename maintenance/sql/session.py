@@ -1,8 +1,9 @@
 """A session runs statements."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Self
 
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.located import in_statement
@@ -37,6 +38,11 @@ class Session(SessionState):
     """
 
     _parsed: dict[tuple[str, str], Select] = field(init=False, default_factory=dict, repr=False)
+
+    def beside(self, dialect: Literal["flink", "spark"]) -> Self:
+        """Deprecated: the name of `in_dialect` before."""
+        warnings.warn("Use in_dialect instead of beside.", DeprecationWarning, stacklevel=2)
+        return self.in_dialect(dialect)
 
     def sql(self, text: str) -> Result:
         """Run one statement; a semicolon may close it. Raises: SqlError."""

@@ -81,7 +81,7 @@ class SessionState:
         """As of `Session`, which alone knows the statements: procedures that run some of them are known by these."""
         raise NotImplementedError
 
-    def beside(self, dialect: Literal["flink", "spark"]) -> Self:
+    def in_dialect(self, dialect: Literal["flink", "spark"]) -> Self:
         """A session over the same catalogs, in which only the zone is set. What it gets to know this one does not."""
         other = type(self)(self.current(), None, dialect, makes_default=False)
         other.running = self.running

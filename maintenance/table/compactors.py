@@ -21,7 +21,7 @@ _LOOKED_BACK = 500
 
 
 def writers_compact(table: Table) -> bool:
-    """Whether Paimon's own writers compact the table beside writing it."""
+    """Whether Paimon's own writers compact the table while they write it."""
     return not table_options.WRITE_ONLY.of(table.options) and not is_postponed(table.options)
 
 
@@ -59,7 +59,7 @@ def other_compaction(table: Table, *, by_streams: bool = False) -> Snapshot | No
 def refusal(table: Table, *, inline: bool = False) -> OptionError | None:
     """Why the table may not be compacted here: another engine does it, so deleted rows would return. None: it may.
 
-    `inline`: by a writer beside writing. It alternates with batch jobs that do the same; with streams it cannot.
+    `inline`: by a writer while it writes. It alternates with batch jobs that do the same; with streams it cannot.
     """
     if not endangers_deletions(table) or BESIDE_OTHER_COMPACTORS.of(table.options):
         return None
@@ -76,7 +76,7 @@ def refusal(table: Table, *, inline: bool = False) -> OptionError | None:
     )
 
 
-def refuse_beside_others(table: Table, *, inline: bool = False) -> None:
+def refuse_if_others_compact(table: Table, *, inline: bool = False) -> None:
     """Raises: OptionError: as `refusal` says."""
     error = refusal(table, inline=inline)
     if error is not None:

@@ -64,7 +64,7 @@ class TableHandle:
         run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
         lock: the catalog's, under which snapshots are published.
         record: what the catalog keeps of this table besides its files.
-        kept_out: partitions that nothing is added to through this handle.
+        excluded_partitions: partitions that nothing is added to through this handle.
         follows: one state's snapshot, None = the table had none: changes of rows through this handle are refused where
             others have changed some since. Empty = nothing is asked.
         siblings: opens other tables of the catalog; None = there is no catalog.
@@ -80,7 +80,7 @@ class TableHandle:
     run: str | None = None
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
-    kept_out: frozenset[bytes] = frozenset()
+    excluded_partitions: frozenset[bytes] = frozenset()
     follows: tuple[SnapshotIdentity | None, ...] = ()
     siblings: OtherTables | None = field(default=None, repr=False, compare=False)
 

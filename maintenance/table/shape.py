@@ -79,7 +79,7 @@ def table_shape(table: Table) -> TableShape:
     files = [entry.file for entry in entries]
     waiting = [file for file in files if file.level == 0] if table.is_primary_key_table else []
     indexed = [entry for entry in entries if has_index(entry.file)]
-    beside = [entry for entry in indexed if entry.file.embedded_index is None]
+    separate = [entry for entry in indexed if entry.file.embedded_index is None]
     holders = [] if snapshot is None else _vector_files(table.manifests.read_index(snapshot))
     vectors = [part for holder in holders for part in holder.dv_ranges or ()]
     return TableShape(
@@ -94,8 +94,8 @@ def table_shape(table: Table) -> TableShape:
         bytes=sum(f.file_size for f in files),
         rows=sum(f.row_count for f in files),
         index_files=len(indexed),
-        index_side_files=len(beside),
-        index_bytes=sum(len(e.file.embedded_index or b"") for e in indexed) + _bytes_beside(table, beside),
+        index_side_files=len(separate),
+        index_bytes=sum(len(e.file.embedded_index or b"") for e in indexed) + _bytes_of_index_files(table, separate),
         vectors=len(vectors),
         deleted_rows=sum(part.cardinality or 0 for part in vectors),
         vector_bytes=sum(holder.file_size for holder in holders),
@@ -108,7 +108,7 @@ def _vector_files(index: Sequence[IndexManifestEntry]) -> list[IndexManifestEntr
     return [entry for entry in index if entry.index_type == DELETION_VECTORS_INDEX]
 
 
-def _bytes_beside(table: Table, entries: Sequence[ManifestEntry]) -> int:
+def _bytes_of_index_files(table: Table, entries: Sequence[ManifestEntry]) -> int:
     """Bytes of the index files of data files, by some of them if there are many."""
     measured = entries[:: 1 + len(entries) // _MEASURED]
     if not measured:

@@ -105,8 +105,8 @@ class Table(TableHandle):
     def commit_target(self) -> CommitTarget:
         """As of `TableHandle`, with what the table's kind demands of commits."""
         rules = commit_rules(self)
-        if self.kept_out:
-            rules = ExcludedPartitions(rules, self.kept_out, self.identifier)
+        if self.excluded_partitions:
+            rules = ExcludedPartitions(rules, self.excluded_partitions, self.identifier)
         for base in self.follows:
             rules = Following(rules, self.snapshots, base, self.identifier)
         return replace(TableHandle.commit_target(self), rules=rules)

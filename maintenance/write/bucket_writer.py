@@ -13,21 +13,21 @@ from maintenance.options import table as table_options
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
-from maintenance.write.rolling import FilePlace, FileWitness, RollingFileWriter
+from maintenance.write.rolling import FileObserver, FilePlace, RollingFileWriter
 from maintenance.write.sequence import Counter, sequence_numbers
 
 # Of rows that wait in the postpone bucket. Source: Java `KeyValue.UNKNOWN_SEQUENCE`.
 _UNKNOWN_SEQUENCE = -1
 
 
-class BucketWitness(Protocol):
+class BucketObserver(Protocol):
     """What sees the rows that the files of a bucket are made of."""
 
     @property
-    def data(self) -> FileWitness: ...
+    def data(self) -> FileObserver: ...
 
     @property
-    def changelog(self) -> FileWitness: ...
+    def changelog(self) -> FileObserver: ...
 
     def flushed(self) -> None:
         """All rows that came so far are in files; those that come now are another sorted run."""
@@ -38,7 +38,7 @@ class BucketWriter:
 
     With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
     record a key, and written as a sorted run. With `changelog-producer` = `input` all of them, unmerged, are written as
-    changelog first. `counter`: numbers the rows; `index`: gathers keys of a dynamic bucket; `witness`: sees the rows.
+    changelog first. `counter`: numbers the rows; `index`: gathers keys of a dynamic bucket; `observer`: sees the rows.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class BucketWriter:
         bucket: int,
         counter: Counter,
         index: HashIndexWriter | None = None,
-        witness: BucketWitness | None = None,
+        observer: BucketObserver | None = None,
     ) -> None:
         self._index = index
-        self._witness = witness
+        self._observer = observer
         self._context = context
         self._partition = partition
         self._bucket = bucket
@@ -60,13 +60,13 @@ class BucketWriter:
         self._buffered = 0
         self._limit = table_options.WRITE_BUFFER_SIZE.of(context.options)
         names, place = FileNames.of(context), FilePlace(partition, bucket)
-        data, changelog = (None, None) if witness is None else (witness.data, witness.changelog)
+        data, changelog = (None, None) if observer is None else (observer.data, observer.changelog)
         lowest = counter.lowest
-        self._writer = RollingFileWriter(context, place, names, min_sequence_number=lowest, witness=data)
+        self._writer = RollingFileWriter(context, place, names, min_sequence_number=lowest, observer=data)
         self._changelog: RollingFileWriter | None = None
         wants_changelog = context.has_primary_key and bucket != table_options.POSTPONE_BUCKET
         if wants_changelog and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
-            self._changelog = RollingFileWriter(context, replace(place, changelog=True), names, witness=changelog)
+            self._changelog = RollingFileWriter(context, replace(place, changelog=True), names, observer=changelog)
 
     def write(self, rows: pa.Table) -> None:
         """Take rows as `conform` returns them."""
@@ -122,5 +122,5 @@ class BucketWriter:
             self._changelog.end_run()
         self._writer.write(engine.merge(rows, groups))
         self._writer.end_run()
-        if self._witness is not None:
-            self._witness.flushed()
+        if self._observer is not None:
+            self._observer.flushed()

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, DataError
-from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows, written_fields
+from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows, written_fields
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.data_evolution import row_id_range
 from maintenance.scan.split import Split
 from maintenance.types.data_type import DataField
-from maintenance.write.beside import blobs_apart, of_vectors, vectors_apart, without_vector_files
+from maintenance.write.apart import blobs_apart, of_vectors, vectors_apart, without_vector_files
 from maintenance.write.blobs import BlobFiles
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
@@ -114,7 +114,7 @@ def write_columns(task: ColumnsTask, new: pa.Table) -> CommitMessage:
 
 def _contexts(task: ColumnsTask) -> Iterator[tuple[WriteContext, str]]:
     """What files of rows and of vectors hold, and what their names have before the extension."""
-    row_files = [file for file in task.split.files if not is_beside_rows(file)]
+    row_files = [file for file in task.split.files if not is_apart_from_rows(file)]
     own = {f.id for file in row_files for f in written_fields(file, task.read.schemas[file.schema_id])}
     apart = [field for field in vectors_apart(task.write) if field.id not in own]
     names = [f.name for f in task.write.columns if f not in apart and f not in blobs_apart(task.write)]
@@ -145,7 +145,7 @@ def _written_blobs(
     has_older = any(
         field.id in {own.id for own in written_fields(file, task.read.schemas[file.schema_id])}
         for file in task.split.files
-        if is_beside_rows(file)
+        if is_apart_from_rows(file)
     )
 
     def stay(rows: int) -> None:
@@ -183,7 +183,8 @@ def _newest(file: DataFileMeta, task: ColumnsTask) -> DataFileMeta:
     The id of its snapshot is that, unless pypaimon wrote the others: it counts on from there.
     """
     above = max(
-        (old.max_sequence_number for old in task.split.files if is_beside_rows(old) == is_beside_rows(file)), default=0
+        (old.max_sequence_number for old in task.split.files if is_apart_from_rows(old) == is_apart_from_rows(file)),
+        default=0,
     )
     if above <= task.split.snapshot_id:
         return file

@@ -33,4 +33,4 @@ class FilePlacement:
 
     def place_index(self, file_name: str) -> str | None:
         """The path of a new index file, if that is an external one: where index files are beside the data."""
-        return self.place(file_name).external if self._paths.index_beside_data else None
+        return self.place(file_name).external if self._paths.index_with_data else None

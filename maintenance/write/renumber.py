@@ -17,7 +17,7 @@ from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import DEFAULT_BATCH_ROWS, partition_values
 from maintenance.write.context import FileNames, WriteContext
-from maintenance.write.rolling import FilePlace, FileWitness, RollingFileWriter
+from maintenance.write.rolling import FileObserver, FilePlace, RollingFileWriter
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -53,18 +53,18 @@ class RenumberTask:
 
 
 def renumber(
-    task: RenumberTask, witness: FileWitness | None = None, reads: Callable[[pa.Table], None] = lambda _rows: None
+    task: RenumberTask, observer: FileObserver | None = None, reads: Callable[[pa.Table], None] = lambda _rows: None
 ) -> tuple[DataFileMeta, ...]:
     """Write the file again. Returns the new one, or several where its rows have outgrown the target size.
 
-    On an error nothing of what was written stays. `witness`: sees the rows of the new files; `reads`: those of the
+    On an error nothing of what was written stays. `observer`: sees the rows of the new files; `reads`: those of the
     old one.
     """
     write, file = task.write, task.file
     place = FilePlace(task.partition, task.bucket, file.level, task.source, task.changelog)
     path = write.paths.data_file(task.partition, task.bucket, file)
     reader = DataFileReader(task.read, path, file, partition_values(write.schema, task.partition))
-    writer = RollingFileWriter(write, place, FileNames.of(write), witness=witness)
+    writer = RollingFileWriter(write, place, FileNames.of(write), observer=observer)
     try:
         for rows in reader.batches(DEFAULT_BATCH_ROWS):
             reads(rows)

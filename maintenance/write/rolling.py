@@ -17,7 +17,7 @@ from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
-from maintenance.write.beside import BesideFiles, check_inline_blobs, of_rows
+from maintenance.write.apart import FilesApart, check_inline_blobs, of_rows
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.external_blobs import ExternalBlobs
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
@@ -42,7 +42,7 @@ class FilePlace:
     changelog: bool = False
 
 
-class FileWitness(Protocol):
+class FileObserver(Protocol):
     """What sees the rows that files are made of."""
 
     def wrote(self, name: str, rows: pa.Table) -> None:
@@ -65,12 +65,12 @@ class RollingFileWriter:
         names: FileNames,
         *,
         min_sequence_number: int = 0,
-        witness: FileWitness | None = None,
+        observer: FileObserver | None = None,
         kind: str = "",
         ordered_by: tuple[str, ...] = (),
     ) -> None:
         self._ordered_by = ordered_by
-        self._witness = witness
+        self._observer = observer
         self._whole = context
         self._kind = kind
         self._context = context = of_rows(context)
@@ -166,13 +166,13 @@ class RollingFileWriter:
         apart = self._context is not self._whole or self._kind
         return RowSidecar(self._context, path) if has_sidecars(self._context) and not apart else None
 
-    def beside(self) -> BesideFiles:
+    def files_apart(self) -> FilesApart:
         """Writes the files beside a data file."""
 
         def new_writer(context: WriteContext, kind: str) -> RollingFileWriter:
             return RollingFileWriter(context, self._place, self._names, kind=kind)
 
-        return BesideFiles(self._whole, self._placement, self._names, new_writer)
+        return FilesApart(self._whole, self._placement, self._names, new_writer)
 
     def _flush(self) -> None:
         if self._pending_rows:
@@ -182,7 +182,7 @@ class RollingFileWriter:
         if self._open is not None:
             file = self._open.finish(self._sequence)
             self._sequence = file.max_sequence_number + 1
-            self._files += [file, *self._open.beside()]
+            self._files += [file, *self._open.apart()]
             self._open = None
 
 
@@ -201,7 +201,7 @@ class _OpenFile:
         self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
         unread = self._place.changelog or self._place.bucket == table_options.POSTPONE_BUCKET
         self._index = None if unread else index_builder(self._context)
-        self._beside = writer.beside()
+        self._apart = writer.files_apart()
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)
         self._sidecar = writer.sidecar(self._path)
@@ -223,9 +223,9 @@ class _OpenFile:
         self._writer_of_format.write(encoded)
         if self._sidecar is not None:
             self._sidecar.write(encoded)
-        if self._writer._witness is not None:
-            self._writer._witness.wrote(self._name, encoded)
-        self._beside.write(rows)
+        if self._writer._observer is not None:
+            self._writer._observer.wrote(self._name, encoded)
+        self._apart.write(rows)
         self._statistics.add(rows)
         if SEQUENCE_NUMBER.name in names and not self._context.has_primary_key:
             self._note_tracked(rows.column(SEQUENCE_NUMBER.name))
@@ -304,12 +304,12 @@ class _OpenFile:
         threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(self._context.options)
         return store_container(container, self._path + SUFFIX, self._context.file_io, threshold)
 
-    def beside(self) -> list[DataFileMeta]:
+    def apart(self) -> list[DataFileMeta]:
         """The files beside this one, closed."""
-        return self._beside.finish()
+        return self._apart.finish()
 
     def abandon(self) -> None:
-        self._beside.abort()
+        self._apart.abort()
         if self._sidecar is not None:
             self._sidecar.abandon()
         # Not left to the garbage collector, which may take the sink first: native code ends the file.

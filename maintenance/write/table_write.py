@@ -14,7 +14,7 @@ from maintenance.options.table import (
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
 )
-from maintenance.write.bucket_writer import BucketWitness, BucketWriter
+from maintenance.write.bucket_writer import BucketObserver, BucketWriter
 from maintenance.write.buckets import (
     BucketRows,
     buckets_of,
@@ -50,19 +50,19 @@ class TableWrite:
     `state`: of the table; of its HASH files only those of partitions and buckets written to are read, and of a table
     with postponed buckets it knows every partition that gets rows.
     Rows of an unaware append table start at 0 in each writer, as in Paimon.
-    `witness`: gives the witness of what becomes files, by partition and bucket.
+    `observer`: gives the observer of what becomes files, by partition and bucket.
     """
 
     def __init__(
         self,
         context: WriteContext,
         state: WriteState,
-        witness: Callable[[bytes, int], BucketWitness] | None = None,
+        observer: Callable[[bytes, int], BucketObserver] | None = None,
     ) -> None:
         check_bucket_mode(context)
         self._context = context
         self._state = state
-        self._witness = witness
+        self._observer = observer
         self._buffer = table_options.WRITE_BUFFER_SIZE.of(context.options)
         self._waits = waits(context.options)
         self._waiting = waiting_context(context, state.user) if self._waits else context
@@ -94,7 +94,7 @@ class TableWrite:
         Whoever watches the runs says with what he gives where they may end.
         """
         size = rows.nbytes
-        if self._witness is not None or size <= self._buffer:
+        if self._observer is not None or size <= self._buffer:
             yield rows
             return
         step = max(1, self._buffer * rows.num_rows // (size * _PIECES))
@@ -118,8 +118,8 @@ class TableWrite:
         else:
             check_bucket_number(context, key[0], self._state.bucket_numbers.get(key[0]))
         counter = Counter(self._state.sequences.get(key, -1) + 1, self._state.lane)
-        witness = None if self._witness is None else self._witness(*key)
-        return BucketWriter(context, *key, counter, self._index(key), witness)
+        observer = None if self._observer is None else self._observer(*key)
+        return BucketWriter(context, *key, counter, self._index(key), observer)
 
     def _check_time(self, partition: bytes) -> None:
         """Option `partition.timestamp-format.strict`: partitions must name a time as their options say."""

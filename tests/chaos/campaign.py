@@ -1,4 +1,4 @@
-"""A campaign: many processes work on one table and are killed at random, while a witness and a judge look on."""
+"""A campaign: many processes work on one table and are killed at random, while an observer and a judge look on."""
 
 import json
 import os
@@ -13,14 +13,14 @@ import pyarrow as pa
 from maintenance.catalog import CatalogTable
 from maintenance.options import table as table_options
 from maintenance.write.buckets import buckets_of
-from tests.chaos.java_client import witnessed_file
+from tests.chaos.java_client import observed_file
 from tests.chaos.judge import Judge
 from tests.chaos.model import Model
+from tests.chaos.observer import Observer
 from tests.chaos.processes import TICK_SECONDS, Processes
 from tests.chaos.readers import FOLLOWER
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.verdict import Verdict
-from tests.chaos.witness import Witness
 from tests.chaos.worker import journal_of
 from tests.chaos.workload import JAVA, PARTITIONS, WRITERS
 from tests.java.core import missing
@@ -55,7 +55,7 @@ class _Campaign:
         hides_level_0 = self.scenario.hides_level_0 or self.scenario.produces
         buckets = _buckets(self.table) if hides_level_0 else {}
         self.judge = Judge(self.scenario, Model(self.scenario.workload.partial is not None, buckets))
-        self.witness = Witness(
+        self.observer = Observer(
             self.table,
             self.scenario.workload,
             self.judge.change,
@@ -82,7 +82,7 @@ class _Campaign:
             self.processes.close()
 
     def _start(self) -> None:
-        self.witness.start()
+        self.observer.start()
         roles = [*(("write", name) for name in WRITERS), ("tag", "tagger"), ("sweep", "sweeper"), ("read", "reader")]
         roles += [("compact", f"compactor-{i}") for i in range(self.scenario.compactors)]
         roles += [("expire", f"expirer-{i}") for i in range(self.scenario.expirers)]
@@ -105,7 +105,7 @@ class _Campaign:
             self._look()
             if time.monotonic() - compared > _UNCHANGED_SECONDS:
                 compared = time.monotonic()
-                self.witness.check_unchanged()
+                self.observer.check_unchanged()
             if time.monotonic() - reported > _PROGRESS_SECONDS:
                 reported = time.monotonic()
                 self.say(self._progress(reported - started))
@@ -121,12 +121,12 @@ class _Campaign:
 
     def _look(self) -> None:
         """See the new snapshots, and judge what was noted."""
-        for applied in self.witness.poll():
-            self.judge.witnessed(self.witness.seen[applied.snapshot_id - 1], applied)
-        last = max((s.identifier for s in self.witness.seen if s.numbered and s.user == JAVA), default=0)
-        temporary = self.folder / "witnessed.tmp"
-        temporary.write_text(json.dumps({"snapshot": self.witness.latest, "java": last}))
-        os.replace(temporary, witnessed_file(self.folder))
+        for applied in self.observer.poll():
+            self.judge.observed(self.observer.seen[applied.snapshot_id - 1], applied)
+        last = max((s.identifier for s in self.observer.seen if s.numbered and s.user == JAVA), default=0)
+        temporary = self.folder / "observed.tmp"
+        temporary.write_text(json.dumps({"snapshot": self.observer.latest, "java": last}))
+        os.replace(temporary, observed_file(self.folder))
         self.judge.poll()
 
     def _figures(self) -> dict[str, int]:

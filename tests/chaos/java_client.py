@@ -1,6 +1,6 @@
 """The Java core in a process of its own: it writes rows of its own keys, reads, and compacts where a scenario lets it.
 
-A commit of Java's that was killed is repeated only if no snapshot has it: the campaign's witness knows, also once the
+A commit of Java's that was killed is repeated only if no snapshot has it: the campaign's observer knows, also once the
 snapshot has expired, which Java itself does not.
 """
 
@@ -22,9 +22,9 @@ from tests.java.core import start
 from tests.java.oracle import Oracle
 
 
-def witnessed_file(folder: Path) -> Path:
-    """Where the witness says how far it has looked, and which commit of Java's it saw last."""
-    return folder / "witnessed.json"
+def observed_file(folder: Path) -> Path:
+    """Where the observer says how far it has looked, and which commit of Java's it saw last."""
+    return folder / "observed.json"
 
 
 def java(worker: Worker) -> None:
@@ -58,7 +58,7 @@ class _Client:
             self.worker.pause(0.2)
 
     def _commit(self, number: int) -> None:
-        if self.pending and self._is_witnessed(number):
+        if self.pending and self._is_observed(number):
             self.worker.journal.note("done", task=COMMIT, number=number, result=[])
             self.done, self.pending = number, False
             return
@@ -67,13 +67,13 @@ class _Client:
         if self.worker.attempt(COMMIT, lambda: self.core.commit(commit), number=number) is not None:
             self.done, self.pending = number, False
 
-    def _is_witnessed(self, number: int) -> bool:
-        """Whether a snapshot has this commit. Waits until the witness has seen all there is."""
+    def _is_observed(self, number: int) -> bool:
+        """Whether a snapshot has this commit. Waits until the observer has seen all there is."""
         table: CatalogTable = self.worker.table
         latest = table.snapshots.latest_id() or 0
         while True:
             try:
-                seen = json.loads(witnessed_file(self.worker.place.folder).read_text())
+                seen = json.loads(observed_file(self.worker.place.folder).read_text())
             except FileNotFoundError:
                 seen = {"snapshot": 0, "java": 0}
             if seen["snapshot"] >= latest:

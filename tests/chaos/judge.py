@@ -13,8 +13,8 @@ from typing import Any
 from tests.chaos.faults import Faults
 from tests.chaos.journal import Entry, JournalReader
 from tests.chaos.model import Applied, Model
+from tests.chaos.observer import Seen
 from tests.chaos.scenarios import Scenario
-from tests.chaos.witness import Seen
 from tests.chaos.workload import DELETE, JAVA, OVERWRITE, UPDATE, WRITE, Commit
 from tests.chaos.writer import CHANGE, COMMIT, REPLAY
 
@@ -39,7 +39,7 @@ class Judge:
 
     Attributes:
         readers: the journals by the name of their process.
-        pending: what was read of snapshots that the witness has not seen yet.
+        pending: what was read of snapshots that the observer has not seen yet.
         checked: ids of snapshots whose rows were compared.
     """
 
@@ -72,7 +72,7 @@ class Judge:
             self._read_journals()
         return self._changes.get(run)
 
-    def witnessed(self, seen: Seen, applied: Applied) -> None:
+    def observed(self, seen: Seen, applied: Applied) -> None:
         """The next snapshot."""
         self.seen.append(seen)
         self.model.append(applied)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from maintenance.catalog import CatalogTable
 from tests.chaos.journal import Entry
+from tests.chaos.observer import Seen
 from tests.chaos.processes import Death
-from tests.chaos.witness import Seen
 from tests.chaos.workload import JAVA
 from tests.chaos.writer import COMMIT
 from tests.models.reachable import unreachable_files

@@ -12,9 +12,9 @@ from tests.chaos.journal import Journal, read_journal
 from tests.chaos.judge import Judge
 from tests.chaos.leftovers import leftovers, unended, uuids_of
 from tests.chaos.model import Applied, Model
+from tests.chaos.observer import Seen
 from tests.chaos.processes import Death
 from tests.chaos.scenarios import deduplicate
-from tests.chaos.witness import Seen
 from tests.small_tables import put, small_table
 
 
@@ -32,7 +32,7 @@ class Bench:
         at = len(self.judge.seen) + 1
         form = {"id": at, "commitUser": user, "commitIdentifier": number, "commitKind": "APPEND"}
         form |= {"timeMillis": 1000 * at, "totalRecordCount": 0, "deltaRecordCount": 0}
-        self.judge.witnessed(
+        self.judge.observed(
             Seen.of(json.dumps(form).encode()), Applied(at, self.scenario.workload.commit(user, number))
         )
         return [list(row) for row in self.judge.model.rows(at)]

@@ -20,10 +20,10 @@ from tests.chaos.acknowledged import check_acknowledged, check_order, expected_t
 from tests.chaos.judge import Judge, difference
 from tests.chaos.leftovers import leftovers, uuids_of
 from tests.chaos.model import in_order
+from tests.chaos.observer import CONSUMER
 from tests.chaos.processes import Processes
 from tests.chaos.readers import FOLLOWER, rows_of
 from tests.chaos.scenarios import TABLE, Scenario, open_table
-from tests.chaos.witness import CONSUMER
 from tests.chaos.workload import Row
 from tests.java.process import JavaProcess
 from tests.models.reachable import files_of
@@ -48,7 +48,7 @@ class Verdict:
         self.left: tuple[str, ...] = ()
 
     def finish(self, look: Callable[[], None]) -> None:
-        """Check everything. `look`: lets the witness see the snapshots that this makes."""
+        """Check everything. `look`: lets the observer see the snapshots that this makes."""
         self.table = open_table(self.folder / "warehouse")
         check_acknowledged(self.judge)
         check_order(self.judge)

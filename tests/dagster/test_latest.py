@@ -330,7 +330,7 @@ def test_compaction_gives_way_to_the_writers_of_another_engine(project: Project,
     foreign_write(table, order(2), "flink-job")
     data = tick(project, instance)
     assert not data.run_requests
-    assert "'flink-job' works on the same buckets, our compaction gives way until" in (data.skip_message or "")
+    assert "'flink-job' works on the same buckets, our compaction backs off until" in (data.skip_message or "")
     assert cursor_of(data.cursor).tables == {}, "it is looked at again"
     snapshot = table.snapshots.get(2)
     store(table, replace(snapshot, time_millis=snapshot.time_millis - 121_000))

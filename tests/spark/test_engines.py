@@ -89,7 +89,7 @@ def test_steps_of_dagster_run_on_sail_and_say_so(monkeypatch: pytest.MonkeyPatch
 def test_the_session_of_sail_is_one_of_connect(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, engine="sail")
     assert is_connect(session.spark)
-    assert session.beside("flink").spark is session.spark
+    assert session.in_dialect("flink").spark is session.spark
     assert session.alone().spark is None
 
 

@@ -27,10 +27,17 @@ from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.expected import picked_rows
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, VALUES, HashedRows, Hashing
+from maintenance.compaction.proof.observer import WrittenRows
 from maintenance.compaction.proof.records import Groups, ProofRecords, RecordOrigin, batch_of, grouped
-from maintenance.compaction.proof.results import Comparison, Places, ProofRules, ResultWitness, compared_units, due_rows
+from maintenance.compaction.proof.results import (
+    Comparison,
+    Places,
+    ProofRules,
+    ResultObserver,
+    compared_units,
+    due_rows,
+)
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.compaction.record_expiry import LivingRows, RecordExpiry
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
@@ -76,7 +83,7 @@ class _WatchedLevels(LookupLevels):
         return older
 
 
-class _Output(ResultWitness):
+class _Output(ResultObserver):
     """The rows of the new data files, and the hashes that the proof needs of them."""
 
     def __init__(self, proof: "BucketProof", rules: ProofRules, hashing: Hashing, *, digests: bool) -> None:
@@ -251,10 +258,10 @@ class BucketProof:
             read_back = 0
             if not wrong:
                 whole = self._settings.mode == ProofMode.FULL
-                for witness, new in ((self.output, written), (self.changes, message.compact_changelog)):
-                    limit = self._settings.read_back_rows(witness.rows)
+                for observer, new in ((self.output, written), (self.changes, message.compact_changelog)):
+                    limit = self._settings.read_back_rows(observer.rows)
                     readers = {file.file_name: read_again(file) for file in new}
-                    count, wrong_files = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
+                    count, wrong_files = rules.ReadBack(self._hashing, readers, limit, whole).check(observer)
                     read_back, wrong = read_back + count, wrong + wrong_files
         if wrong:
             raise Findings(wrong, rows.expected, rows.given)

@@ -9,7 +9,7 @@ from pyarrow import parquet as pq
 
 from maintenance.compaction.plan import BucketCompaction, UpgradeStep
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
-from maintenance.compaction.proof.witness import HEAD_ROWS, FileSeen, WrittenRows
+from maintenance.compaction.proof.observer import HEAD_ROWS, FileSeen, WrittenRows
 from maintenance.errors import PaimonError
 from maintenance.format.data_format import is_of_storage
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -29,13 +29,13 @@ def replaced_files(planned: Sequence[DataFileMeta], message: CommitMessage) -> I
         yield f"files {names} were to be replaced, and {gone} are"
 
 
-def written_files(files: Sequence[DataFileMeta], witness: WrittenRows, schema: TableSchema) -> Iterator[str]:
+def written_files(files: Sequence[DataFileMeta], observer: WrittenRows, schema: TableSchema) -> Iterator[str]:
     """What is wrong with new files: manifests must say what was handed to their encoders."""
     names = {file.file_name for file in files}
-    for name in sorted(set(witness.files) ^ names):
-        yield f"file {name} was {'written, and is not' if name in witness.files else 'not written, and is'} committed"
+    for name in sorted(set(observer.files) ^ names):
+        yield f"file {name} was {'written, and is not' if name in observer.files else 'not written, and is'} committed"
     for file in files:
-        seen = witness.files.get(file.file_name)
+        seen = observer.files.get(file.file_name)
         if seen is None:
             continue
         if file.row_count != seen.rows:
@@ -65,7 +65,7 @@ def same_key(left: Sequence[object], right: Sequence[object]) -> bool:
     return all(one == other or (one != one and other != other) for one, other in pairs)
 
 
-def levels(plan: BucketCompaction, message: CommitMessage, witness: WrittenRows, schema: TableSchema) -> Iterator[str]:
+def levels(plan: BucketCompaction, message: CommitMessage, observer: WrittenRows, schema: TableSchema) -> Iterator[str]:
     """What is wrong with the levels of a bucket: the rules of sorted runs, and where retractions may be."""
     before = {file.file_name: file for file in message.compact_before}
     lifted = {step.file.file_name for step in plan.steps if isinstance(step, UpgradeStep)}
@@ -86,7 +86,7 @@ def levels(plan: BucketCompaction, message: CommitMessage, witness: WrittenRows,
             yield f"{name} has sequence number {file.min_sequence_number}, which no input has"
         if file.max_sequence_number > highest:
             yield f"{name} has sequence number {file.max_sequence_number}, which no input has"
-        if plan.drop_deletes and name in witness.files and witness.files[name].retracts:
+        if plan.drop_deletes and name in observer.files and observer.files[name].retracts:
             yield f"{name} holds retractions, which should have been dropped"
     yield from _overlaps([*message.compact_after, *plan.staying], schema)
 
@@ -111,11 +111,11 @@ class ReadBack:
     rows: int
     whole: bool = False
 
-    def check(self, witness: WrittenRows) -> tuple[int, list[str]]:
+    def check(self, observer: WrittenRows) -> tuple[int, list[str]]:
         """How many rows were read, and what is wrong: rows in footers, and what the starts of files hold."""
         read, wrong = 0, []
         for name, reader in self.readers.items():
-            seen = witness.files.get(name)
+            seen = observer.files.get(name)
             if seen is None:
                 continue
             try:

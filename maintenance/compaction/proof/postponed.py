@@ -22,17 +22,17 @@ import pyarrow as pa
 from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
+from maintenance.compaction.proof.observer import WrittenRows
 from maintenance.compaction.proof.records import ProofRecords, RecordOrigin, batch_of, grouped
 from maintenance.compaction.proof.results import (
     Comparison,
     Gathered,
     ProofRules,
-    ResultWitness,
+    ResultObserver,
     compared_units,
     due_rows,
 )
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.compaction.superseded import key_hashes, keys_only
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
@@ -110,7 +110,7 @@ class _Run:
     gathered: Gathered = field(default_factory=Gathered)
 
 
-class _Data(ResultWitness):
+class _Data(ResultObserver):
     """Rows of the data files of a bucket."""
 
     def __init__(self, proof: "PostponeProof", bucket: int, hashing: Hashing, *, digests: bool) -> None:
@@ -175,7 +175,7 @@ class PostponeProof:
     # What is read and written
 
     def bucket(self, partition: bytes, bucket: int) -> _Bucket:
-        """The witness of the files of a bucket."""
+        """The observer of the files of a bucket."""
         del partition
         data = _Data(self, bucket, self._hashing, digests=self._digests)
         self._buckets[bucket] = _Bucket(self, bucket, data, _Changes(self, bucket, self._hashing))
@@ -333,9 +333,9 @@ class PostponeProof:
         read, wrong = 0, list[str]()
         whole, bucket = self._settings.mode == ProofMode.FULL, self._buckets[message.bucket]
         pairs = ((bucket.data, message.compact_after), (bucket.changelog, message.compact_changelog))
-        for witness, files in pairs:
+        for observer, files in pairs:
             readers = {file.file_name: read_again(message.bucket, file) for file in files}
-            limit = witness.rows if whole else max(0, budget - read)
-            count, wrong_files = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
+            limit = observer.rows if whole else max(0, budget - read)
+            count, wrong_files = rules.ReadBack(self._hashing, readers, limit, whole).check(observer)
             read, wrong = read + count, wrong + wrong_files
         return read, wrong

@@ -12,9 +12,9 @@ import pyarrow as pa
 from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows
+from maintenance.compaction.proof.observer import WrittenRows
 from maintenance.compaction.proof.results import ProofRules
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader
@@ -32,7 +32,7 @@ class RenumberProof:
         self._timer = Timer()
         self._expected = Digest()
         self._rows = 0
-        self.witness = WrittenRows(self._hashing, ordered=True)
+        self.observer = WrittenRows(self._hashing, ordered=True)
 
     def reads(self, rows: pa.Table) -> None:
         """Rows as they leave the old file."""
@@ -46,11 +46,11 @@ class RenumberProof:
     def check(self, made: Sequence[DataFileMeta], read_again: Callable[[DataFileMeta], DataFileReader]) -> ProofResult:
         """Raises: Findings: something is wrong."""
         with self._timer:
-            name, written = self._file.file_name, self.witness.digest
-            wrong = [*rules.written_files(made, self.witness, self._schema)]
+            name, written = self._file.file_name, self.observer.digest
+            wrong = [*rules.written_files(made, self.observer, self._schema)]
             if self._rows != self._file.row_count:
                 wrong.append(f"{self._rows} rows of {name} were read, and it holds {self._file.row_count}")
-            if written != self._expected or self.witness.rows != self._rows:
+            if written != self._expected or self.observer.rows != self._rows:
                 wrong.insert(0, f"the rows of {name} are not the same with higher sequence numbers")
             if any(file.level != self._file.level for file in made):
                 wrong.append(f"{name} is on level {self._file.level}, but its replacement is not")
@@ -59,11 +59,11 @@ class RenumberProof:
                 whole = self._settings.mode == ProofMode.FULL
                 rows = self._rows if whole else min(self._rows, self._settings.read_back)
                 readers = {file.file_name: read_again(file) for file in made}
-                read_back, wrong = rules.ReadBack(self._hashing, readers, rows, whole).check(self.witness)
+                read_back, wrong = rules.ReadBack(self._hashing, readers, rows, whole).check(self.observer)
         if wrong:
             raise Findings(wrong, self._expected, written)
         mode, share = ProofMode.SAMPLED if self._hashing.shift else ProofMode.FULL, 1 << self._hashing.shift
-        return ProofResult(mode, share, self._rows, self.witness.rows, written, (), 0, read_back, self._timer.seconds)
+        return ProofResult(mode, share, self._rows, self.observer.rows, written, (), 0, read_back, self._timer.seconds)
 
 
 def not_ascending(parts: Mapping[int, Sequence[Sequence[DataFileMeta]]], before: Mapping[int, int]) -> Iterator[str]:

@@ -13,10 +13,10 @@ import pyarrow as pa
 from maintenance.compaction.proof.expected import expect_unit, is_row_engine, picked_rows, units_of
 from maintenance.compaction.proof.findings import Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, HashedRows, Hashing
+from maintenance.compaction.proof.observer import WrittenRows
 from maintenance.compaction.proof.records import Groups, ProofRecords
 from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.compaction.proof.unit import Unit
-from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
@@ -134,7 +134,7 @@ class Gathered:
         return np.concatenate(self.keys) if self.keys else np.zeros(0, _U64)
 
 
-class ResultWitness(WrittenRows):
+class ResultObserver(WrittenRows):
     """Sees the rows of data files. `gathered`: what is known of their units."""
 
     def __init__(self, rules: ProofRules, hashing: Hashing, timer: Timer, *, digests: bool) -> None:

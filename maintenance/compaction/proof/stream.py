@@ -11,8 +11,8 @@ import pyarrow as pa
 from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
+from maintenance.compaction.proof.observer import WrittenRows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest

@@ -37,7 +37,7 @@ def _small_table(spread: list[int]) -> int:
     for count, key in enumerate(spread):
         if count * 4 > places * 3:
             places *= 2
-        beside = sum((other ^ key) & (places - 1) == 0 for other in spread[:count])
-        if beside >= _KEYS_OF_TREE - 1 and places < _LEAST_WITH_TREES:
+        near = sum((other ^ key) & (places - 1) == 0 for other in spread[:count])
+        if near >= _KEYS_OF_TREE - 1 and places < _LEAST_WITH_TREES:
             places *= 2
     return places

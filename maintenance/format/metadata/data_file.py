@@ -101,7 +101,7 @@ def is_of_blobs(file: DataFileMeta) -> bool:
     return file.file_name.endswith(".blob")
 
 
-def is_beside_rows(file: DataFileMeta) -> bool:
+def is_apart_from_rows(file: DataFileMeta) -> bool:
     """Whether a file holds columns that are kept apart from the rows: blobs, or vectors in files of their own.
 
     It has some of the rows of a file of the other columns. Source: Java `BlobFileFormat`, `VectorType`.

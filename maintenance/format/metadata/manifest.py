@@ -188,10 +188,10 @@ class ManifestColumns:
             files = [entry.file for entry in self.entries]
             return pa.array([name for file in files for name in (file.file_name, *file.extra_files)], pa.string())
         names = _texts(self.frame.get_column("_FILE_NAME").to_arrow())
-        beside = self.frame.get_column("_EXTRA_FILES").to_arrow()
-        if pa.types.is_null(beside.type):
+        extras = self.frame.get_column("_EXTRA_FILES").to_arrow()
+        if pa.types.is_null(extras.type):
             return names
-        return pa.concat_arrays([names, _texts(beside.flatten().drop_null())])
+        return pa.concat_arrays([names, _texts(extras.flatten().drop_null())])
 
 
 def _texts(names: pa.Array) -> pa.Array:

@@ -34,7 +34,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_in_bin, read_run, run_folder
-from maintenance.operations.operation import Operation, Run, Shown, looking, silent
+from maintenance.operations.operation import Operation, Run, Shown, lazily, silent
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.table.table import Table
@@ -137,7 +137,7 @@ OPERATION = Operation(
     "restore",
     "Bring back what a deletion has put into the bin.",
     Restore,
-    *looking(_work, _groups),
+    *lazily(_work, _groups),
     shown=_shown,
     said=_said,
 )

@@ -182,21 +182,21 @@ class FileWalk:
             self.faults.add(FaultKind.MISSING, schema, f"needed by {path}", "Restore the schema file.")
         folder = path.rsplit("/", 1)[0]
         for name in entry.file.extra_files:
-            self._check_beside(f"{folder}/{name}", path, state, entry)
+            self._check_extra(f"{folder}/{name}", path, state, entry)
         embedded = entry.file.embedded_index
         if embedded is not None:
             self.faults.attempt(
                 path, f"the index in a manifest of {state.name}", lambda: parse_container(embedded, path)
             )
 
-    def _check_beside(self, beside: str, path: str, state: State, entry: ManifestEntry) -> None:
+    def _check_extra(self, extra: str, path: str, state: State, entry: ManifestEntry) -> None:
         """A file that belongs to a data file. `path`: of the data file."""
-        if not self._is_there(beside, state):
+        if not self._is_there(extra, state):
             return
-        if beside.endswith(INDEX_SUFFIX):
-            self.faults.attempt(beside, path, lambda: parse_container(self.file_io.read_bytes(beside), beside))
-        if beside.endswith(SIDECAR_SUFFIX):
-            self.faults.attempt(beside, path, lambda: self._check_sidecar(beside, entry))
+        if extra.endswith(INDEX_SUFFIX):
+            self.faults.attempt(extra, path, lambda: parse_container(self.file_io.read_bytes(extra), extra))
+        if extra.endswith(SIDECAR_SUFFIX):
+            self.faults.attempt(extra, path, lambda: self._check_sidecar(extra, entry))
 
     def _check_sidecar(self, path: str, entry: ManifestEntry) -> None:
         """A sidecar has the rows of its data file, so it must have as many. Raises: CorruptFileError."""

@@ -1,1 +1,1 @@
-"""Compaction: of buckets, of whole databases, sorted, beside writing; changelogs, which compaction makes."""
+"""Compaction: of buckets, of whole databases, sorted, while writing; changelogs, which compaction makes."""

@@ -31,7 +31,7 @@ from maintenance.operations.operation import Operation, Run, Shown, silent
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
-from maintenance.table.compactors import refuse_beside_others, warnings_of
+from maintenance.table.compactors import refuse_if_others_compact, warnings_of
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def exactly_as(made: CompactPlan, stored: StoredPlan) -> CompactPlan:
 def apply(run: Run, _: Table, planned: CompactPlan) -> CompactReport:
     """Do what a request asks for."""
     table, checked, only = planned.table, planned.checked, planned.only
-    refuse_beside_others(table)
+    refuse_if_others_compact(table)
     spark = run.session()
     if sorts_buckets(table, checked):
         return _with_finding(table, planned.request, sort_buckets(spark, table, checked, only, run.progress))

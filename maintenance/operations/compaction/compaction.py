@@ -11,11 +11,11 @@ from maintenance.operations.compaction.groups import GroupRewrite
 from maintenance.operations.compaction.key_indexes import refresh_key_indexes
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, Unit
 from maintenance.operations.compaction.postponed import distribute_rows, planned_rows
-from maintenance.operations.compaction.report import CompactReport, Ledger
+from maintenance.operations.compaction.report import CompactionSummary, CompactReport
 from maintenance.operations.compaction.request import CheckedRequest, proof_of
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.operations.progress import Progress
-from maintenance.table.compactors import refuse_beside_others
+from maintenance.table.compactors import refuse_if_others_compact
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 
@@ -31,17 +31,17 @@ def compact_groups(
     *,
     max_retries: int,
     progress: Progress,
-) -> Ledger:
+) -> CompactionSummary:
     """Compact what a writer has written, as a part of its commit; rows in the postpone bucket stay there.
 
     Args: `scope`: the groups; `identity`: whose COMPACT snapshot it is.
     Returns: what became of the groups. Raises: as `compact`.
     """
-    refuse_beside_others(table, inline=True)
+    refuse_if_others_compact(table, inline=True)
     request = CheckedRequest(scope, proof_of(table), max_retries=max_retries)
     work = CompactionWork.of(spark, table, request, progress, identity)
     Compaction(work).rewrite(None)
-    return work.ledger
+    return work.summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ class Compaction:
     only: Callable[[Unit], bool] | None = None
 
     def dry(self) -> tuple[CompactionPlan, CompactReport]:
-        table, ledger = self.work.table, self.work.ledger
+        table, summary = self.work.table, self.work.summary
         shape = table_shape(table)
         for waiting in planned_rows(self.work).units:
             if waiting.share == 0:
-                ledger.plan_files(group_of(leaving(waiting)), waiting.files, "rows wait for real buckets")
+                summary.plan_files(group_of(leaving(waiting)), waiting.files, "rows wait for real buckets")
         plan = self._noted(self.work.request.plan(table))
         for unit in plan.units:
-            ledger.plan(unit)
-        return plan, ledger.report(plan.snapshot, shape, shape, dry_run=True)
+            summary.plan(unit)
+        return plan, summary.report(plan.snapshot, shape, shape, dry_run=True)
 
     def run(self, planned: CompactionPlan | None) -> CompactReport:
         before = table_shape(self.work.table)
         if self.only is None:
             distribute_rows(self.work)
         base = self.rewrite(planned)
-        return self.work.ledger.report(base, before, table_shape(self.work.table), dry_run=False)
+        return self.work.summary.report(base, before, table_shape(self.work.table), dry_run=False)
 
     def rewrite(self, planned: CompactionPlan | None) -> Snapshot | None:
         """Plan, rewrite and commit, again for groups that another writer changed. Returns what was first planned on."""
-        request, ledger = self.work.request, self.work.ledger
+        request, summary = self.work.request, self.work.summary
         first = plan = self._noted(planned or request.plan(self.work.table))
         for attempt in range(request.max_retries + 1):
             lost = GroupRewrite(self.work, plan).run(retried=attempt > 0) if plan.units else {}
@@ -79,33 +79,33 @@ class Compaction:
                 break
             if attempt == request.max_retries:
                 self.work.progress(f"{len(lost)} groups were changed by another writer again and are given up")
-                ledger.give_up(lost)
+                summary.give_up(lost)
                 break
-            self.work.give_way(plan.snapshot, lost, attempt)
-            ledger.plan_again(lost)
+            self.work.back_off(plan.snapshot, lost, attempt)
+            summary.plan_again(lost)
             plan = self._noted(request.plan(self.work.table, frozenset(lost)))
             self._note_done_by_others(plan, lost)
         if self.only is None:
             indexed = refresh_key_indexes(self.work.spark, self.work.table, request.scope.groups, self.work.progress)
-            ledger.snapshot_ids += [] if indexed is None else [indexed]
+            summary.snapshot_ids += [] if indexed is None else [indexed]
         return first.snapshot
 
     def _note_done_by_others(self, plan: CompactionPlan, lost: Mapping[Group, str]) -> None:
         still_planned = {(unit.partition, unit.bucket) for unit in plan.units}
         for group in lost:
             if group not in still_planned:
-                self.work.ledger.idle(group, "another writer did the work")
+                self.work.summary.idle(group, "another writer did the work")
 
     def _noted(self, plan: CompactionPlan) -> CompactionPlan:
-        """The plan without units that are not to be carried out; the ledger records what is skipped."""
+        """The plan without units that are not to be carried out; the summary records what is skipped."""
         if self.only is not None:
             plan = replace(plan, units=tuple(filter(self.only, plan.units)))
-        ledger = self.work.ledger
+        summary = self.work.summary
         for group, count in plan.idle.items():
-            if not ledger.knows(group):
-                ledger.idle(group, files=count)
+            if not summary.knows(group):
+                summary.idle(group, files=count)
         for group, reason in plan.skipped.items():
-            ledger.skip(group, reason)
+            summary.skip(group, reason)
         if plan.units:
             files = [file for unit in plan.units for file in unit.input_files]
             size = sum(file.file_size for file in files)

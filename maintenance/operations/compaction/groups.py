@@ -52,7 +52,7 @@ class GroupRewrite:
         for batch in _batches(self.plan, self.work.request.groups_per_commit):
             if self.work.request.is_late:
                 for group in dict.fromkeys((unit.partition, unit.bucket) for unit in batch):
-                    self.work.ledger.skip(group, TIME_IS_UP)
+                    self.work.summary.skip(group, TIME_IS_UP)
                 continue
             lost |= self._attempt(batch, index, retried=retried)
         return lost
@@ -78,7 +78,7 @@ class GroupRewrite:
             if self.work.has_expired(self.plan.snapshot, error):
                 expired[unit.partition, unit.bucket] = str(error)
             else:
-                self.work.ledger.fail_unit(unit, error)
+                self.work.summary.fail_unit(unit, error)
         return {**expired, **self._finish(index, finished, retried=retried)}
 
     def _finish(
@@ -100,7 +100,7 @@ class GroupRewrite:
             return {(unit.partition, unit.bucket): str(error) for unit, _ in finished}
         for unit, result in finished:
             if group_of(result.message) in changed.refused:
-                self.work.ledger.fail_unit(unit, changed.refused[group_of(result.message)])
+                self.work.summary.fail_unit(unit, changed.refused[group_of(result.message)])
         kept = [result for result in results if group_of(result.message) not in changed.refused]
         return self.work.commit(kept, changed.messages, retried=retried)
 

@@ -37,7 +37,7 @@ from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.options.global_index import key_indexed
 from maintenance.predicate.tree import Predicate, columns_of
-from maintenance.read.data_evolution import columns_beside
+from maintenance.read.data_evolution import columns_apart
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.scan.vectors import live_deletions
@@ -385,9 +385,9 @@ def _plan_append(
             target_size=target,
             open_cost=open_cost,
             min_files=2 if full else max(2, least),
-            columns_beside=partial(columns_beside, schema_of=cache(table.schemas.get)),
+            columns_apart=partial(columns_apart, schema_of=cache(table.schemas.get)),
         )
-        return [AppendCompaction(*group, total, chosen, joins=True, left_out=beside) for chosen, beside in rows]
+        return [AppendCompaction(*group, total, chosen, joins=True, left_out=apart) for chosen, apart in rows]
     return [AppendCompaction(*group, total, chosen, _of_files(deletions, chosen)) for chosen in packed]
 
 

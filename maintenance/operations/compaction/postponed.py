@@ -133,18 +133,18 @@ def distribute_rows(work: CompactionWork) -> None:
     for attempt in range(work.request.max_retries + 1):
         plan = planned_rows(work)
         partitions = {unit.partition for unit in plan.units}
-        work.ledger.plan_again((partition, table_options.POSTPONE_BUCKET) for partition in partitions)
+        work.summary.plan_again((partition, table_options.POSTPONE_BUCKET) for partition in partitions)
         for group in lost:
             if group[0] not in partitions:
-                work.ledger.idle(group, "another writer did the work")
+                work.summary.idle(group, "another writer did the work")
         if not plan.units:
             return
         lost = _distributed(work, plan, retried=attempt > 0)
         if not lost:
             return
         if attempt < work.request.max_retries:
-            work.give_way(plan.snapshot, lost, attempt)
-    work.ledger.give_up(lost)
+            work.back_off(plan.snapshot, lost, attempt)
+    work.summary.give_up(lost)
 
 
 def _distributed(work: CompactionWork, plan: PostponedPlan, *, retried: bool) -> Mapping[Group, str]:
@@ -196,5 +196,5 @@ def _whole(
         if all(work.has_expired(snapshot, error) for error in errors):
             return None
     unit = parts[0][0].compaction
-    work.ledger.fail_files(group_of(leaving(unit)), unit.files, errors)
+    work.summary.fail_files(group_of(leaving(unit)), unit.files, errors)
     return []

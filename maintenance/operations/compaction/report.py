@@ -1,6 +1,6 @@
-"""What a compaction did, group by group, and the ledger that a running one keeps.
+"""What a compaction did, group by group, and the summary that a running one keeps.
 
-The ledger keeps an outcome for each unit of work. A group is as bad as its worst unit, however many others succeeded.
+The summary keeps an outcome for each unit of work. A group is as bad as its worst unit, however many others succeeded.
 When a group is planned again, what it failed at before no longer counts; what was committed does.
 """
 
@@ -109,7 +109,7 @@ class CompactReport:
         return tuple(group for group in self.groups if group.outcome == FAILED)
 
 
-class Ledger:
+class CompactionSummary:
     """Gathers what becomes of each group while a compaction runs."""
 
     def __init__(self, table: Table) -> None:

@@ -1,4 +1,4 @@
-"""What the parts of a running compaction share: its table, what it is asked to do, its ledger, and its commits."""
+"""What the parts of a running compaction share: its table, what it is asked to do, its summary, and its commits."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from maintenance.errors import CommitError, ConflictError, ErrorClass, PaimonErr
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import is_held
-from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
+from maintenance.operations.compaction.back_off import rival, seconds_to_wait
 from maintenance.operations.compaction.plan import Group
-from maintenance.operations.compaction.report import COMMITTED, CONFLICT_RETRIED, Ledger
+from maintenance.operations.compaction.report import COMMITTED, CONFLICT_RETRIED, CompactionSummary
 from maintenance.operations.compaction.request import CheckedRequest
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
@@ -42,7 +42,7 @@ class CompactionWork:
     request: CheckedRequest
     progress: Progress
     identity: CommitIdentity
-    ledger: Ledger
+    summary: CompactionSummary
 
     @classmethod
     def of(
@@ -55,7 +55,7 @@ class CompactionWork:
     ) -> "CompactionWork":
         """A compaction that has not begun. `identity`: None = one of its own."""
         own = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
-        return cls(spark, table, request, progress, identity or own, Ledger(table))
+        return cls(spark, table, request, progress, identity or own, CompactionSummary(table))
 
     def commit(
         self, finished: Sequence[CompactionResult], messages: Sequence[CommitMessage], *, retried: bool
@@ -70,23 +70,23 @@ class CompactionWork:
             abort(self.table.commit_target(), messages)
             return {group_of(message): str(error) for message in messages}
         if committed.snapshot_id is not None:
-            self.ledger.snapshot_ids.append(committed.snapshot_id)
+            self.summary.snapshot_ids.append(committed.snapshot_id)
             self.progress(f"snapshot {committed.snapshot_id} committed")
             tag_after_commit(self.table, wrote_rows=False)
         if committed.snapshot_id is None and not committed.lost:
             problem = "work was planned, and there was nothing to commit after it"
             unexpected = UnexpectedError(problem, f"table {self.table.identifier}", "Report this.")
-            self.ledger.fail(map(group_of, messages), unexpected)
+            self.summary.fail(map(group_of, messages), unexpected)
             return {}
         for result in finished:
             if group_of(result.message) not in committed.lost:
-                self.ledger.finish(result, CONFLICT_RETRIED if retried else COMMITTED)
+                self.summary.finish(result, CONFLICT_RETRIED if retried else COMMITTED)
         return committed.lost
 
-    def give_way(self, planned_on: Snapshot | None, lost: Mapping[Group, str], attempt: int) -> None:
+    def back_off(self, planned_on: Snapshot | None, lost: Mapping[Group, str], attempt: int) -> None:
         """Wait before groups are planned again, longer each time, and longest beside writers of another engine."""
         other = rival(self.table, planned_on, lost)
-        seconds = seconds_to_wait(attempt, beside_others=other is not None)
+        seconds = seconds_to_wait(attempt, lost_to_others=other is not None)
         who = "another writer" if other is None else f"'{other}', a writer of another engine"
         self.progress(f"{len(lost)} groups were changed by {who}: they are planned again in {seconds:.1f} s")
         time.sleep(seconds)

@@ -131,7 +131,7 @@ class DatabasePlan:
 
 
 def plan(run: Run, catalog: Catalog, request: CompactDatabase, opened: Opened | None = None) -> DatabasePlan:
-    """What would be compacted. `opened`: what is done to each table before, beside setting the request's options."""
+    """What would be compacted. `opened`: what is done to each table before, besides setting the request's options."""
 
     def prepared(table: Table) -> Table:
         own = table if opened is None else opened(table)

@@ -49,7 +49,7 @@ class ExpireTagsReport:
 
 @dataclass(frozen=True, slots=True)
 class ExpireTags:
-    """Which tags expire, beside those whose time to live is over."""
+    """Which tags expire, besides those whose time to live is over."""
 
     older_than: Annotated[datetime | None, Param("Also tags created before; a time without a zone is local.")] = None
 

@@ -28,7 +28,7 @@ class RetentionChoice:
     older_than: datetime | None = None
 
     def over(self, least: int, most: int, older_than: datetime) -> tuple[int, int, int]:
-        """The numbers and the border, in milliseconds since 1970 UTC, that count beside these of the options."""
+        """The numbers and the border, in milliseconds since 1970 UTC, that count besides these of the options."""
         least = least if self.retain_min is None else self.retain_min
         most = most if self.retain_max is None else self.retain_max
         border = older_than if self.older_than is None else self.older_than

@@ -268,9 +268,9 @@ class _Surveyor:
 
     def _going(self, entries: Iterable[ManifestEntry]) -> Iterator[NamedFile]:
         for entry in entries:
-            first, *beside = self.manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+            first, *extras = self.manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
             yield NamedFile(first, Stage.FILES, entry.file.file_size)
-            for path in beside:
+            for path in extras:
                 yield NamedFile(path, Stage.FILES)
 
 

@@ -160,13 +160,13 @@ def _ordered(declared: Sequence[ColumnIndex], *parts: Mapping[str, Mapping[str, 
 
 def _in_its_place(task: IndexTask, file: DataFileMeta, bodies: Bodies) -> bool:
     """Whether only one place holds the indexes, and the one that they belong to."""
-    beside = sum(name.endswith(INDEX_SUFFIX) for name in file.extra_files)
+    separate = sum(name.endswith(INDEX_SUFFIX) for name in file.extra_files)
     if not bodies:
-        return file.embedded_index is None and not beside
+        return file.embedded_index is None and not separate
     threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(task.write.options)
     if file.embedded_index is not None:
-        return not beside and len(file.embedded_index) <= threshold
-    return beside == 1 and _size_of(bodies) > threshold
+        return not separate and len(file.embedded_index) <= threshold
+    return separate == 1 and _size_of(bodies) > threshold
 
 
 def _size_of(bodies: Bodies) -> int:

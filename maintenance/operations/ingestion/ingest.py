@@ -83,7 +83,7 @@ def ingest(
         row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
         watermark: milliseconds, recorded in the snapshot.
         overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
-        properties: of the snapshot, beside this project's own.
+        properties: of the snapshot, besides this project's own.
         progress: called with a line for each thing that the compaction does.
     Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
             table's number of buckets was changed, UnsupportedError.

@@ -19,7 +19,7 @@ class LandingReport:
 
     Attributes:
         repeated_batches: deliveries whose batch the table held already.
-        compacted_buckets, compaction_...: what the writer compacted beside writing, unless the table is `write-only`;
+        compacted_buckets, compaction_...: what the writer compacted while writing, unless the table is `write-only`;
             `compacted_before_commit`: because they had reached `num-sorted-run.stop-trigger`.
         compaction_warnings: what went wrong with that; the rows are committed all the same.
         bad_lines: of change messages that were set aside.

@@ -30,7 +30,7 @@ from maintenance.compaction.clustering import is_clustered
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
 from maintenance.operations.compaction.compaction import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
-from maintenance.operations.compaction.report import FAILED, Ledger
+from maintenance.operations.compaction.report import FAILED, CompactionSummary
 from maintenance.operations.ingestion.visibility import wait_until_visible
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.mark_partition_done import check_marking, mark_after_commit
@@ -256,10 +256,10 @@ class Compactor:
     def _attempt(self, scope: CompactionScope, identity: CommitIdentity) -> InlineCompaction:
         started = time.monotonic()
         try:
-            ledger = compact_groups(
+            summary = compact_groups(
                 self.spark, self.table, scope, identity, max_retries=_RETRIES, progress=self.progress
             )
-            compaction = _report(ledger)
+            compaction = _report(summary)
         except Exception as error:  # noqa: BLE001 - the rows are safe, and whoever wrote them must learn of that
             compaction = InlineCompaction(warning=f"{type(error).__name__}: {error}")
         if compaction.warning:
@@ -280,11 +280,11 @@ def _commits_between_full(options: Mapping[str, str]) -> int:
     return max(1, commits) if table_options.CHANGELOG_PRODUCER.of(options) == "full-compaction" else commits
 
 
-def _report(ledger: Ledger) -> InlineCompaction:
-    groups = [group for group in ledger.groups if group.changed]
-    failed = [group for group in ledger.groups if group.outcome == FAILED]
+def _report(summary: CompactionSummary) -> InlineCompaction:
+    groups = [group for group in summary.groups if group.changed]
+    failed = [group for group in summary.groups if group.outcome == FAILED]
     return InlineCompaction(
-        tuple(ledger.snapshot_ids),
+        tuple(summary.snapshot_ids),
         len(groups),
         0,
         sum(group.input_files for group in groups),
@@ -293,6 +293,6 @@ def _report(ledger: Ledger) -> InlineCompaction:
         sum(group.output_bytes for group in groups),
         sum(group.input_rows for group in groups),
         sum(group.output_rows for group in groups),
-        {kind: rows for kind, rows in ledger.changelog_rows.items() if rows},
+        {kind: rows for kind, rows in summary.changelog_rows.items() if rows},
         "; ".join(f"{group.partition} bucket {group.bucket}: {group.message}" for group in failed),
     )

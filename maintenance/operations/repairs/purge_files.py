@@ -65,7 +65,7 @@ class PurgeFilesReport:
 
 @dataclass(frozen=True, slots=True)
 class PurgeFiles:
-    """Which orphan files go, beside all that the table has."""
+    """Which orphan files go, besides all that the table has."""
 
     older_than: Annotated[datetime | None, Param("Only orphan files last changed before.")] = None
     minimum_age: Annotated[timedelta, Param("How far back older_than must lie, such as 6 h.")] = MINIMUM_AGE

@@ -16,7 +16,7 @@ from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.file_sizes import sizes_of
-from maintenance.operations.operation import Operation, Run, Shown, looking
+from maintenance.operations.operation import Operation, Run, Shown, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.attempts import repair_attempts
@@ -84,7 +84,7 @@ OPERATION = Operation(
     "remove_unexisting_files",
     "Forget data files that do not exist any more.",
     RemoveUnexistingFiles,
-    *looking(
+    *lazily(
         _work, lambda _, report: [PlannedGroup(path, (path,), 0, 0, "does not exist") for path in sorted(report.paths)]
     ),
     shown=lambda report: Shown.texts(("fileName",), [(path,) for path in report.paths], nothing_to_do=False),

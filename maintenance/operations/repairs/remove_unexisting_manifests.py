@@ -18,7 +18,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.manifests import merge_scan
-from maintenance.operations.operation import Groups, Operation, Run, Shown, looking
+from maintenance.operations.operation import Groups, Operation, Run, Shown, lazily
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.attempts import repair_attempts
 from maintenance.options import table as table_options
@@ -105,7 +105,7 @@ OPERATION = Operation(
     "remove_unexisting_manifests",
     "Forget manifests that do not exist any more.",
     RemoveUnexistingManifests,
-    *looking(_work, _groups),
+    *lazily(_work, _groups),
     shown=_shown,
     has_job=False,
 )

@@ -16,7 +16,7 @@ from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.metadata.partition_value import PartitionValue
-from maintenance.operations.operation import Operation, Run, looking
+from maintenance.operations.operation import Operation, Run, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.rows.evolved import check_deletes, commit_evolved, is_evolved, positions_of, rows_with_ids
 from maintenance.operations.rows.keyed_files import check_compacted, deletes_in_files, rewritten_files
@@ -69,7 +69,7 @@ OPERATION = Operation(
     "delete",
     "Delete rows of a table.",
     Delete,
-    *looking(_work, lambda _, found: found),
+    *lazily(_work, lambda _, found: found),
     is_guarded=True,
     shown=shown,
     uses_spark=True,

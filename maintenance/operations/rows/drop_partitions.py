@@ -17,7 +17,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
-from maintenance.operations.operation import Operation, Run, Shown, Spelling, looking
+from maintenance.operations.operation import Operation, Run, Shown, Spelling, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.options import table as table_options
@@ -99,7 +99,7 @@ OPERATION = Operation(
     "drop_partitions",
     "Drop partitions with all their rows.",
     DropPartitions,
-    *looking(_work, lambda table, report: partition_groups(table, report.dropped, "was named")),
+    *lazily(_work, lambda table, report: partition_groups(table, report.dropped, "was named")),
     is_guarded=True,
     shown=lambda report: Shown(nothing_to_do=not report.dropped),
     has_job=False,

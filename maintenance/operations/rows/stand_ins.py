@@ -37,4 +37,4 @@ def own_partitions(table: Table, concerns: Callable[[Sequence[Split], SplitRead]
             f"Merge into {table.identifier}$branch_{branch}, or leave such rows out.",
         )
     alone = table.copy({table_options.SCAN_FALLBACK_BRANCH.key: ""})
-    return replace(alone, kept_out=frozenset(split.partition for split in others))
+    return replace(alone, excluded_partitions=frozenset(split.partition for split in others))

@@ -16,7 +16,7 @@ from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.format.variant.extension import as_stored
-from maintenance.operations.operation import Operation, Run, looking
+from maintenance.operations.operation import Operation, Run, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.rows.assignments import Assigned, assigned, old_and_new, resolved
 from maintenance.operations.rows.evolved import (
@@ -79,7 +79,7 @@ OPERATION = Operation(
     "update",
     "Update rows of a table.",
     Update,
-    *looking(_work, lambda _, found: found),
+    *lazily(_work, lambda _, found: found),
     is_guarded=True,
     shown=shown,
     uses_spark=True,

@@ -25,12 +25,12 @@ def number_sides(call: Call) -> list[DataType]:
     return [_number(one, other), _number(other, one)]
 
 
-def _number(kind: DataType, beside: DataType) -> DataType:
+def _number(kind: DataType, partner: DataType) -> DataType:
     if kinds.is_number(kind):
         return kind
     if kind == kinds.NULL:
-        return beside if kinds.is_number(beside) else DOUBLE
-    return BIGINT if kinds.is_integer(beside) else DOUBLE
+        return partner if kinds.is_number(partner) else DOUBLE
+    return BIGINT if kinds.is_integer(partner) else DOUBLE
 
 
 def _are_exact(sides: Sequence[DataType]) -> bool:

@@ -92,7 +92,7 @@ def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr
 
 
 def _truth(call: Call) -> DataType | None:
-    if call.is_flink and call.name in _EQUALITIES and _is_text_beside_number(call.kinds):
+    if call.is_flink and call.name in _EQUALITIES and _is_text_with_number(call.kinds):
         return None
     if call.is_flink and _are_day_and_stamp(call.arguments):
         return None
@@ -106,7 +106,7 @@ def _are_day_and_stamp(values: Sequence[Typed]) -> bool:
     return any(kind.root == "DATE" for kind in plain) and any(each.kind.is_timestamp for each in values)
 
 
-def _is_text_beside_number(found: Sequence[DataType]) -> bool:
+def _is_text_with_number(found: Sequence[DataType]) -> bool:
     """Flink 1.20 has no equality of the two, though it orders them."""
     return any(kind.is_string for kind in found) and any(kinds.is_number(kind) for kind in found)
 

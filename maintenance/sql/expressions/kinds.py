@@ -163,7 +163,7 @@ def widest_number(one: DataType, other: DataType, *, is_flink: bool) -> DataType
     if "FLOAT" in roots:
         return FLOAT if roots == {"FLOAT"} or (is_flink and "DECIMAL" not in roots) else DOUBLE
     if "DECIMAL" in roots:
-        (p1, s1), (p2, s2) = _digits_beside(one, is_flink=is_flink), _digits_beside(other, is_flink=is_flink)
+        (p1, s1), (p2, s2) = _digits_with(one, is_flink=is_flink), _digits_with(other, is_flink=is_flink)
         scale, whole = max(s1, s2), max(p1 - s1, p2 - s2)
         # What does not fit loses digits after the point.
         precision = min(MOST_DIGITS, whole + scale)
@@ -171,7 +171,7 @@ def widest_number(one: DataType, other: DataType, *, is_flink: bool) -> DataType
     return one if _INTEGERS.index(one.root) >= _INTEGERS.index(other.root) else other
 
 
-def _digits_beside(kind: DataType, *, is_flink: bool) -> tuple[int, int]:
+def _digits_with(kind: DataType, *, is_flink: bool) -> tuple[int, int]:
     return (19, 0) if is_flink and kind.root == "BIGINT" else digits(kind)
 
 

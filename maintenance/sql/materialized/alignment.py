@@ -146,8 +146,8 @@ class _Walk:
 
     def _select(self, scope: Scope, select: exp.Select) -> Alignment:
         sources = {name: self._source(source) for name, source in scope.sources.items() if _is_read(name, scope)}
-        beside = [self.of(inner) for inner in scope.subquery_scopes]
-        readings = frozenset().union(*(part.readings for part in (*sources.values(), *beside)))
+        nested = [self.of(inner) for inner in scope.subquery_scopes]
+        readings = frozenset().union(*(part.readings for part in (*sources.values(), *nested)))
         items = [select.args.get("from_") or select.args.get("from"), *(select.args.get("joins") or ())]
         if _cuts(select) or not _are_plain(items, scope):
             return Alignment((), readings)
@@ -155,7 +155,7 @@ class _Walk:
         columns = [self._carried(output, select, sources, equal) for output in select.expressions]
         linear = (
             len(items) == 1
-            and not beside
+            and not nested
             and not select.args.get("group")
             and not select.args.get("having")
             and not select.args.get("distinct")

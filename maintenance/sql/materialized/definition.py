@@ -49,7 +49,7 @@ class DefiningQuery:
         """
         where = f"the definition of {table.identifier}"
         definition = Definition.of(table.options, f"table {table.identifier}")
-        inner = session.beside("spark" if definition.dialect == "spark" else "flink")
+        inner = session.in_dialect("spark" if definition.dialect == "spark" else "flink")
         if definition.zone is not None:
             inner.settings[SETTINGS[inner.dialect]] = definition.zone
         source = Source(definition.query, inner.sql_dialect)

@@ -59,7 +59,7 @@ def _merged(call: Call, where: str) -> Result:
 
 def _session(call: Call) -> "SessionState":
     """A session in which the statements of the call make their views."""
-    session = call.session.beside("flink")
+    session = call.session.in_dialect("flink")
     session.current_catalog, session.current_database = call.session.current_catalog, call.session.current_database
     session.views, session.settings = dict(call.session.views), dict(call.session.settings)
     return session

@@ -27,7 +27,7 @@ from maintenance.sql.partitions import Written, partition_of, read_spec
 from maintenance.sql.plain_partitions import folder_of, known_partitions, plain_spec
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, default_text, read_column, read_position, read_type
-from maintenance.sql.statements.computed import AlterBeside, read_watermark
+from maintenance.sql.statements.computed import AlterComputed, read_watermark
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.format_table import FormatTable
@@ -158,32 +158,32 @@ def _alter(cursor: Cursor) -> Statement:
         return _drop_partitions(cursor, path)
     if cursor.peek("ADD", "PARTITION") or cursor.peek("ADD", "IF", "NOT", "EXISTS", "PARTITION"):
         return _add_partitions(cursor, path)
-    if not cursor.is_spark and (statement := _alter_beside(cursor, path)) is not None:
+    if not cursor.is_spark and (statement := _alter_computed(cursor, path)) is not None:
         statement.if_exists = if_exists
         return statement
     return AlterTable(path, tuple(_changes(cursor)), if_exists)
 
 
-def _alter_beside(cursor: Cursor, path: tuple[str, ...]) -> AlterBeside | None:
+def _alter_computed(cursor: Cursor, path: tuple[str, ...]) -> AlterComputed | None:
     """Flink's changes of computed columns and the watermark; None = the statement is about stored columns alone."""
-    start, beside = cursor.index, AlterBeside(path, cursor)
+    start, kept_as_options = cursor.index, AlterComputed(path, cursor)
     if cursor.take("DROP", "WATERMARK"):
-        beside.drops_watermark = True
-        return beside
+        kept_as_options.drops_watermark = True
+        return kept_as_options
     if cursor.take("MODIFY", "WATERMARK", "FOR"):
-        beside.watermark, beside.must_have = read_watermark(cursor), True
-        return beside
+        kept_as_options.watermark, kept_as_options.must_have = read_watermark(cursor), True
+        return kept_as_options
     if cursor.take("ADD"):
         cursor.take_one_of("COLUMNS", "COLUMN")
-        beside.changes = tuple(_add(cursor, beside))
-        if beside.computed or beside.watermark is not None:
-            return beside
+        kept_as_options.changes = tuple(_add(cursor, kept_as_options))
+        if kept_as_options.computed or kept_as_options.watermark is not None:
+            return kept_as_options
     if cursor.take("DROP") and not cursor.peek("PRIMARY", "KEY"):
         dropped = [change.column for change in _drop(cursor) if isinstance(change, DropColumn)]
         # A part of a ROW is none of a table's columns.
         if all(isinstance(each, str) or len(each) == 1 for each in dropped):
-            beside.dropped = tuple(each if isinstance(each, str) else each[0] for each in dropped)
-            return beside
+            kept_as_options.dropped = tuple(each if isinstance(each, str) else each[0] for each in dropped)
+            return kept_as_options
     cursor.index = start
     return None
 
@@ -219,14 +219,14 @@ def _set(cursor: Cursor) -> list[SchemaChange]:
 
 
 def _list(
-    cursor: Cursor, beside: AlterBeside | None = None
+    cursor: Cursor, kept_as_options: AlterComputed | None = None
 ) -> list[tuple[tuple[str, ...], Column, UpdateColumnPosition | None]]:
-    """Columns, in brackets or one alone, each with where it goes. `beside`: gets what no file holds."""
+    """Columns, in brackets or one alone, each with where it goes. `kept_as_options`: gets what no file holds."""
     bracket = cursor.take("(")
     columns = []
     while not cursor.at_end():
-        if beside is not None and cursor.take("WATERMARK", "FOR"):
-            beside.watermark = read_watermark(cursor)
+        if kept_as_options is not None and cursor.take("WATERMARK", "FOR"):
+            kept_as_options.watermark = read_watermark(cursor)
             if not bracket or not cursor.take(","):
                 break
             continue
@@ -236,9 +236,9 @@ def _list(
             cursor.index = start
             column = read_column(cursor)
             if isinstance(column, Computed):
-                if beside is None:
+                if kept_as_options is None:
                     raise cursor.error("a computed column cannot be modified", "Add another one.")
-                beside.computed.append((column, read_position(cursor)))
+                kept_as_options.computed.append((column, read_position(cursor)))
                 if not bracket or not cursor.take(","):
                     break
                 continue
@@ -255,7 +255,7 @@ def _list(
     return columns
 
 
-def _add(cursor: Cursor, beside: AlterBeside | None = None) -> list[SchemaChange]:
+def _add(cursor: Cursor, kept_as_options: AlterComputed | None = None) -> list[SchemaChange]:
     return [
         AddColumn(
             path if len(path) > 1 else column.name,
@@ -264,7 +264,7 @@ def _add(cursor: Cursor, beside: AlterBeside | None = None) -> list[SchemaChange
             None if moved is None else moved.position,
             column.default,
         )
-        for path, column, moved in _list(cursor, beside)
+        for path, column, moved in _list(cursor, kept_as_options)
     ]
 
 

@@ -45,7 +45,7 @@ def read_watermark(cursor: Cursor) -> tuple[str, exp.Expr, str]:
     return name, cursor.parsed(span, exp.Condition), cursor.text(span)
 
 
-def options_beside(
+def options_of_computed(
     fields: Sequence[DataField],
     order: Sequence[str],
     computed: Sequence[Computed],
@@ -70,7 +70,7 @@ def options_beside(
 
 
 @dataclass(slots=True)
-class AlterBeside:
+class AlterComputed:
     """Changes of computed columns and the watermark.
 
     Attributes:
@@ -124,7 +124,7 @@ class AlterBeside:
         for column, position in self.computed:
             order.insert(_number(order, position), column.name)
             written.append(column)
-        options = options_beside(fields, order, written, self.watermark, self.cursor)
+        options = options_of_computed(fields, order, written, self.watermark, self.cursor)
         gone = {key for each in all_computed for key in each.options} - set(options)
         return [*(RemoveOption(key) for key in sorted(gone)), *(SetOption(key, text) for key, text in options.items())]
 

@@ -21,7 +21,7 @@ from maintenance.sql.place import unknown
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, not_enforced, read_column, read_type
-from maintenance.sql.statements.computed import options_beside, read_watermark
+from maintenance.sql.statements.computed import options_of_computed, read_watermark
 from maintenance.sql.statements.statement import Parse
 from maintenance.table import format_table, object_table
 from maintenance.table.table import Table
@@ -163,8 +163,8 @@ class CreateTable:
             return made.options
         before = [] if made.like is None else list(session.stored(made.like).schema.fields)
         order = [*(field.name for field in before), *made.order]
-        beside = options_beside([*before, *fields], order, made.computed, made.watermark, self.cursor)
-        return {**made.options, **beside}
+        of_computed = options_of_computed([*before, *fields], order, made.computed, made.watermark, self.cursor)
+        return {**made.options, **of_computed}
 
 
 def _without_place(options: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 from maintenance.compaction.plan import BucketCompaction, RewriteStep, UpgradeStep
 from maintenance.compaction.proof.files import levels, replaced_files
 from maintenance.compaction.proof.hashing import Hashing
-from maintenance.compaction.proof.witness import FileSeen, WrittenRows
+from maintenance.compaction.proof.observer import FileSeen, WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import EMPTY_ROW
@@ -31,9 +31,9 @@ def wrong(
     plan = BucketCompaction(EMPTY_ROW, 0, 1, 5, 5, True, False, steps, "", staying=staying)
     before = (*OLD, *([lifted] if lifted else []))
     message = CommitMessage(EMPTY_ROW, 0, 1, compact_before=before, compact_after=after)
-    witness = WrittenRows(Hashing(("id",), ("id",)), ordered=True)
-    witness.files["c"] = FileSeen(retracts=retracts)
-    return [*levels(plan, message, witness, SCHEMA)]
+    observer = WrittenRows(Hashing(("id",), ("id",)), ordered=True)
+    observer.files["c"] = FileSeen(retracts=retracts)
+    return [*levels(plan, message, observer, SCHEMA)]
 
 
 def test_a_right_rewrite_is_right() -> None:
@@ -91,11 +91,11 @@ def test_numbers_are_between_those_of_the_inputs(low: int, high: int, said: int)
 def test_older_records_that_are_looked_up_have_numbers_too() -> None:
     older = data_file("old", 4, keys=(0, 9), sequence=1)
     plan = BucketCompaction(EMPTY_ROW, 0, 1, 3, 5, False, False, (RewriteStep((((OLD[0],),),)),), "", older=(older,))
-    witness = WrittenRows(Hashing(("id",), ("id",)), ordered=True)
+    observer = WrittenRows(Hashing(("id",), ("id",)), ordered=True)
     for sequence, said in ((1, 0), (3, 0), (0, 1), (4, 1)):
         made = data_file("c", 3, sequence=sequence)
         message = CommitMessage(EMPTY_ROW, 0, 1, compact_before=OLD[:1], compact_after=(made,))
-        assert bool([*levels(plan, message, witness, SCHEMA)]) == bool(said)
+        assert bool([*levels(plan, message, observer, SCHEMA)]) == bool(said)
 
 
 def test_what_is_wrong_with_a_lifted_file_hides_nothing_of_others() -> None:

@@ -15,8 +15,8 @@ import maintenance.compaction.sorting as sorting
 from maintenance.catalog import CatalogTable
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.compaction.order.ranges import divided
+from maintenance.compaction.proof.observer import HEAD_ROWS
 from maintenance.compaction.proof.settings import ProofMode, ProofSettings
-from maintenance.compaction.proof.witness import HEAD_ROWS
 from maintenance.errors import OptionError
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.merge.ordered import RecordOrder

@@ -27,7 +27,7 @@ def packed(
     def columns(group: Sequence[DataFileMeta]) -> frozenset[int]:
         return frozenset((beside or {})[file.file_name] for file in group if file.file_name in (beside or {}))
 
-    actual = pack_rows(files, with_vectors, target_size=target, open_cost=cost, min_files=least, columns_beside=columns)
+    actual = pack_rows(files, with_vectors, target_size=target, open_cost=cost, min_files=least, columns_apart=columns)
     return ["+".join(sorted(file.file_name for file in group)) for group, _ in actual]
 
 

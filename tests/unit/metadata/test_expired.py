@@ -11,8 +11,8 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, ErrorClass, ExpiredError, MissingFileError, NotFoundError
 from maintenance.metadata.expired import again_if_expired, is_held
 from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.back_off import rival
 from maintenance.operations.compaction.compact import compact
-from maintenance.operations.compaction.giving_way import rival
 from maintenance.operations.compaction.partition_choice import check_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag

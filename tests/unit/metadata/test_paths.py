@@ -61,9 +61,9 @@ def test_what_the_options_say() -> None:
     assert (paths.root, paths.branch, paths.partition_fields) == ("/w/t", "main", (DAY,))
     assert paths.bucket_folder(row(None), 3) == "/w/t/data/day=none/bucket-3"
     assert paths.bucket_folder(row(0), 3) == "/w/t/data/day=1970-01-01/bucket-3"
-    assert paths.index_beside_data
+    assert paths.index_with_data
     plain = TablePaths.of("/w/t", schema, {}, "b")
-    assert (plain.branch, plain.index_beside_data, plain.data_directory) == ("b", False, None)
+    assert (plain.branch, plain.index_with_data, plain.data_directory) == ("b", False, None)
     assert plain.partition_folder(row(None)) == "/w/t/day=__DEFAULT_PARTITION__"
 
 
@@ -91,7 +91,7 @@ def test_instants_are_in_the_zone_of_the_paths() -> None:
 def test_index_files() -> None:
     vectors = vectors_of()
     assert MAIN.index_file(vectors) == "/w/t/index/index-0"
-    beside = replace(MAIN, index_beside_data=True)
+    beside = replace(MAIN, index_with_data=True)
     assert beside.index_file(vectors) == "/w/t/bucket-0/index-0"
     assert beside.index_file(replace(vectors, index_type=HASH_INDEX, bucket=1)) == "/w/t/bucket-1/index-0"
     assert beside.index_file(replace(vectors, index_type="bitmap")) == "/w/t/index/index-0"

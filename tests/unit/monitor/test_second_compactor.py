@@ -1,4 +1,4 @@
-"""Who compacts beside us is told before one of the two is seen to lose, and our compaction gives way."""
+"""Who compacts beside us is told before one of the two is seen to lose, and our compaction backs off."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ from maintenance.catalog import CatalogTable, SetOption
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, take_census
 from maintenance.monitor.judgement import Judgement
-from maintenance.monitor.second_compactor import compacts_alone, pause_beside
+from maintenance.monitor.second_compactor import compacts_alone, pause_for_others
 from maintenance.operations.compaction.compact import compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from tests.deletion_vectors import ENABLED
@@ -104,7 +104,7 @@ def theirs(number: int, minutes_ago: float, kind: CommitKind = CommitKind.APPEND
 
 def waits(table: CatalogTable, *commits: Commit) -> timedelta | None:
     """From the last compaction of ours on."""
-    pause = pause_beside(table, Census(commits), NOW)
+    pause = pause_for_others(table, Census(commits), NOW)
     last = max(c.time_millis for c in commits if c.ours)
     return None if pause is None else pause.until - datetime.fromtimestamp(last / 1000, UTC)
 
@@ -124,7 +124,7 @@ def test_it_does_not_wait_for_those_who_do_not_compact(tmp_path: Path) -> None:
     assert waits(table, ours(1, 1)) is None
     assert waits(table, theirs(1, 2), ours(2, 1)) is None, "nothing came since"
     assert waits(table, ours(1, 1), theirs(2, 0.5, bucket=1)) is None, "another bucket"
-    assert pause_beside(table, Census((theirs(1, 2),)), NOW) is None
+    assert pause_for_others(table, Census((theirs(1, 2),)), NOW) is None
     dedicated = create_table(tmp_path, name="db.dedicated")
     assert waits(dedicated, ours(1, 1), theirs(2, 0.5)) is None, "its writers do not compact"
     assert waits(dedicated, ours(1, 1), theirs(2, 0.5, CommitKind.COMPACT)) == timedelta(minutes=2)

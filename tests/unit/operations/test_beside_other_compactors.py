@@ -1,4 +1,4 @@
-"""Beside another engine's compaction ours warns, refuses where deletions are at stake, and gives way where it loses."""
+"""Beside another engine's compaction ours warns, refuses where deletions are at stake, and backs off where it loses."""
 
 import re
 from collections.abc import Callable
@@ -9,8 +9,8 @@ import pytest
 
 from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import ErrorClass, OptionError
+from maintenance.operations.compaction.back_off import rival, seconds_to_wait
 from maintenance.operations.compaction.compact import compact
-from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import compact_database
@@ -217,5 +217,5 @@ def test_who_has_won(tmp_path: Path) -> None:
 
 
 def test_pauses_grow_up_to_a_limit() -> None:
-    assert 30 <= seconds_to_wait(20, beside_others=True) <= 60
-    assert 5 <= seconds_to_wait(20, beside_others=False) <= 10
+    assert 30 <= seconds_to_wait(20, lost_to_others=True) <= 60
+    assert 5 <= seconds_to_wait(20, lost_to_others=False) <= 10

@@ -194,7 +194,7 @@ def test_in_sparks_dialect_the_query_keeps_its_meaning(tmp_path: Path) -> None:
     session.sql("INSERT INTO t VALUES (7)")
     session.sql("CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' HOUR AS SELECT n / 2 AS half FROM t")
     assert definition(session).dialect == "spark"
-    flink = session.beside("flink")
+    flink = session.in_dialect("flink")
     flink.sql("ALTER MATERIALIZED TABLE m REFRESH")
     assert rows(flink, "SELECT * FROM m") == [{"half": 3.5}], "the query is Spark's, whoever refreshes"
     session.sql("DROP TABLE m")

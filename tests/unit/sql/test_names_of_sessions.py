@@ -96,3 +96,8 @@ def test_procedures_namespaces_and_explanations(session: Session) -> None:
     assert rows(session, "SHOW CURRENT NAMESPACE") == [("paimon", "d")]
     for words in ("EXTENDED", "FORMATTED", "COST"):
         assert rows(session, f"EXPLAIN {words} SELECT a FROM t") == rows(session, "EXPLAIN SELECT a FROM t")
+
+
+def test_the_earlier_name_of_in_dialect_warns(session: Session) -> None:
+    with pytest.warns(DeprecationWarning, match="in_dialect"):
+        assert session.beside("flink").dialect == "flink"

@@ -54,7 +54,7 @@ def test_several_rows_for_one_are_refused(tmp_path: Path) -> None:
 def test_flink_and_overwrites_do_not_merge(tmp_path: Path) -> None:
     session = session_of(tmp_path)
     session.sql("INSERT INTO t VALUES (1, 1, 'a')")
-    session.beside("flink").sql("INSERT INTO db.t VALUES (1, 2, 'b')")
+    session.in_dialect("flink").sql("INSERT INTO db.t VALUES (1, 2, 'b')")
     assert rows(session) == [(1, 1, "a"), (1, 2, "b")]
     session.sql("INSERT OVERWRITE t VALUES (1, 3, 'c')")
     assert rows(session) == [(1, 3, "c")]

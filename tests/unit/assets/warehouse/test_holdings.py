@@ -65,7 +65,7 @@ def test_a_table_that_is_created_here_may_be_missing(tmp_path: Path) -> None:
 
 
 def test_a_warehouse_that_does_not_exist_is_the_only_finding(tmp_path: Path) -> None:
-    absent = Holdings("/data/lakee", exists=False, beside=("/data/lake", "/data/logs"))
+    absent = Holdings("/data/lakee", exists=False, neighbours=("/data/lake", "/data/logs"))
     (actual,) = findings(tmp_path, {"patterns": [{"pattern": "a.*"}], "tables": [{"identifier": "a.b"}]}, absent, "a.b")
     assert actual.found == "the warehouse /data/lakee does not exist. Did you mean '/data/lake'?"
     assert actual.path == "warehouse"
@@ -80,4 +80,4 @@ def test_what_is_read_of_a_warehouse(tmp_path: Path) -> None:
     holdings = read_holdings(catalog, ["s*"])
     assert (holdings.exists, holdings.databases, holdings.tables) == (True, ("hr", "sales"), {"sales": ("orders",)})
     absent = read_holdings(PaimonCatalog(warehouse=str(tmp_path / "lak")), ["*"])
-    assert (absent.exists, absent.beside) == (False, (str(tmp_path / "lake"),))
+    assert (absent.exists, absent.neighbours) == (False, (str(tmp_path / "lake"),))

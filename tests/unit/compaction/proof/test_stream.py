@@ -55,7 +55,7 @@ def judged(
     """What the proof says of a rewrite that has read some rows, and given some to the writer."""
     files = old(2, 1) if files is None else files
     proof = StreamProof(settings, context, files, gone or {})
-    writer = RollingFileWriter(context, FilePlace(EMPTY_ROW, 0), FileNames.of(context), witness=proof.output)
+    writer = RollingFileWriter(context, FilePlace(EMPTY_ROW, 0), FileNames.of(context), observer=proof.output)
     for start in range(0, read.num_rows, 2):
         proof.reads(read.slice(start, 2))
     writer.write(given)
@@ -160,7 +160,7 @@ def renumbered(folder: Path, read: pa.Table, given: pa.Table, *, level: int = 0,
     for start in range(read.num_rows):
         proof.reads(read.slice(start, 1))
     place = FilePlace(EMPTY_ROW, 0, level)
-    writer = RollingFileWriter(context, place, FileNames.of(context), witness=proof.witness)
+    writer = RollingFileWriter(context, place, FileNames.of(context), observer=proof.observer)
     writer.write(given)
     try:
         return proof.check(writer.close(), lambda made: read_again(context, made))

@@ -188,13 +188,13 @@ def test_no_snapshot_in_sight_lacks_a_file_at_any_step(tmp_path: Path, monkeypat
     seen: list[list[int]] = []
     real = FileIO.delete_unordered
 
-    def looking(self: FileIO, paths: Sequence[str]) -> None:
+    def noticing(self: FileIO, paths: Sequence[str]) -> None:
         real(self, paths)
         in_sight = table.snapshots.list_ids()
         seen.append(in_sight)
         assert all(missing_files(table, table.snapshots.get(i)) == set() for i in in_sight)
 
-    monkeypatch.setattr(FileIO, "delete_unordered", looking)
+    monkeypatch.setattr(FileIO, "delete_unordered", noticing)
     drop_all_but(table, 2)
     assert seen
     assert all(in_sight == [11, 12] for in_sight in seen)

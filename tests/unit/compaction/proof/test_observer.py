@@ -15,7 +15,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.compaction.proof.files import ReadBack, same_key, written_files
 from maintenance.compaction.proof.findings import Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
-from maintenance.compaction.proof.witness import HEAD_ROWS, FileSeen, WrittenRows
+from maintenance.compaction.proof.observer import HEAD_ROWS, FileSeen, WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.fs.file_io import FileIO
@@ -55,16 +55,16 @@ ROW = st.tuples(st.integers(0, 9), st.sampled_from([0, 1, 2, 3]), st.integers(0,
 @settings(max_examples=examples(150))
 @given(st.lists(st.lists(ROW, max_size=4), min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_what_is_seen_of_a_file(parts: list[list[Row]], ordered: bool, digests: bool) -> None:
-    witness = WrittenRows(HASHING, ordered=ordered, digests=digests)
+    observer = WrittenRows(HASHING, ordered=ordered, digests=digests)
     for part in parts:
-        witness.wrote("f", table_of(part))
+        observer.wrote("f", table_of(part))
     rows = [row for part in parts for row in part]
     if not rows:
-        assert (witness.rows, witness.digest) == (0, Digest())
+        assert (observer.rows, observer.digest) == (0, Digest())
         return
-    assert set(witness.files) == {"f"}
-    seen = witness.files["f"]
-    assert witness.rows == seen.rows == seen.head_rows == len(rows)
+    assert set(observer.files) == {"f"}
+    seen = observer.files["f"]
+    assert observer.rows == seen.rows == seen.head_rows == len(rows)
     assert seen.retracts == sum(row[1] in (1, 3) for row in rows)
     assert (seen.low, seen.high) == (min(row[0] for row in rows), max(row[0] for row in rows))
     assert seen.first is not None
@@ -73,18 +73,18 @@ def test_what_is_seen_of_a_file(parts: list[list[Row]], ordered: bool, digests: 
     ids = [row[2] for row in rows]
     assert seen.ascending == (not ordered or all(a < b for a, b in zip(ids, ids[1:], strict=False)))
     assert seen.head == digest(rows)
-    assert seen.digest == witness.digest == (digest(rows) if digests else Digest())
+    assert seen.digest == observer.digest == (digest(rows) if digests else Digest())
 
 
 def test_files_are_kept_apart() -> None:
-    witness = WrittenRows(HASHING, ordered=True)
-    witness.wrote("a", table_of([(1, 0, 1, "x")]))
-    witness.wrote("b", table_of([(2, 3, 0, "y")]))
-    witness.wrote("a", table_of([(3, 0, 2, "z")]))
-    assert (witness.files["a"].rows, witness.files["b"].rows, witness.rows) == (2, 1, 3)
-    assert witness.files["a"].ascending
-    assert witness.files["b"].retracts == 1
-    assert witness.digest == digest([(1, 0, 1, "x"), (2, 3, 0, "y"), (3, 0, 2, "z")])
+    observer = WrittenRows(HASHING, ordered=True)
+    observer.wrote("a", table_of([(1, 0, 1, "x")]))
+    observer.wrote("b", table_of([(2, 3, 0, "y")]))
+    observer.wrote("a", table_of([(3, 0, 2, "z")]))
+    assert (observer.files["a"].rows, observer.files["b"].rows, observer.rows) == (2, 1, 3)
+    assert observer.files["a"].ascending
+    assert observer.files["b"].retracts == 1
+    assert observer.digest == digest([(1, 0, 1, "x"), (2, 3, 0, "y"), (3, 0, 2, "z")])
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_files_are_kept_apart() -> None:
 def test_the_files_own_columns_of_the_key(stored: list[int | None], same: bool) -> None:
     """What readers compare by, and the table's column, must be the same."""
     rows: list[Row] = [(1, 0, 1, "x"), (2, 0, 2, "y")]
-    witness = WrittenRows(HASHING, ordered=False)
-    witness.wrote("a", table_of(rows, stored=stored))
-    assert witness.files["a"].ascending == same
+    observer = WrittenRows(HASHING, ordered=False)
+    observer.wrote("a", table_of(rows, stored=stored))
+    assert observer.files["a"].ascending == same
     joined = pa.concat_tables([table_of(rows[:1], stored=stored[:1]), table_of(rows[1:], stored=stored[1:])])
-    witness.wrote("b", joined)
-    assert witness.files["b"].ascending == same, "in several pieces"
+    observer.wrote("b", joined)
+    assert observer.files["b"].ascending == same, "in several pieces"
     whole = WrittenRows(HASHING, ordered=False)
     whole.wrote("a", table_of(rows).drop_columns(["_KEY_id"]))
     assert whole.files["a"].ascending, "thin files have none"
@@ -109,10 +109,10 @@ def test_the_start_of_a_file_is_noted_whole(shift: int) -> None:
     """Whatever share of the keys is proved, as many rows as are read again."""
     rows: list[Row] = [(n, 0, n, "x") for n in range(HEAD_ROWS + 100)]
     hashing = dataclasses.replace(HASHING, shift=shift)
-    witness = WrittenRows(hashing, ordered=True)
+    observer = WrittenRows(hashing, ordered=True)
     for start, stop in ((0, 5000), (5000, 8000), (8000, len(rows))):
-        witness.wrote("f", table_of(rows[start:stop]))
-    seen = witness.files["f"]
+        observer.wrote("f", table_of(rows[start:stop]))
+    seen = observer.files["f"]
     assert (seen.head_rows, seen.rows) == (HEAD_ROWS, len(rows))
     assert seen.head == digest(rows[:HEAD_ROWS])
     hashes = HashedRows(table_of(rows), hashing)
@@ -121,10 +121,10 @@ def test_the_start_of_a_file_is_noted_whole(shift: int) -> None:
 
 
 def test_without_a_key_rows_are_counted_and_proved() -> None:
-    witness = WrittenRows(Hashing(("v",)), ordered=False)
+    observer = WrittenRows(Hashing(("v",)), ordered=False)
     for text in ("b", "a"):
-        witness.wrote("f", pa.table({"v": [text]}))
-    seen = witness.files["f"]
+        observer.wrote("f", pa.table({"v": [text]}))
+    seen = observer.files["f"]
     assert (seen.rows, seen.first, seen.ascending) == (2, None, True)
     assert seen.digest == Digest.of(HashedRows(pa.table({"v": ["a", "b"]}), Hashing(("v",))).of(ROWS))
 
@@ -137,11 +137,11 @@ def written(folder: Path, rows: Sequence[Row], format_name: str = "parquet") -> 
     options = {"file.format": format_name}
     table = create_table(folder, [("id", "INT NOT NULL"), ("v", "STRING")], ("id",), options)
     context = table.write_context()
-    witness = WrittenRows(HASHING, ordered=True)
-    writer = RollingFileWriter(context, FilePlace(EMPTY_ROW, 0), FileNames.of(context), witness=witness)
+    observer = WrittenRows(HASHING, ordered=True)
+    writer = RollingFileWriter(context, FilePlace(EMPTY_ROW, 0), FileNames.of(context), observer=observer)
     writer.write(table_of(rows).drop_columns(["_KEY_id"]))
     (file,) = writer.close()
-    return table, witness, file
+    return table, observer, file
 
 
 SOME: list[Row] = [(4, 0, 1, "a"), (9, 3, 2, "b"), (5, 1, 7, "c")]
@@ -161,19 +161,19 @@ SOME: list[Row] = [(4, 0, 1, "a"), (9, 3, 2, "b"), (5, 1, 7, "c")]
     ids=str,
 )
 def test_entries_say_what_was_written(tmp_path: Path, change: dict[str, Any], said: list[str]) -> None:
-    table, witness, file = written(tmp_path, SOME)
+    table, observer, file = written(tmp_path, SOME)
     values = {name: getattr(file, value) if isinstance(value, str) else value for name, value in change.items()}
-    actual = [*written_files([dataclasses.replace(file, **values)], witness, table.schema)]
+    actual = [*written_files([dataclasses.replace(file, **values)], observer, table.schema)]
     assert len(actual) == len(said)
     assert all(text in problem and file.file_name in problem for text, problem in zip(said, actual, strict=True))
 
 
 def test_files_that_only_one_side_knows(tmp_path: Path) -> None:
-    table, witness, file = written(tmp_path, SOME)
-    assert [*written_files([], witness, table.schema)] == [f"file {file.file_name} was written, and is not committed"]
+    table, observer, file = written(tmp_path, SOME)
+    assert [*written_files([], observer, table.schema)] == [f"file {file.file_name} was written, and is not committed"]
     other = dataclasses.replace(file, file_name="x.parquet")
     # And of the others all is said.
-    wrong = [*written_files([other, dataclasses.replace(file, row_count=1)], witness, table.schema)]
+    wrong = [*written_files([other, dataclasses.replace(file, row_count=1)], observer, table.schema)]
     assert wrong == [
         "file x.parquet was not written, and is committed",
         f"{file.file_name} got 3 rows, but its entry says 1",
@@ -181,9 +181,9 @@ def test_files_that_only_one_side_knows(tmp_path: Path) -> None:
 
 
 def test_keys_that_do_not_ascend(tmp_path: Path) -> None:
-    table, witness, file = written(tmp_path, SOME)
-    witness.files[file.file_name].ascending = False
-    (problem,) = written_files([file], witness, table.schema)
+    table, observer, file = written(tmp_path, SOME)
+    observer.files[file.file_name].ascending = False
+    (problem,) = written_files([file], observer, table.schema)
     assert "do not ascend" in problem
 
 
@@ -209,56 +209,56 @@ def reader(table: CatalogTable, file: DataFileMeta, file_io: FileIO | None = Non
 
 
 def read_back(
-    table: CatalogTable, witness: WrittenRows, file: DataFileMeta, rows: int = 10**6, *, whole: bool = True
+    table: CatalogTable, observer: WrittenRows, file: DataFileMeta, rows: int = 10**6, *, whole: bool = True
 ) -> tuple[int, list[str]]:
-    return ReadBack(HASHING, {file.file_name: reader(table, file)}, rows, whole).check(witness)
+    return ReadBack(HASHING, {file.file_name: reader(table, file)}, rows, whole).check(observer)
 
 
 @pytest.mark.parametrize("format_name", ["parquet", "orc", "avro", "row"])
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_a_file_holds(tmp_path: Path, format_name: str, whole: bool) -> None:
-    table, witness, file = written(tmp_path, SOME, format_name)
-    assert read_back(table, witness, file, whole=whole) == (3, [])
-    assert read_back(table, witness, file, 1, whole=whole) == (3, []), "a file that is begun is read"
-    assert read_back(table, witness, file, 0, whole=whole) == (0, []), "but for its footer"
-    due = dataclasses.replace(witness.files[file.file_name])
+    table, observer, file = written(tmp_path, SOME, format_name)
+    assert read_back(table, observer, file, whole=whole) == (3, [])
+    assert read_back(table, observer, file, 1, whole=whole) == (3, []), "a file that is begun is read"
+    assert read_back(table, observer, file, 0, whole=whole) == (0, []), "but for its footer"
+    due = dataclasses.replace(observer.files[file.file_name])
     due.head = due.digest = digest([*SOME[:2], (5, 1, 7, "?")])
-    witness.files[file.file_name] = due
-    read, (problem,) = read_back(table, witness, file, whole=whole)
+    observer.files[file.file_name] = due
+    read, (problem,) = read_back(table, observer, file, whole=whole)
     assert (read, problem) == (3, f"{file.file_name} was given {due.head}, and holds {digest(SOME)}")
 
 
 @pytest.mark.parametrize("format_name", ["parquet", "orc"])
 def test_footers_say_how_many_rows_there_are(tmp_path: Path, format_name: str) -> None:
-    table, witness, file = written(tmp_path, SOME, format_name)
-    witness.files[file.file_name].rows = 4
-    assert read_back(table, witness, file, 0) == (
+    table, observer, file = written(tmp_path, SOME, format_name)
+    observer.files[file.file_name].rows = 4
+    assert read_back(table, observer, file, 0) == (
         0,
         [f"{file.file_name} was given 4 rows, and its footer says 3"],
     )
 
 
 def test_sizes_are_those_of_the_entries(tmp_path: Path) -> None:
-    table, witness, file = written(tmp_path, SOME)
+    table, observer, file = written(tmp_path, SOME)
     size = file.file_size
     for said in (size - 1, size + 1):
-        wrong = read_back(table, witness, dataclasses.replace(file, file_size=said))[1]
+        wrong = read_back(table, observer, dataclasses.replace(file, file_size=said))[1]
         assert any(str(said) in problem for problem in wrong)
 
 
 @pytest.mark.parametrize("further", [1, 5, HEAD_ROWS + 1])
 def test_only_the_start_is_read_where_not_all_is(tmp_path: Path, further: int) -> None:
     rows: list[Row] = [(n, 0, n, "x") for n in range(HEAD_ROWS + further)]
-    table, witness, file = written(tmp_path, rows)
-    assert read_back(table, witness, file, whole=False) == (HEAD_ROWS, [])
-    assert read_back(table, witness, file, whole=True) == (len(rows), [])
+    table, observer, file = written(tmp_path, rows)
+    assert read_back(table, observer, file, whole=False) == (HEAD_ROWS, [])
+    assert read_back(table, observer, file, whole=True) == (len(rows), [])
 
 
 def test_several_files_until_it_is_enough(tmp_path: Path) -> None:
-    table, witness, file = written(tmp_path / "a", SOME)
-    others, other_witness, other = written(tmp_path / "b", [(1, 0, 1, "x"), (1, 0, 2, "y")])
+    table, observer, file = written(tmp_path / "a", SOME)
+    others, other_observer, other = written(tmp_path / "b", [(1, 0, 1, "x"), (1, 0, 2, "y")])
     both = WrittenRows(HASHING, ordered=True)
-    both.files = {**witness.files, **other_witness.files}
+    both.files = {**observer.files, **other_observer.files}
     readers = {file.file_name: reader(table, file), other.file_name: reader(others, other)}
     for rows, read in ((10, 5), (4, 5), (3, 3), (1, 3), (0, 0)):
         assert ReadBack(HASHING, readers, rows, whole=True).check(both) == (read, [])
@@ -270,22 +270,22 @@ def test_several_files_until_it_is_enough(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_gone_is_a_finding(tmp_path: Path) -> None:
-    table, witness, file = written(tmp_path, SOME)
+    table, observer, file = written(tmp_path, SOME)
     Path(table.paths.data_file(EMPTY_ROW, 0, file)).unlink()
-    read, (problem,) = read_back(table, witness, file)
+    read, (problem,) = read_back(table, observer, file)
     assert read == 0
     assert problem.startswith(f"{file.file_name} cannot be read again: ")
 
 
 def test_a_storage_that_fails_says_nothing_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, witness, file = written(tmp_path, SOME)
+    table, observer, file = written(tmp_path, SOME)
 
     def failing(*_: object) -> Any:
         raise PermissionError(13, "not now")
 
     monkeypatch.setattr(FileIO, "open_input", failing)
     with pytest.raises(PermissionError):
-        read_back(table, witness, file)
+        read_back(table, observer, file)
 
 
 def test_the_rows_seen_of_a_new_file_are_none() -> None:

@@ -13,7 +13,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.plan import Group
 from maintenance.table.table import Table
 
-_LONGEST, _LONGEST_BESIDE_OTHERS = 5.0, 30.0
+_LONGEST, _LONGEST_AFTER_OTHERS = 5.0, 30.0
 
 
 def rival(table: Table, since: Snapshot | None, groups: Collection[Group]) -> str | None:
@@ -35,7 +35,7 @@ def rival(table: Table, since: Snapshot | None, groups: Collection[Group]) -> st
     return None
 
 
-def seconds_to_wait(attempt: int, *, beside_others: bool) -> float:
-    """Before what was lost in an attempt is planned again. `attempt`: from 0; `beside_others`: another engine won."""
-    base, longest = (0.5, _LONGEST_BESIDE_OTHERS) if beside_others else (0.1, _LONGEST)
+def seconds_to_wait(attempt: int, *, lost_to_others: bool) -> float:
+    """Before what was lost in an attempt is planned again. `attempt`: from 0; `lost_to_others`: another engine won."""
+    base, longest = (0.5, _LONGEST_AFTER_OTHERS) if lost_to_others else (0.1, _LONGEST)
     return min(longest, base * 2.0 ** min(attempt, 10)) * (1 + random.random())

@@ -25,7 +25,7 @@ Open = Callable[[DataFileMeta, tuple[DataField, ...]], DataFileReader]
 _NOWHERE = -1
 
 
-def tables_beside(
+def tables_apart(
     files: Sequence[DataFileMeta],
     fields: tuple[DataField, ...],
     rows: range,
@@ -59,7 +59,7 @@ def tables_beside(
 
 
 def _misplaced(problem: str, reader: DataFileReader) -> CorruptFileError:
-    return CorruptFileError(f"a file beside the rows {problem}", reader.path, "Roll back to a snapshot.")
+    return CorruptFileError(f"a file apart from the rows {problem}", reader.path, "Roll back to a snapshot.")
 
 
 def _follow_each_other(readers: Sequence[DataFileReader], starts: Sequence[int], count: int) -> bool:

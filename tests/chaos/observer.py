@@ -1,6 +1,6 @@
 """Watches the snapshots come, as plain JSON, and tells which commit each of them is.
 
-A consumer of the table holds expiry back until the witness has seen a snapshot, so that it misses none. Everything that
+A consumer of the table holds expiry back until the observer has seen a snapshot, so that it misses none. All that
 is later expected of the table follows from what is seen here and from the journals, not from the code under test. Only
 where files hide rows are manifests read, to see which file a snapshot adds or takes away.
 """
@@ -21,7 +21,7 @@ from tests.chaos.faults import Faults
 from tests.chaos.model import Applied, Group
 from tests.chaos.workload import USERS, Commit, Workload
 
-CONSUMER = "witness"
+CONSUMER = "observer"
 _NAME = re.compile(r"snapshot-(\d+)")
 
 
@@ -63,7 +63,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Witness:
+class Observer:
     """The snapshots seen so far.
 
     Attributes:

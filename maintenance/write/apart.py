@@ -87,7 +87,7 @@ def of_vectors(context: WriteContext, fields: Sequence[DataField]) -> WriteConte
     return replace(context, options=options, write_cols=tuple(field.name for field in fields))
 
 
-class BesideFiles:
+class FilesApart:
     """Writes the files beside one data file. `placement`: where they go; `whole`: the context of all columns."""
 
     def __init__(self, whole: WriteContext, placement: FilePlacement, names: FileNames, new_writer: NewWriter) -> None:
