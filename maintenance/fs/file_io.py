@@ -236,7 +236,7 @@ class FileIO:
 
     @reported("move")
     def move_file(self, source: str, target: str) -> None:
-        """Give a file another path on the same storage; folders of the path are made where the store has folders."""
+        """Give a file another path on the same storage, where it counts as new; missing folders are made."""
         self._storage(source).move_file(source, target)
 
     @reported("move")

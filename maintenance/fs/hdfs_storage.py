@@ -10,6 +10,7 @@ import errno
 import os
 import posixpath
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -161,6 +162,7 @@ class HdfsStorage:
 
     def move_file(self, source: str, target: str) -> None:
         self.make_folder(target.rpartition("/")[0])
+        self.hdfs.request("PUT", "SETTIMES", source, {"modificationtime": str(time.time_ns() // 1_000_000)})
         self._renamed(source, target, "OVERWRITE")
 
     def move_files(self, targets: Mapping[str, str]) -> None:

@@ -136,6 +136,8 @@ class LocalStorage:
 
     def move_file(self, source: str, target: str) -> None:
         local_disk.make_folders(os.path.dirname(local_path(target)))
+        with suppress(PermissionError):  # another user's file keeps its time
+            os.utime(local_path(source))
         self.rename_folder(source, target)
 
     def move_files(self, targets: Mapping[str, str]) -> None:

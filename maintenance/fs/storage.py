@@ -104,7 +104,8 @@ class Storage(Protocol):
     def delete_empty_folder(self, folder: str) -> bool:
         """Delete a folder if nothing is in it. Returns whether it is gone now; False where there are no folders."""
 
-    def move_file(self, source: str, target: str) -> None: ...
+    def move_file(self, source: str, target: str) -> None:
+        """Give a file another path. It counts as new there, so that nobody takes it for an old one that is left."""
 
     def move_files(self, targets: Mapping[str, str]) -> None:
         """Move files, each to its target; those that are missing are left out. An interrupted call may have moved any.

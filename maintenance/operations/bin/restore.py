@@ -239,8 +239,12 @@ class _Restore:
             elif not self._file_io.exists(source):
                 self.missing.append(file.key)
             else:
-                self._move(source, target)
-                self.back.append(file)
+                try:
+                    self._move(source, target)
+                except FileNotFoundError:  # the bin is emptied meanwhile
+                    self.missing.append(file.key)
+                else:
+                    self.back.append(file)
 
     def _in_bin(self, file: BinnedFile) -> str:
         return path_in_bin(self.folder, self.head.run, file)
@@ -278,6 +282,7 @@ class _Restore:
             self._put_back_snapshots(paths, [record for record in mine if record.kind == "snapshot"])
 
     def _is_complete(self, record: _Record) -> bool:
+        """Asked before a record comes back, and after: until it is there, an expiry takes what nothing else needs."""
         return self._is_whole(f"{record.kind} {record.shown}", partial(self._parsed, record), record.branch)
 
     def _is_whole(self, name: str, snapshot: Callable[[], Snapshot], branch: str) -> bool:
@@ -297,15 +302,29 @@ class _Restore:
         snapshots = Snapshots(self._file_io, paths)
         earliest = min(snapshots.list_ids(), default=None)
         for record in sorted(records, key=lambda record: -int(record.name)):
-            if earliest is not None and int(record.name) in (earliest - 1, earliest):
-                self._put_back([record.file])
-                earliest = int(record.name)
-                if record.shown not in self.done["snapshot"]:
-                    self.done["snapshot"].append(record.shown)
-            else:
+            number = int(record.name)
+            if earliest is None or number not in (earliest - 1, earliest):
                 self._put_back_as_tag(record, paths, f"{RESTORED}{record.name}")
+                continue
+            self._put_back([record.file])
+            # What it joins may expire until it is there.
+            is_complete, joins = self._is_complete(record), self.dry_run or earliest in snapshots.list_ids()
+            if is_complete and joins:
+                earliest = number
+                self.done["snapshot"] += [record.shown] if record.shown not in self.done["snapshot"] else []
+                continue
+            self._take_again(record)
+            if not joins:
+                self.incomplete.append(f"snapshot {record.shown}: snapshot {earliest} has expired. Restore it again.")
+            earliest = min(snapshots.list_ids(), default=None)
         if not self.dry_run and earliest is not None and (snapshots.read_hint(EARLIEST) or 0) > earliest:
             snapshots.write_hint(EARLIEST, earliest)
+
+    def _take_again(self, record: _Record) -> None:
+        """Put a snapshot into the bin again that has come back."""
+        if record.file in self.back:
+            self._move(self.head.home(record.file), self._in_bin(record.file))
+            self.back.remove(record.file)
 
     def _put_back_as_tag(self, record: _Record, paths: TablePaths, name: str) -> None:
         source = self._in_bin(record.file)
@@ -320,6 +339,9 @@ class _Restore:
         tag = parse_tag(data, source) if record.kind == "tag" else Tag(parse_snapshot(data, source))
         if not self.dry_run and not tags.publish(name, tag):
             self.there.append(record.file.path)
+            return
+        if not self._is_complete(record):
+            tags.remove(name)
             return
         self.back.append(record.file)
         self.done["tag"].append(name if record.branch == MAIN_BRANCH else f"{record.branch}: {name}")
