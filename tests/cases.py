@@ -19,9 +19,13 @@ ONE_OF: Mapping[str, int] = {
     "tests/crash/test_crash.py": 2,
     "tests/crash/test_full_disk.py": 2,
     "tests/crash/test_power_cut.py": 2,
-    "tests/damage/": 3,
-    "tests/java/": 3,
-    "tests/spark/": 3,
+    "tests/browser/test_console.py": 2,
+    "tests/damage/": 4,
+    "tests/flink/": 2,
+    "tests/golden/test_on_store.py": 3,
+    "tests/java/": 4,
+    "tests/pypaimon/": 2,
+    "tests/spark/": 4,
     "tests/unit/compaction/test_proof": 3,
     "tests/unit/operations/test_row_change_matrix.py": 3,
     "tests/unit/operations/test_row_changes_concurrent.py": 2,
@@ -29,7 +33,7 @@ ONE_OF: Mapping[str, int] = {
 # How the kind of a test's Spark session stands in its name.
 _SESSIONS = [re.compile(rf"\[{kind}\]$|(?<=\[){kind}-|-{kind}(?=\])") for kind in ("classic", "connect", "sail")]
 # The values are those of the other kinds: what a server may change is how a session is used. One of so many cases.
-_SERVER, _OF_SERVER = _SESSIONS[1], 6
+_SERVER, _OF_SERVER = _SESSIONS[1], 8
 CASES, ALL = "PAIMON_TEST_CASES", "all"
 
 
