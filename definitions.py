@@ -18,6 +18,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.progress import progress_logger
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
+from paimon_maintenance.assets.steps.copies import copy_jobs
 from paimon_maintenance.assets.steps.launched import launched_jobs
 from paimon_maintenance.assets.steps.many_tables import compact_many_job
 from paimon_maintenance.assets.steps.partitions import changelog_asset, compaction_asset, state_asset
@@ -28,7 +29,6 @@ from paimon_maintenance.jobs.jobs import (
     audit_job,
     change_rows_job,
     compact_job,
-    copy_jobs,
     empty_bin_job,
     expire_job,
     expire_table_job,

@@ -10,15 +10,11 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.operations.databases.clone_plan import CLONE
-from maintenance.operations.databases.migrate_database import MIGRATE_DATABASE
-from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
-from paimon_maintenance.assets.steps.copies import clone_op, migrate_database_op, migrate_table_op
 from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
@@ -91,17 +87,6 @@ def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Logger
     """Carry out a statement about tables of the project, as the run's config says."""
     text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
     return job_of_op(STATEMENT, statement_op(tables, zone), text, loggers)
-
-
-def copy_jobs(loggers: Loggers) -> list[dg.JobDefinition]:
-    """Copy tables to another warehouse, and make tables of Paimon of plain files."""
-    which = "dry_run: only say which files."
-    jobs = (
-        (CLONE, clone_op(), f"Copy a table, or a database, to another warehouse; {which}"),
-        (MIGRATE_TABLE, migrate_table_op(), f"Make a table of Paimon of the files of a format table; {which}"),
-        (MIGRATE_DATABASE, migrate_database_op(), f"Make tables of Paimon of the format tables of a database; {which}"),
-    )
-    return [job_of_op(name, op, description, loggers) for name, op, description in jobs]
 
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:

@@ -1,6 +1,6 @@
 """What a person can set for an operation in the Launchpad, made of its request; and the request made of that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, get_args
@@ -17,6 +17,7 @@ from maintenance.options.option import duration
 _TABLE = Field(description="database.table, one of those that Dagster has.")
 _DRY_RUN = Field(default=False, description="Only say what would be done, and keep it as a plan.")
 _PLAN_ID = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
+_INTO_BIN = Field(default=False, description="What is deleted goes into the bin.")
 _AN_INSTANT = "ISO 8601 with an offset"
 # The kinds of fields: what a config has for them.
 _LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str]}
@@ -42,8 +43,21 @@ def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
     return _config(operation, (), {"table": (str, _TABLE), **dry_run})
 
 
-def _config(operation: Operation[Any, Any, Any], optional: Sequence[str], more: Mapping[str, Any]) -> type[dg.Config]:
-    fields = {name_of(each): _field(each, each.field in optional) for each in operation.parameters}
+def copying_config(operation: Operation[Any, Any, Any], instead: Mapping[str, Any]) -> type[dg.Config]:
+    """What may be set for a copy between tables. `instead`: fields in place of the request's; None = not here."""
+    into_bin = {"into_bin": (bool, _INTO_BIN)} if operation.takes_bin else {}
+    own = {name: kind for name, kind in instead.items() if kind is not None}
+    return _config(operation, (), {"dry_run": (bool, _DRY_RUN), **into_bin, **own}, instead)
+
+
+def _config(
+    operation: Operation[Any, Any, Any],
+    optional: Sequence[str],
+    more: Mapping[str, Any],
+    left_out: Collection[str] = (),
+) -> type[dg.Config]:
+    chosen = [each for each in operation.parameters if each.field not in left_out]
+    fields = {name_of(each): _field(each, each.field in optional) for each in chosen}
     name = "".join(part.capitalize() for part in operation.name.split("_"))
     made: type[dg.Config] = create_model(
         f"{name}Config", __base__=dg.Config, __doc__=operation.summary, **{**more, **fields}

@@ -6,150 +6,139 @@ reported: a clone as an observation of its source, a migrated table as a materia
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from maintenance.errors import OptionError, PaimonError
-from maintenance.metastore.warehouse import known_folder
-from maintenance.operations.bin.run import BinRun
+from maintenance.errors import PaimonError
 from maintenance.operations.databases.clone import CloneReport
-from maintenance.operations.databases.clone_plan import CLONE, CLONE_DATABASE, apply_clone, apply_clone_database
-from maintenance.operations.databases.migrate_database import MIGRATE_DATABASE, apply_migrate_database
-from maintenance.operations.databases.migrate_table import apply_migrate_table
-from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
+from maintenance.operations.databases.clone_database import CloneDatabaseReport
+from maintenance.operations.databases.clone_tables import OPERATION as CLONE
+from maintenance.operations.databases.migrate_database import OPERATION as MIGRATE_DATABASE
+from maintenance.operations.databases.migrate_database import MigrateDatabaseReport
+from maintenance.operations.databases.migrate_table import OPERATION as MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport
+from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import StoredPlan
-from maintenance.sql import Session
-from maintenance.sql.procedures.clones import catalogs_of
-from maintenance.sql.procedures.procedure import Call
-from maintenance.sql.procedures.registry import PROCEDURES
-from maintenance.table.format_table import FormatTable
-from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import report_metadata
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
-from paimon_maintenance.assets.steps.by_session import session_of
+from paimon_maintenance.assets.steps.config import copying_config, request_of
 from paimon_maintenance.assets.steps.many_tables import tell_plan
+from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
 from paimon_maintenance.assets.steps.plans import kept_plan
 
-COPIES = (CLONE, CLONE_DATABASE, MIGRATE_TABLE, MIGRATE_DATABASE)
+_TARGET = "target_catalog"
 _HIVE = {"connector": "hive"}
 
 
-class CloneConfig(dg.Config):
-    """Which table, or all of a database, and where to."""
+@dataclass(frozen=True)
+class Copying:
+    """One of the operations in Dagster.
 
-    database: str = Field(description="Of the source.")
-    table: str | None = Field(default=None, description="Of that database; empty: all tables, one after the other.")
-    target_catalog: dict[str, str] = Field(
-        default={}, description="Options of the other catalog, such as {warehouse: s3://copy/lake}; empty: this one. "
-        "${NAME} is read from the environment: write secrets so.",
-    )  # fmt: skip
-    target_database: str | None = Field(default=None, description="Empty: that of the source.")
-    target_table: str | None = Field(default=None, description="Empty: the name of the source.")
-    included_tables: list[str] = Field(default=[], description="Of a database: only these; empty: all.")
-    excluded_tables: list[str] = Field(default=[], description="Of a database: not these.")
-    where: str | None = Field(default=None, description="Of a table: only partitions for which this is true.")
-    snapshot_id: int | None = Field(default=None, description="Of a table: the state to copy; empty: the newest.")
-    tag: str | None = Field(default=None, description="Of a table: copy what this tag holds.")
-    dry_run: bool = Field(default=False, description="Only say what would be copied, and keep it as a plan.")
+    Attributes:
+        op: the name of its op.
+        job: what its job says of it.
+        fixed: fields of the request that are not asked for.
+        instead: fields of the config in place of the request's; None = not here.
+    """
 
+    operation: Operation[Any, Any, Any]
+    op: str
+    description: str
+    job: str
+    fixed: Mapping[str, Any]
+    instead: Mapping[str, Any]
 
-class MigrateTableConfig(dg.Config):
-    """Which table of plain files, and what becomes of it."""
+    @cached_property
+    def config(self) -> type[dg.Config]:
+        return copying_config(self.operation, {**dict.fromkeys(self.fixed), **self.instead})
 
-    source_table: str = Field(description="database.table, a format table or a plain Hive table.")
-    target_table: str | None = Field(default=None, description="database.table; empty: it takes the source's name.")
-    options: dict[str, str] = Field(default={}, description="Of the new table.")
-    delete_origin: bool = Field(default=False, description="Drop the source once its files are committed.")
-    into_bin: bool = Field(default=False, description="Its files go into the bin.")
-    dry_run: bool = Field(default=False, description="Only say what would be copied, and keep it as a plan.")
+    def request(self, config: Any) -> Any:
+        target = getattr(config, _TARGET, None)
+        return request_of(self.operation, config, **self.fixed, **({"target_catalog_conf": target} if target else {}))
 
 
-class MigrateDatabaseConfig(dg.Config):
-    """The tables of plain files of a database."""
+_COPIES = (
+    Copying(
+        CLONE,
+        "copy_to",
+        "Copies tables to another warehouse, or brings the copies up to date; each file is compared.",
+        "Copy a table, or a database, to another warehouse",
+        {"clone_from": "paimon"},
+        {
+            "database": (str, Field(description="Of the source.")),
+            "target_catalog_conf": None,
+            _TARGET: (
+                dict[str, str],
+                Field(
+                    default={},
+                    description="Options of the other catalog, such as {warehouse: s3://copy/lake}; empty: this one."
+                    " ${NAME} is read from the environment: write secrets so.",
+                ),
+            ),
+            **dict.fromkeys(("prefer_file_format", "target_table_conf")),
+        },
+    ),
+    Copying(
+        MIGRATE_TABLE,
+        "plain_table",
+        "Makes a table of Paimon of the files of a format table; the source stays unless it is to go.",
+        "Make a table of Paimon of the files of a format table",
+        _HIVE,
+        {"options_map": None},
+    ),
+    Copying(
+        MIGRATE_DATABASE,
+        "plain_tables",
+        "Makes tables of Paimon of the format tables of a database, one after the other.",
+        "Make tables of Paimon of the format tables of a database",
+        _HIVE,
+        {"options_map": None},
+    ),
+)
+COPIES: Mapping[str, Operation[Any, Any, Any]] = {
+    key: each.operation
+    for each in _COPIES
+    for key in (each.operation.key, *(each.operation.keeping.others if each.operation.keeping else ()))
+}
 
-    source_database: str = Field(description="The database.")
-    included_tables: list[str] = Field(default=[], description="Only these; empty: all.")
-    excluded_tables: list[str] = Field(default=[], description="Not these.")
-    options: dict[str, str] = Field(default={}, description="Of the new tables.")
-    delete_origin: bool = Field(default=False, description="Drop the sources once their files are committed.")
-    into_bin: bool = Field(default=False, description="Their files go into the bin.")
-    dry_run: bool = Field(default=False, description="Only say what would be copied, and keep it as a plan.")
+
+def copy_jobs(loggers: Loggers) -> list[dg.JobDefinition]:
+    """The jobs: they copy tables to another warehouse, and make tables of Paimon of plain files."""
+    which = "dry_run: only say which files."
+    return [job_of_op(each.operation.name, _op(each), f"{each.job}; {which}", loggers) for each in _COPIES]
 
 
-def clone_op() -> dg.OpDefinition:
-    """Clone a table, or those of a database."""
+def _op(copying: Copying) -> dg.OpDefinition:
+    operation = copying.operation
+    schema: Any = copying.config.to_config_schema()
 
     @dg.op(
-        name="copy_to",
-        description="Copies tables to another warehouse, or brings the copies up to date; each file is compared.",
+        name=copying.op,
+        description=copying.description,
         out=dg.Out(dg.Nothing),
+        config_schema=schema,
+        required_resource_keys={"catalog", "spark"} if operation.uses_spark else {"catalog"},
     )
-    def copy(context: dg.OpExecutionContext, config: CloneConfig, catalog: PaimonCatalog, spark: Spark) -> None:
-        values = config.model_dump(exclude={"target_catalog", "dry_run"})
-        _launched(context, catalog, spark, CLONE, {**values, "target_catalog_conf": config.target_catalog}, config)
+    def copied(context: dg.OpExecutionContext) -> None:
+        config: Any = copying.config(**context.op_config)
+        catalog = context.resources.catalog
+        with as_dagster_failure(context):
+            plan = operation.keepable(Run(progress=context.log.info), catalog.open(), copying.request(config))[1]
+            kept = kept_plan(context, catalog, plan)
+            if config.dry_run:
+                tell_plan(context, plan, kept)
+                return
+        spark = context.resources.spark if operation.uses_spark else None
+        apply_copy(context, catalog, spark, plan, into_bin=getattr(config, "into_bin", False))
 
-    return copy
-
-
-def migrate_table_op() -> dg.OpDefinition:
-    """Migrate a table of plain files."""
-
-    @dg.op(
-        name="plain_table",
-        description="Makes a table of Paimon of the files of a format table; the source stays unless it is to go.",
-        out=dg.Out(dg.Nothing),
-    )
-    def migrate(context: dg.OpExecutionContext, config: MigrateTableConfig, catalog: PaimonCatalog) -> None:
-        values = config.model_dump(exclude={"into_bin", "dry_run"})
-        _launched(context, catalog, None, MIGRATE_TABLE, {**_HIVE, **values}, config, into_bin=config.into_bin)
-
-    return migrate
-
-
-def migrate_database_op() -> dg.OpDefinition:
-    """Migrate the tables of plain files of a database."""
-
-    @dg.op(
-        name="plain_tables",
-        description="Makes tables of Paimon of the format tables of a database, one after the other.",
-        out=dg.Out(dg.Nothing),
-    )
-    def migrate(context: dg.OpExecutionContext, config: MigrateDatabaseConfig, catalog: PaimonCatalog) -> None:
-        values = config.model_dump(exclude={"into_bin", "dry_run"})
-        _launched(context, catalog, None, MIGRATE_DATABASE, {**_HIVE, **values}, config, into_bin=config.into_bin)
-
-    return migrate
-
-
-def _launched(
-    context: dg.OpExecutionContext,
-    catalog: PaimonCatalog,
-    spark: Spark | None,
-    procedure: str,
-    values: Mapping[str, Any],
-    config: Any,
-    *,
-    into_bin: bool = False,
-) -> None:
-    """Plan what a procedure would do with these arguments, and do it unless it is a dry run."""
-    given = {name: value for name, value in values.items() if value not in (None, [], {}, False)}
-    with as_dagster_failure(context):
-        planning = PROCEDURES[procedure].planning
-        assert planning is not None
-        plan = planning.make(Call(session_of(context, catalog), given, context.log.info))
-        assert plan is not None
-        kept = kept_plan(context, catalog, plan)
-        if config.dry_run:
-            tell_plan(context, plan, kept)
-            return
-    apply_copy(context, catalog, spark, plan, into_bin=into_bin)
+    return copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,44 +161,24 @@ def apply_copy(
 
     `spark`: copies what is cloned; `into_bin`: the sources of a migration go there.
     """
+    operation = COPIES[plan.operation]
     with as_dagster_failure(context):
         metadata: dict[str, Any] = {"plan id": plan.id}
-        if plan.operation in (CLONE, CLONE_DATABASE):
-            assert spark is not None
-            spark.serve(CLONE, None)
-            done = _cloned(session_of(context, catalog, spark.session()), plan, context)
-            metadata |= spark.metadata()
-        else:
-            done = _migrated(session_of(context, catalog), plan, context, into_bin)
-        _report(context, catalog, done, metadata)
+        session = None
+        if operation.uses_spark and spark is not None:
+            spark.serve(operation.name, None)
+            session = spark.session
+        run = Run(session, context.log.info, warehouse=catalog.root, into_bin=into_bin)
+        done = _copied(plan, operation.carry_out(catalog.open(), plan, run))
+        _report(
+            context, catalog, done, metadata if session is None or spark is None else {**metadata, **spark.metadata()}
+        )
 
 
-def _cloned(session: Session, plan: StoredPlan, context: dg.OpExecutionContext) -> _Copied:
-    source, target = catalogs_of(plan.arguments, session)
-    others: dict[str, Any] = {"spark": session.spark, "progress": context.log.info}
-    if plan.operation == CLONE_DATABASE:
-        report = apply_clone_database(source, target, plan, **others)
+def _copied(plan: StoredPlan, report: Any) -> _Copied:
+    if isinstance(report, CloneDatabaseReport | MigrateDatabaseReport):
         return _Copied(report.reports, report.errors)
-    table = source.get_table(plan.table)
-    if not isinstance(table, Table):
-        raise OptionError(f"'{plan.table}' has no files of its own", f"plan {plan.id}", "Launch a dry run again.")
-    return _Copied({plan.table: apply_clone(table, target, plan, **others)}, {})
-
-
-def _migrated(session: Session, plan: StoredPlan, context: dg.OpExecutionContext, into_bin: bool) -> _Copied:
-    catalog, say = session.current(), context.log.info
-
-    def into(source: FormatTable) -> BinRun:
-        return BinRun.begin(source, known_folder(catalog), MIGRATE_TABLE)
-
-    if plan.operation == MIGRATE_DATABASE:
-        report = apply_migrate_database(catalog, plan, into=into if into_bin else None, progress=say)
-        return _Copied(report.reports, report.errors)
-    source = catalog.get_table(plan.table)
-    if not isinstance(source, FormatTable):
-        raise OptionError(f"'{plan.table}' is not a table of plain files", f"plan {plan.id}", "Launch a dry run again.")
-    taken = into(source) if into_bin and plan.arguments["delete_origin"] else None
-    return _Copied({plan.table: apply_migrate_table(source, catalog, plan, into=taken, progress=say)}, {})
+    return _Copied({plan.table: report}, {})
 
 
 def _report(context: dg.OpExecutionContext, catalog: PaimonCatalog, done: _Copied, metadata: Mapping[str, Any]) -> None:

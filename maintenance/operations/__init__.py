@@ -17,14 +17,11 @@ _FUNCTIONS = {
     "advise_file_index": "indexes",
     "analyze_table": "indexes",
     "audit_changelog": "checks",
-    "clone": "databases",
     "explain_scan": "checks",
     "ingest": "ingestion",
     "ingest_landed": "ingestion",
     "ingest_stream": "ingestion",
     "merge_into": "rows",
-    "migrate_database": "databases",
-    "migrate_table": "databases",
     "probe_file_index": "indexes",
 }
 

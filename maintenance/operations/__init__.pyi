@@ -6,10 +6,13 @@ from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.operations.databases.clone import clone
+from maintenance.operations.databases.alter_column_default_value import alter_column_default_value
+from maintenance.operations.databases.alter_view_dialect import alter_view_dialect
+from maintenance.operations.databases.clone_tables import clone
 from maintenance.operations.databases.compact_database import compact_database
 from maintenance.operations.databases.migrate_database import migrate_database
 from maintenance.operations.databases.migrate_table import migrate_table
+from maintenance.operations.databases.repair import repair
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -59,6 +62,8 @@ _FUNCTIONS: dict[str, str]
 
 __all__ = [
     "advise_file_index",
+    "alter_column_default_value",
+    "alter_view_dialect",
     "analyze_table",
     "audit_changelog",
     "clear_consumers",
@@ -101,6 +106,7 @@ __all__ = [
     "remove_unexisting_manifests",
     "rename_branch",
     "rename_tag",
+    "repair",
     "repair_earliest_snapshot",
     "replace_tag",
     "rescale",

@@ -58,6 +58,24 @@ def silent(_: str) -> None:
     """Progress that is discarded."""
 
 
+class Names(Protocol):
+    """Where names in a request lead, which may be of another catalog than the one at hand.
+
+    `dialect`: of the statement that has them.
+    """
+
+    @property
+    def dialect(self) -> str: ...
+
+    def table(self, name: str) -> tuple[Any, str]:
+        """The catalog of a table or view, and its name there. Raises: NotFoundError: there is no such catalog."""
+        ...
+
+    def database(self, name: str) -> tuple[Any, str]:
+        """The same of a database."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """With what an operation works; nothing of it changes what it does.
@@ -67,7 +85,9 @@ class Run:
         progress: called with a line for each thing that happens.
         into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
         now: the moment as of which is planned; None = the current time.
+        into_bin: for operations over many tables: what is deleted goes into the bin of the warehouse.
         warehouse: where plans and the bin are, or what says so and is asked once it is needed.
+        names: where names of tables lead; None = to the catalog that the operation gets.
     """
 
     spark: SparkSource = None
@@ -75,6 +95,8 @@ class Run:
     into: BinRun | None = None
     now: datetime | None = None
     warehouse: str | Callable[[], str] = ""
+    into_bin: bool = False
+    names: Names | None = None
 
     @classmethod
     def of(
@@ -95,6 +117,14 @@ class Run:
     def root(self) -> str:
         """The folder of the warehouse. Raises: UnsupportedError: it is known by a name alone."""
         return self.warehouse() if callable(self.warehouse) else self.warehouse
+
+    def table_name(self, catalog: Any, name: str) -> tuple[Any, str]:
+        """The catalog of a table that a request names, and its name there."""
+        return (catalog, name) if self.names is None else self.names.table(name)
+
+    def database_name(self, catalog: Any, name: str) -> tuple[Any, str]:
+        """The same of a database."""
+        return (catalog, name) if self.names is None else self.names.database(name)
 
     @property
     def moment(self) -> datetime:
@@ -250,6 +280,21 @@ class Spelling:
     has_plans: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How plans are made and carried out that are of tables which the request names.
+
+    Attributes:
+        make: the plan to keep.
+        carry_out: does what such a plan says and nothing else, or refuses.
+        others: what plans are called, too: those of many tables.
+    """
+
+    make: Callable[[Run, Any, Any], StoredPlan]
+    carry_out: Callable[[Run, Any, StoredPlan], Any]
+    others: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Operation(Generic[Request, P, Report]):
     """An operation.
@@ -263,6 +308,7 @@ class Operation(Generic[Request, P, Report]):
         shown: its report as rows.
         said: its report in sentences, for a log.
         again: plans again to carry out a kept plan, and refuses if that is another one by now; None = as `_again`.
+        keeping: how plans are kept that its own `plan` and `apply` are too little for.
         kept_as: what plans and steps call it, if not by its name.
         has_plans, has_dry_run: False where there is nothing to plan.
         of_catalog, of_warehouse: it is about a catalog or a `Warehouse`, not a table.
@@ -285,6 +331,7 @@ class Operation(Generic[Request, P, Report]):
     shown: Callable[[Any], Shown] = done
     again: Callable[[Run, Any, Request, StoredPlan], P] | None = None
     said: Callable[[Any], Iterable[str]] = nothing_said
+    keeping: Keeping | None = None
     kept_as: str = ""
     has_plans: bool = True
     has_dry_run: bool = True
@@ -313,6 +360,8 @@ class Operation(Generic[Request, P, Report]):
 
     def keepable(self, run: Run, place: Any, request: Request) -> tuple[P, StoredPlan]:
         """What would be done now, as a plan to apply and as one to keep."""
+        if self.keeping is not None:
+            return self.plan(run, place, request), self.keeping.make(run, place, request)
         # Looked up first: if there is a later one by then, the plan is outdated, not wrong.
         base = place.snapshots.latest_identity() if isinstance(place, Table) else None
         now = run.moment
@@ -337,6 +386,9 @@ class Operation(Generic[Request, P, Report]):
 
         Raises: OutdatedPlanError: something else would be done now; OptionError: not such a plan; as the operation.
         """
+        if self.keeping is not None:
+            done: Report = self.keeping.carry_out(run, place, stored)
+            return done
         check_plan(stored, self.key, place if isinstance(place, Table) else None)
         request = self._kept_request(stored, others)
         run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))

@@ -1,26 +1,53 @@
 """Migrate the format tables of a database: procedure `migrate_database`, `migrate_table` of each."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
-from maintenance.errors import NotFoundError, PaimonError
+from maintenance.errors import NotFoundError, PaimonError, worst_of
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.databases.each_table import Skipped, each_name
 from maintenance.operations.databases.migrate_table import (
+    Migrating,
     apply_migrate_table,
+    bin_of,
     finish_migration,
     migrate_table,
     plan_migrate_table,
+    shown_tables,
 )
 from maintenance.operations.databases.migration import MigrateReport
 from maintenance.operations.databases.taking_over import source_of, waiting_name, waiting_table
+from maintenance.operations.operation import Keeping, Operation, Run, Shown, lazily
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, plan_of_many, plans_of
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
 
 MIGRATE_DATABASE = "migrate_database"
-Into = Callable[[FormatTable], BinRun]
+Into = Callable[[FormatTable], BinRun | None]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateDatabase(Migrating):
+    """The tables of plain files of a database."""
+
+    source_database: Annotated[str, Param("The database.", others=("database",))]
+    options: Annotated[Mapping[str, str] | None, Param("Of the new tables, as k1=v1,k2=v2.")] = None
+    parallelism: Annotated[int, Param("Files at a time.")] = 8
+    options_map: Annotated[Mapping[str, str] | None, Param("As options.")] = None
+    delete_origin: Annotated[bool, Param("Drop the sources once their files are committed.")] = False
+    included_tables: Annotated[Sequence[str], Param("Only these; empty: all.")] = ()
+    excluded_tables: Annotated[Sequence[str], Param("Not these.")] = ()
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Which tables, and what they become."""
+        options = {**(self.options or {}), **(self.options_map or {})}
+        chosen = {"included": self.included_tables, "excluded": self.excluded_tables}
+        return {"options": options, **chosen, "delete_origin": self.delete_origin}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +193,38 @@ def _finished(catalog: Catalog, name: str, *, dry_run: bool) -> MigrateReport:
     if report is None:
         raise NotFoundError(f"no table waits for the name '{name}'", catalog.warehouse, "Launch a dry run.")
     return report
+
+
+def _work(run: Run, catalog: Catalog, asked: MigrateDatabase, *, dry_run: bool) -> MigrateDatabaseReport:
+    asked.check()
+    how: dict[str, Any] = {"parallelism": asked.parallelism, "dry_run": dry_run, "progress": run.progress}
+    own, database = run.database_name(catalog, asked.source_database)
+    return migrate_database(own, database, **asked.chosen, **how, into=partial(bin_of, run))
+
+
+def _make(run: Run, catalog: Catalog, asked: MigrateDatabase) -> StoredPlan:
+    asked.check()
+    return plan_migrate_database(*run.database_name(catalog, asked.source_database), **asked.chosen)
+
+
+def _carry_out(run: Run, catalog: Catalog, plan: StoredPlan) -> MigrateDatabaseReport:
+    return apply_migrate_database(catalog, plan, into=partial(bin_of, run), progress=run.progress)
+
+
+def _shown(report: MigrateDatabaseReport) -> Shown:
+    """Raises: the worst error of a table that failed."""
+    if report.errors:
+        raise worst_of(report.errors.values())
+    return shown_tables(list(report.reports.values()))
+
+
+OPERATION = Operation(
+    "migrate_database",
+    "Make Paimon tables of the format tables or plain Hive tables of a database.",
+    MigrateDatabase,
+    *lazily(_work, lambda _, __: ()),
+    _shown,
+    keeping=Keeping(_make, _carry_out),
+    of_catalog=True,
+    takes_bin=True,
+)

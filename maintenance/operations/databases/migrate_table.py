@@ -9,10 +9,14 @@ moves the files before it commits them.
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from typing import Annotated
 
+import pyarrow as pa
+
+from maintenance.errors import NotFoundError, SqlError
 from maintenance.metadata.paths import partition_text_of
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.bin.run import BinRun
@@ -20,9 +24,56 @@ from maintenance.operations.databases.migrated_files import SourceFile
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport, Migration
 from maintenance.operations.databases.taking_over import take_over, waiting_table
+from maintenance.operations.operation import Keeping, Operation, Run, Shown, lazily
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
+
+_SOURCES = ("hive",)
+_WHERE = "sys.migrate_table"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrating:
+    """What migrations of a table and of a database may both be asked for."""
+
+    connector: Annotated[str, Param("Of what the source is: hive.", others=("source_type",))]
+
+    def check(self) -> None:
+        """Raises: SqlError: tables of such a source cannot be migrated."""
+        if self.connector.lower() not in _SOURCES:
+            problem = f"tables of '{self.connector}' cannot be migrated"
+            raise SqlError(problem, "sys", "Use 'hive', for format tables and Hive's own.")
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateTable(Migrating):
+    """Which table of plain files, and what becomes of it."""
+
+    source_table: Annotated[str, Param("database.table, a format table or a plain Hive table.", others=("table",))]
+    target_table: Annotated[str | None, Param("database.table; empty: it takes the source's name.")] = None
+    options: Annotated[Mapping[str, str] | None, Param("Of the new table, as k1=v1,k2=v2.")] = None
+    parallelism: Annotated[int, Param("Files at a time.")] = 8
+    delete_origin: Annotated[bool, Param("Drop the source once its files are committed.")] = False
+    options_map: Annotated[Mapping[str, str] | None, Param("As options.")] = None
+
+    @property
+    def all_options(self) -> Mapping[str, str]:
+        return {**(self.options or {}), **(self.options_map or {})}
+
+    def named(self, run: Run, catalog: Catalog) -> tuple[FormatTable, Catalog, str | None]:
+        """Source, catalog and target; no target: the new table takes the name of the source. Raises: SqlError."""
+        source, own = _source(run, catalog, self.source_table)
+        if self.target_table is None:
+            if not self.delete_origin:
+                problem = "the source stays, so the new table needs another name"
+                raise SqlError(problem, _WHERE, "Add target_table => 'database.table', or delete_origin => true.")
+            return source, own, None
+        there, goal = run.table_name(catalog, self.target_table)
+        if there is not own:
+            raise SqlError("the target is in another catalog", _WHERE, "Name a table of the source's catalog.")
+        return source, own, goal
 
 
 def migrate_table(
@@ -138,3 +189,87 @@ def _listing(files: list[SourceFile]) -> str:
     """A digest of what a listing says of the files."""
     lines = sorted(f"{file.path} {file.bytes} {file.mtime_ms}\n" for file in files)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _work(run: Run, catalog: Catalog, asked: MigrateTable, *, dry_run: bool) -> MigrateReport:
+    asked.check()
+    try:
+        source, own, target = asked.named(run, catalog)
+    except NotFoundError:
+        report = None if dry_run else finish_migration(*run.table_name(catalog, asked.source_table))
+        if report is None:
+            raise
+        return report
+    return migrate_table(
+        source,
+        own,
+        target,
+        options=asked.all_options,
+        delete_origin=asked.delete_origin,
+        into=bin_of(run, source) if asked.delete_origin and not dry_run else None,
+        parallelism=asked.parallelism,
+        dry_run=dry_run,
+        progress=run.progress,
+    )
+
+
+def _make(run: Run, catalog: Catalog, asked: MigrateTable) -> StoredPlan:
+    asked.check()
+    source, own, target = asked.named(run, catalog)
+    return plan_migrate_table(source, own, target, options=asked.all_options, delete_origin=asked.delete_origin)
+
+
+def _carry_out(run: Run, catalog: Catalog, plan: StoredPlan) -> MigrateReport:
+    source, own = _source(run, catalog, plan.table)
+    into = bin_of(run, source) if plan.arguments["delete_origin"] else None
+    return apply_migrate_table(source, own, plan, into=into, progress=run.progress)
+
+
+def _source(run: Run, catalog: Catalog, name: str) -> tuple[FormatTable, Catalog]:
+    own, identifier = run.table_name(catalog, name)
+    source = own.get_table(identifier)
+    if not isinstance(source, FormatTable):
+        raise SqlError(f"'{name}' is not a format table", _WHERE, "Name a table of plain files.")
+    return source, own
+
+
+def bin_of(run: Run, source: FormatTable) -> BinRun | None:
+    """The run of the bin that takes a source; None: it is deleted."""
+    return BinRun.begin(source, run.root(), MIGRATE_TABLE) if run.into_bin else None
+
+
+_COLUMNS = {
+    "source": pa.string(),
+    "target": pa.string(),
+    "snapshot_id": pa.int64(),
+    "files": pa.int64(),
+    "bytes": pa.int64(),
+    "rows": pa.int64(),
+    "copied_files": pa.int64(),
+    "copied_bytes": pa.int64(),
+    "digest": pa.string(),
+    "origin_deleted": pa.bool_(),
+    "bin_run": pa.string(),
+}
+
+
+def shown_tables(reports: Sequence[MigrateReport]) -> Shown:
+    """A row for each table. A dry run says what would be copied."""
+    rows = [{key: value for key, value in asdict(report).items() if key in _COLUMNS} for report in reports]
+    done = any(
+        report.snapshot_id is not None or report.origin_deleted or (report.dry_run and report.copied_files)
+        for report in reports
+    )
+    return Shown(pa.Table.from_pylist(rows, pa.schema(_COLUMNS.items())), nothing_to_do=not done)
+
+
+OPERATION = Operation(
+    "migrate_table",
+    "Make a Paimon table of the files of a format table or a plain Hive table.",
+    MigrateTable,
+    *lazily(_work, lambda _, __: ()),
+    lambda report: shown_tables([report]),
+    keeping=Keeping(_make, _carry_out),
+    of_catalog=True,
+    takes_bin=True,
+)

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from maintenance.fs.file_io import FileIO
+from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.operation import Operation, Run, Shown, Spelling, Warehouse, silent
 from maintenance.operations.parameters import Parameter, options
 from maintenance.operations.plan_store import StoredPlan
+from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -22,8 +24,30 @@ from maintenance.sql.procedures.procedure import (
 )
 from maintenance.sql.result import Result
 
+if TYPE_CHECKING:
+    from maintenance.sql.session_state import SessionState
+
 _REQUIRED = "!"
 _TABLE_OPTIONS = Parameter(OPTIONS, options, text="Table options of this run, as k1=v1,k2=v2.")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionNames:
+    """Names as a session reads them: of its current catalog and database, if they say no other."""
+
+    session: "SessionState"
+
+    @property
+    def dialect(self) -> str:
+        return self.session.dialect
+
+    def table(self, name: str) -> tuple[Catalog, str]:
+        found = self.session.table_name(path_of(name))
+        return self.session.catalog_of(found.catalog), found.identifier
+
+    def database(self, name: str) -> tuple[Catalog, str]:
+        catalog, database = self.session.database_name(path_of(name))
+        return self.session.catalog_of(catalog), database
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +59,12 @@ class Made:
 
     def procedure(self) -> Procedure:
         has_plans = self.operation.has_plans and self.spelling.has_plans
-        planning = Planning(self.operation.key, self.make, self.apply) if has_plans else None
+        others = () if self.operation.keeping is None else self.operation.keeping.others
+        planning = (
+            Planning(self.operation.key, self.make, self.apply, dict.fromkeys(others, self.apply))
+            if has_plans
+            else None
+        )
         return Procedure(self.spelling.name, tuple(self._parameters()), self.run, planning, self.operation.judges)
 
     def run(self, call: Call) -> Result:
@@ -94,7 +123,14 @@ class Made:
     def _run(self, call: Call, place: Any) -> Run:
         into = call.into_of(place, self.operation.name) if self.operation.is_of_table else None
         catalog = call.session.current()
-        return Run(call.session.spark, call.progress or silent, into, warehouse=lambda: known_folder(catalog))
+        return Run(
+            call.session.spark,
+            call.progress or silent,
+            into,
+            warehouse=lambda: known_folder(catalog),
+            into_bin=bool(call.get(INTO_BIN.name)),
+            names=SessionNames(call.session),
+        )
 
     def _requests(self, call: Call, place: Any) -> list[Any]:
         """The request of a call; several if a parameter of which each value is one has several."""

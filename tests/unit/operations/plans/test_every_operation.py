@@ -19,6 +19,7 @@ NAMES = {
 }
 LOOKS_ONLY = "it changes nothing"
 ADDS_ONLY = "it adds, and nothing is deleted or rewritten"
+ONE_DEFINITION = "it changes one definition, which the call names"
 ROWS_GIVEN = "the rows are in the caller's hands, and a plan cannot keep them"
 WITHOUT_PLAN = {
     "advise_file_index": LOOKS_ONLY,
@@ -29,10 +30,13 @@ WITHOUT_PLAN = {
     "held_bytes": LOOKS_ONLY,
     "probe_file_index": LOOKS_ONLY,
     "what_if": LOOKS_ONLY,
+    "alter_column_default_value": ONE_DEFINITION,
+    "alter_view_dialect": ONE_DEFINITION,
     "analyze_table": ADDS_ONLY,
     "create_branch": ADDS_ONLY,
     "create_global_index": ADDS_ONLY,
     "mark_partition_done": ADDS_ONLY,
+    "repair": ADDS_ONLY,
     "ingest": ROWS_GIVEN,
     "ingest_stream": ROWS_GIVEN,
     "ingest_landed": f"its plan, {INGEST}, needs the landing folder: Dagster applies it",

@@ -1,0 +1,47 @@
+"""Default values of columns, which Flink's SQL has no words for. Source: Java `AlterColumnDefaultValueProcedure`."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from maintenance.metastore.catalog import Catalog
+from maintenance.metastore.schema_change import UpdateColumnDefaultValue
+from maintenance.operations.operation import Operation, Plan, Run, Spelling, as_asked
+from maintenance.operations.parameters import Param
+
+
+@dataclass(frozen=True, slots=True)
+class AlterColumnDefaultValue:
+    """Of which column."""
+
+    table: Annotated[str, Param("As database.table.", others=("identifier",))]
+    column: Annotated[str, Param("Fields of rows with dots between them.")]
+    default_value: Annotated[str, Param("As a text, as SQL would write it.")]
+
+
+def apply(run: Run, catalog: Catalog, planned: Plan[AlterColumnDefaultValue, None]) -> None:
+    """Change the schema."""
+    asked = planned.request
+    own, name = run.table_name(catalog, asked.table)
+    own.alter_table(name, [UpdateColumnDefaultValue(tuple(asked.column.split(".")), asked.default_value)])
+
+
+OPERATION = Operation(
+    "alter_column_default_value",
+    "Change what a column gets that is not written.",
+    AlterColumnDefaultValue,
+    as_asked,
+    apply,
+    has_plans=False,
+    has_dry_run=False,
+    of_catalog=True,
+    spellings=(Spelling("alter_column_default_value"),),
+)
+
+
+def alter_column_default_value(catalog: Catalog, table: str, column: str, default_value: str) -> None:
+    """Change what a column gets that is not written.
+
+    Args: `table`: ``database.table``; `column`: fields of rows with dots between them; `default_value`: as a text.
+    Raises: NotFoundError: no such table or column; SchemaError: the value does not fit.
+    """
+    OPERATION.run(Run(), catalog, AlterColumnDefaultValue(table, column, default_value))
