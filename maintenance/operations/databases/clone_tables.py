@@ -69,6 +69,11 @@ class CloneTables:
     goal: str | None = None
 
     @property
+    def confs(self) -> dict[str, dict[str, str]]:
+        """The configurations of both catalogs, by the names of their parameters."""
+        return dict(zip(_CONFS, (dict(self.catalog_conf or {}), dict(self.target_catalog_conf or {})), strict=True))
+
+    @property
     def chosen(self) -> dict[str, Any]:
         """The tables of a database, or of all, and what they are called in the target. Raises: SqlError."""
         if self.where:
@@ -89,8 +94,9 @@ class CloneTables:
         """Raises: SqlError: a parameter of Paimon's that this clone cannot honour is set."""
         if self.clone_from.lower() != "paimon":
             raise SqlError("tables of Paimon alone are cloned", _WHERE, "Use CALL sys.migrate_table for Hive's.")
-        for name in ("prefer_file_format", "target_table_conf"):
-            if getattr(self, name):
+        refused = {"prefer_file_format": self.prefer_file_format, "target_table_conf": self.target_table_conf}
+        for name, value in refused.items():
+            if value:
                 raise SqlError(
                     f"'{name}' is not possible: files and schemas are copied as they are",
                     _WHERE,
@@ -112,7 +118,7 @@ def _work(run: Run, catalog: Catalog, asked: CloneTables, *, dry_run: bool) -> R
         (own, name), (target, goal) = (run.table_name(catalog, each) for each in (asked.source, asked.goal))
         return clone(_table(own, name), target, goal, replace_others=True, where=asked.where, **how)
     asked.check()
-    source, target = _catalogs(catalog, {name: getattr(asked, name) for name in _CONFS})
+    source, target = _catalogs(catalog, asked.confs)
     if asked.table is None:
         return clone_database(source, asked.database, target, **asked.chosen, **how)
     table, goal = asked.named(source)
@@ -121,7 +127,7 @@ def _work(run: Run, catalog: Catalog, asked: CloneTables, *, dry_run: bool) -> R
 
 def _make(_: Run, catalog: Catalog, asked: CloneTables) -> StoredPlan:
     asked.check()
-    confs = {name: dict(getattr(asked, name) or {}) for name in _CONFS}
+    confs = asked.confs
     _check_secrets(confs)
     source, target = _catalogs(catalog, confs)
     if asked.table is None:
