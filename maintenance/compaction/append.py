@@ -19,6 +19,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
 from maintenance.write.apart import blobs_apart, without_vector_files
@@ -257,7 +258,7 @@ def _joined(task: AppendCompactionTask) -> Iterator[pa.Table]:
 def _read(task: AppendCompactionTask, files: Sequence[DataFileMeta]) -> Iterator[pa.Table]:
     deletions, deleted = task.compaction.deletions, task.compaction.deleted
     readers = [
-        replace(_reader(task, file), deletion=deletions.get(file.file_name), vector=deleted.get(file.file_name))
+        replace(_reader(task, file), rows=RowSelection(deletions.get(file.file_name), deleted.get(file.file_name)))
         for file in files
     ]
     return batches_of_files(readers, _BATCH_ROWS)

@@ -22,7 +22,7 @@ from maintenance.merge.ordered import RUN_COLUMN, RecordOrder
 from maintenance.merge.sections import oldest_first
 from maintenance.merge.sort_words import sort_order, sort_words
 from maintenance.read.data_file import DataFileReader
-from maintenance.read.deletions import read_vector
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.run import RunReader
 from maintenance.read.windows import Stream, rows_at_a_time, windows, windows_of
 from maintenance.types.row_kind import is_retract
@@ -126,10 +126,10 @@ class _ClusteredRewrite:
         if not outdated:
             return reader
         before = BitMap()
-        if reader.deletion is not None:
-            stored = read_vector(reader.context.file_io, reader.deletion, file.row_count)
+        stored = reader.rows.loaded(reader.context.file_io, file.row_count).vector
+        if stored is not None:
             before = BitMap(np.asarray(stored.positions.to_array(), np.uint32))
-        return replace(reader, deletion=None, vector=DeletionVector(FrozenBitMap(before | outdated)))
+        return replace(reader, rows=RowSelection(vector=DeletionVector(FrozenBitMap(before | outdated))))
 
 
 def _without_retractions(rows: pa.Table) -> pa.Table:

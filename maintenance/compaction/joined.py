@@ -30,7 +30,7 @@ def joined_rows(
             path = paths.data_file(partition, bucket, file)
             return DataFileReader(replace(read, fields=fields), path, file, values)
 
-        yield from joined(files, read, reader, None, _BATCH_ROWS)
+        yield from joined(files, read, reader, _BATCH_ROWS)
 
 
 def of_same_rows(file: DataFileMeta, files: Sequence[DataFileMeta]) -> DataFileMeta:

@@ -23,6 +23,7 @@ from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.merge.sort_words import key_ranks
 from maintenance.predicate.tree import Compare, In, Predicate, conjunction
 from maintenance.read.data_file import DataFileReader
+from maintenance.read.row_selection import RowSelection
 from maintenance.types.data_type import DataField
 from maintenance.types.values import arrow_of_values, values_of_arrow
 
@@ -113,7 +114,7 @@ class LookupLevels:
             row_positions = self._positions(pruned, keys)
             if not len(row_positions):
                 return []
-            pruned = replace(reader, only=row_positions)
+            pruned = replace(reader, rows=RowSelection(exactly=row_positions))
         parts = (self._matching(rows, keys) for rows in pruned.batches(_BATCH_ROWS))
         return [part for part in parts if part.num_rows]
 

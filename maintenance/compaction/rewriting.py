@@ -15,6 +15,7 @@ from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE
 from maintenance.merge.engine import MergeEngine, newest_is_the_row
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.split_read import partition_values
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
@@ -44,8 +45,8 @@ class CompactionTask:
         partition, bucket = self.compaction.partition, self.compaction.bucket
         path = self.write.paths.data_file(partition, bucket, file)
         values = partition_values(self.write.schema, partition)
-        deletion = self.compaction.deletions.get(file.file_name)
-        return DataFileReader(context or self.read, path, file, values, deletion=deletion)
+        rows = RowSelection(self.compaction.deletions.get(file.file_name))
+        return DataFileReader(context or self.read, path, file, values, rows=rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from maintenance.compaction.proof.stream import StreamProof, wrong_rows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.merge.sort_words import sort_order
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
 from maintenance.types.data_type import DataField
@@ -303,7 +304,7 @@ def _batches(task: SortTask) -> Iterator[pa.Table]:
             task.write.paths.data_file(plan.partition, plan.bucket, file),
             file,
             values,
-            deletion=plan.deletions.get(file.file_name),
+            rows=RowSelection(plan.deletions.get(file.file_name)),
         )
         for file in _in_order(task)
     ]

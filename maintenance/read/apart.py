@@ -16,6 +16,7 @@ from maintenance.errors import CorruptFileError
 from maintenance.format.blob import PLACEHOLDER, bounded
 from maintenance.format.metadata.data_file import DataFileMeta, is_of_blobs
 from maintenance.read.data_file import DataFileReader
+from maintenance.read.row_selection import ALL_ROWS, RowSelection
 from maintenance.scan.data_evolution import row_id_range
 from maintenance.types.arrow import arrow_type
 from maintenance.types.chosen_rows import in_order
@@ -31,12 +32,12 @@ def tables_apart(
     rows: range,
     open_file: Open,
     batch_rows: int,
-    only: np.ndarray | None = None,
+    chosen: RowSelection = ALL_ROWS,
 ) -> Iterator[pa.Table]:
     """The columns of rows, in tables of bounded size.
 
-    Args: `files`: all that have the columns; `rows`: ids of the group's rows; `only`: numbers in the group of the rows
-        wanted, ascending; None = all. Raises: CorruptFileError: rows are in none of the files, or a file has others.
+    Args: `files`: all that have the columns; `rows`: ids of the group's rows; `chosen`: which of them, by their numbers
+        in the group. Raises: CorruptFileError: rows are in none of the files, or a file has others.
     """
     oldest_first = sorted(files, key=lambda file: file.max_sequence_number)
     readers = [open_file(file, fields) for file in oldest_first]
@@ -44,6 +45,7 @@ def tables_apart(
     for reader, start in zip(readers, starts, strict=True):
         if start < 0 or start + reader.file.row_count > len(rows):
             raise _misplaced("has rows that the file of the other columns lacks", reader)
+    only = chosen.numbers(len(rows))
     if not is_of_blobs(files[0]):
         owners = _owners(readers, starts, len(rows))
         if only is None:
@@ -91,19 +93,21 @@ def _runs(
         number = int(owners[first])
         reader, start = readers[number], starts[number]
         whole = first == start and end - first == reader.file.row_count
-        yield from replace(reader, only=None if whole else np.arange(first - start, end - start)).batches(batch_rows)
+        yield from replace(
+            reader, rows=ALL_ROWS if whole else RowSelection(exactly=np.arange(first - start, end - start))
+        ).batches(batch_rows)
 
 
 def _blobs(
-    readers: Sequence[DataFileReader], starts: Sequence[int], count: int, batch_rows: int, only: np.ndarray | None
+    readers: Sequence[DataFileReader], starts: Sequence[int], count: int, batch_rows: int, numbers: np.ndarray | None
 ) -> Iterator[pa.Table]:
-    """One column of blobs: the newest value of each row that is not a placeholder."""
+    """One column of blobs: the newest value of each row that is not a placeholder. `numbers`: of the rows, or all."""
     owners, sizes = np.full(count, _NOWHERE), np.zeros(count, np.int64)
     for number, (reader, start) in enumerate(zip(readers, starts, strict=True)):
         stored = reader.blob_sizes()
         there = start + np.flatnonzero(stored != PLACEHOLDER)
         owners[there], sizes[there] = number, np.maximum(stored[there - start], 0)
-    rows = np.arange(count) if only is None else only
+    rows = np.arange(count) if numbers is None else numbers
     for first, end in bounded(np.cumsum(sizes[rows]), batch_rows):
         yield _of_owners(readers, starts, owners, rows[first:end])
 
@@ -119,5 +123,5 @@ def _of_owners(
         if number == _NOWHERE:
             parts.append(pa.table({f.name: pa.nulls(len(at), arrow_type(f.type)) for f in readers[0].context.fields}))
         else:
-            parts.append(replace(readers[number], only=rows[at] - starts[number]).read())
+            parts.append(replace(readers[number], rows=RowSelection(exactly=rows[at] - starts[number])).read())
     return in_order(parts, places)

@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows, written_fields
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
-from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.apart import Open, tables_apart
 from maintenance.read.data_file import ReadContext
-from maintenance.read.deletions import read_vector
+from maintenance.read.row_selection import ALL_ROWS, RowSelection
 from maintenance.scan.data_evolution import row_id_range
 from maintenance.types.chosen_rows import chosen_rows
 from maintenance.types.data_type import DataField
@@ -90,23 +88,21 @@ def joined(
     files: Sequence[DataFileMeta],
     context: ReadContext,
     open_file: Open,
-    deletion: DeletionFile | None,
     batch_rows: int,
-    wanted: BitMap | None = None,
+    chosen: RowSelection = ALL_ROWS,
 ) -> Iterator[pa.Table]:
     """The rows of a group in tables of bounded size, with the columns of `context` in its order.
 
     Args: `files`: of the group, newest first; `open_file`: reads columns of one of them, without deletion vector;
-        `wanted`: numbers in the group of the rows that may match, None = all.
+        `chosen`: which rows of the group.
     """
     rows = row_id_range(_of_rows(files)[0])
-    live, only, count = None, None, len(rows)
-    if deletion is not None:
-        live = read_vector(context.file_io, deletion, len(rows)).kept(len(rows))
-    if wanted is not None:
-        only = np.asarray(wanted.to_array(), np.int64)
-        only, live = only if live is None else only[live[only]], None
-        count = len(only)
+    chosen = chosen.loaded(context.file_io, len(rows))
+    live, only, count = None, ALL_ROWS, len(rows)
+    if chosen.only_deletes:  # what is read of all parts is compared with their number of rows
+        live = chosen.live(len(rows))
+    elif (numbers := chosen.numbers(len(rows))) is not None:
+        only, count = RowSelection(exactly=numbers), len(numbers)
     streams = [_Stream(_tables(part, rows, open_file, batch_rows, only)) for part in _parts(files, context)]
     names = [field.name for field in context.fields]
     start = 0
@@ -124,10 +120,10 @@ def joined(
         )
 
 
-def _tables(part: _Part, rows: range, open_file: Open, batch_rows: int, only: np.ndarray | None) -> Iterator[pa.Table]:
+def _tables(part: _Part, rows: range, open_file: Open, batch_rows: int, chosen: RowSelection) -> Iterator[pa.Table]:
     if is_apart_from_rows(part.files[0]):
-        return tables_apart(part.files, part.fields, rows, open_file, batch_rows, only)
-    return replace(open_file(part.files[0], part.fields), only=only).batches(batch_rows)
+        return tables_apart(part.files, part.fields, rows, open_file, batch_rows, chosen)
+    return replace(open_file(part.files[0], part.fields), rows=chosen).batches(batch_rows)
 
 
 class _Stream:

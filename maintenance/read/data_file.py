@@ -15,14 +15,12 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, MissingFileError, UnsupportedError
 from maintenance.format.blob import DescriptorReader, open_blobs
 from maintenance.format.data_format import DataReader, FileSelection
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, is_of_blobs, written_fields
-from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.row_file.data_format import SIDECAR_SUFFIX, open_row_file
 from maintenance.format.rows.system_fields import (
@@ -35,13 +33,12 @@ from maintenance.format.rows.system_fields import (
 )
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
-from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.zone import local_zone
 from maintenance.options.table import DATA_FILE_THIN_MODE
 from maintenance.predicate.arrow import expression
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.tree import Predicate
-from maintenance.read.deletions import read_vector
+from maintenance.read.row_selection import ALL_ROWS, RowSelection
 from maintenance.read.sidecar import SidecarLimits
 from maintenance.scan.file_index import index_selection, open_container
 from maintenance.types.arrow import arrow_type
@@ -94,13 +91,9 @@ class DataFileReader:
     Attributes:
         partition: partition columns and their values, from the manifest.
         predicate: over wanted columns; only prunes row groups, rows are not filtered.
-        deletion: location of the file's deletion vector, None without one.
-        vector: the file's deletion vector where it is at hand, in the place of `deletion`.
+        rows: which rows are read. Parts of the file without any are left out.
         indexed: leave out rows that the file index rules out, and do not open a file in which none is left. Not for
             files that are merged: an older version of a row would come back.
-        only: numbers of the rows wanted, ascending and not deleted; None = all. Parts of the file without any are left
-            out.
-        wanted: numbers of the rows that may match, see `Split.wanted`; None = all.
     """
 
     context: ReadContext
@@ -108,18 +101,15 @@ class DataFileReader:
     file: DataFileMeta
     partition: Mapping[str, Value]
     predicate: Predicate | None = None
-    deletion: DeletionFile | None = None
+    rows: RowSelection = ALL_ROWS
     indexed: bool = False
-    vector: DeletionVector | None = None
-    only: np.ndarray | None = None
-    wanted: BitMap | None = None
 
     def unfiltered(self) -> "DataFileReader":
         return replace(self, predicate=None)
 
     def positions(self) -> np.ndarray:
         """Row numbers in the file of the rows that `read` and `batches` yield."""
-        rows = self._rows(self._vector())
+        rows = self._rows(self._selection())
         if rows is not None and not len(rows):
             return rows
         with self._decoder(rows) as reader:
@@ -129,14 +119,14 @@ class DataFileReader:
 
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
-        vector = self._vector()
-        live = self._live(vector)
+        chosen = self._selection()
+        live = self._live(chosen)
         if live is not None:
             with self._decoder(None) as reader:
                 table = reader.read(self.file_fields())
             self._check_rows(table.num_rows, None)
             return self._live_rows(table, live, 0)
-        rows = self._rows(vector)
+        rows = self._rows(chosen)
         if rows is not None and not len(rows):
             return self.context.arrow_schema.empty_table()
         selection = FileSelection(self._filter(), rows)
@@ -147,12 +137,12 @@ class DataFileReader:
 
     def batches(self, batch_rows: int) -> Iterator[pa.Table]:
         """The file in tables of at most `batch_rows` rows, decoded as they are asked for."""
-        vector = self._vector()
-        live = self._live(vector)
+        chosen = self._selection()
+        live = self._live(chosen)
         if live is not None:
             yield from self._live_batches(batch_rows, live)
             return
-        rows = self._rows(vector)
+        rows = self._rows(chosen)
         if rows is not None and not len(rows):
             return
         selection = FileSelection(self._filter(), rows)
@@ -201,14 +191,14 @@ class DataFileReader:
             check_size(self.file.file_size, source.size(), self.path)
             yield source
 
-    def _live(self, vector: DeletionVector | None) -> np.ndarray | None:
+    def _live(self, chosen: RowSelection) -> np.ndarray | None:
         """Which rows of the file live, where a deletion vector is all there is to ask, and leaves some everywhere.
 
         Then the whole file is read, and row numbers need not be made and compared.
         """
-        if vector is None or self.only is not None or self.predicate is not None or self.wanted is not None:
+        if not chosen.only_deletes or self.predicate is not None:
             return None
-        live = vector.kept(self.file.row_count)
+        live = chosen.live(self.file.row_count)
         blocks = live[: len(live) - len(live) % _DEAD_ROWS].reshape(-1, _DEAD_ROWS)
         return live if blocks.any(axis=1).all() else None
 
@@ -241,36 +231,17 @@ class DataFileReader:
         positions = reader.positions(selection)
         return np.arange(self.file.row_count) if positions is None else positions
 
-    def _rows(self, vector: DeletionVector | None) -> np.ndarray | None:
-        """Numbers of the rows that are not deleted and that the file index leaves over, ascending; None for all."""
-        if self.only is not None:
-            return self.only
-        selected = self._selected()
-        if vector is None:
-            return None if selected is None else np.asarray(selected.to_array(), np.int64)
-        live = vector.kept(self.file.row_count)
-        if selected is not None:
-            chosen = np.zeros(len(live), bool)
-            chosen[np.asarray(selected.to_array(), np.int64)] = True
-            live &= chosen
-        return np.flatnonzero(live)
+    def _selection(self) -> RowSelection:
+        """The rows to read, with the deletion vector at hand. Raises: CorruptFileError: it is damaged."""
+        return self.rows.loaded(self.context.file_io, self.file.row_count)
 
-    def _vector(self) -> DeletionVector | None:
-        """The file's deletion vector. Raises: CorruptFileError: it is damaged."""
-        if self.only is not None:
-            return None
-        if self.vector is None and self.deletion is not None:
-            return read_vector(self.context.file_io, self.deletion, self.file.row_count)
-        return self.vector
-
-    def _selected(self) -> BitMap | None:
-        """Rows that indexes leave over, None for all."""
-        if not self.indexed or self.predicate is None:
-            return self.wanted
-        own = list(self._own().values())
-        load = partial(open_container, self.context.file_io, self.path, self.file)
-        rows = index_selection(self._over_own(self.predicate), self.file, own, load).rows
-        return rows if self.wanted is None else self.wanted if rows is None else rows & self.wanted
+    def _rows(self, chosen: RowSelection) -> np.ndarray | None:
+        """Numbers of the rows that are not deleted and that indexes leave over, ascending; None for all."""
+        if chosen.exactly is None and self.indexed and self.predicate is not None:
+            own = list(self._own().values())
+            load = partial(open_container, self.context.file_io, self.path, self.file)
+            chosen = chosen.narrowed(index_selection(self._over_own(self.predicate), self.file, own, load).rows)
+        return chosen.numbers(self.file.row_count)
 
     def _rows_of(self, table: pa.Table, positions: np.ndarray | None, rows: np.ndarray | None) -> pa.Table:
         """Rows of the file with the requested columns. `positions`: of the rows; `rows`: of the requested ones."""

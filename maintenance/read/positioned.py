@@ -14,6 +14,7 @@ from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import columns_of
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.split_read import DEFAULT_BATCH_ROWS, SplitRead, partition_values
 from maintenance.scan.split import AnySplit, Split
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
@@ -42,7 +43,7 @@ class PositionedRead:
                 file,
                 partition,
                 stored_predicate(self.read.predicate, self.read.schema, self.read.options),
-                split.deletions.get(file.file_name),
+                RowSelection(split.deletions.get(file.file_name)),
                 indexed=FILE_INDEX_READ_ENABLED.of(self.read.options),
             )
             with self.read.reading(split):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import POSITION, VALUE_KIND
 from maintenance.read.data_file import DataFileReader
-from maintenance.read.deletions import read_vector
+from maintenance.read.row_selection import ALL_ROWS
 from maintenance.types.row_kind import RowKind
 
 
@@ -40,13 +40,12 @@ class RetractingReader:
     @property
     def _whole(self) -> DataFileReader:
         context = self.reader.context
-        return replace(self.reader, deletion=None, context=replace(context, fields=(*context.fields, POSITION)))
+        return replace(self.reader, rows=ALL_ROWS, context=replace(context, fields=(*context.fields, POSITION)))
 
     @property
     def _live(self) -> np.ndarray:
-        deletion = self.reader.deletion
-        assert deletion is not None
-        return read_vector(self.reader.context.file_io, deletion, self.file.row_count).kept(self.file.row_count)
+        count = self.file.row_count
+        return self.reader.rows.loaded(self.reader.context.file_io, count).live(count)
 
     @staticmethod
     def _retracted(rows: pa.Table, live: np.ndarray) -> pa.Table:

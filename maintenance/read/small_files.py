@@ -43,8 +43,7 @@ def batches_of_files(readers: Sequence[DataFileReader], batch_rows: int) -> Iter
 def _kind(reader: DataFileReader) -> _Kind | None:
     """Files of one kind can be converted together; None for one whose rows depend on more than what it holds."""
     small = reader.file.file_size <= _SMALL_BYTES and reader.path.endswith(".parquet")
-    choices = (reader.predicate, reader.deletion, reader.vector, reader.only, reader.wanted)
-    chosen = any(choice is not None for choice in choices)
+    chosen = reader.predicate is not None or not reader.rows.is_all
     if not small or chosen or any(field.id in _SYSTEM_IDS for field in reader.context.fields):
         return None
     return reader.file.schema_id, reader.file.write_cols

@@ -35,6 +35,7 @@ from maintenance.read.data_evolution import anchor, joined
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
 from maintenance.read.retractions import RetractingReader
+from maintenance.read.row_selection import ALL_ROWS, RowSelection
 from maintenance.read.run import ReadsFileWhole, RunReader
 from maintenance.read.sidecar import SidecarLimits
 from maintenance.read.waiting import runs_by_level, sorted_runs
@@ -248,15 +249,18 @@ class SplitRead:
         needed = self._needed()
 
         def opened(file: DataFileMeta, fields: tuple[DataField, ...]) -> DataFileReader:
-            return replace(self.reader(self._context(fields), split, file, None), deletion=None, wanted=None)
+            return replace(self.reader(self._context(fields), split, file, None), rows=ALL_ROWS)
 
         for files in row_groups(split.files):
             if len(files) == 1:
                 yield from _stream(self.reader(self._context(needed), split, files[0], self._pushed))
                 continue
-            deletion = split.deletions.get(anchor(files).file_name)
-            wanted = split.wanted.get(files[0].file_name)
-            yield from joined(files, self._context(needed), opened, deletion, DEFAULT_BATCH_ROWS, wanted)
+            deletion, candidates = (
+                split.deletions.get(anchor(files).file_name),
+                split.candidates.get(files[0].file_name),
+            )
+            chosen = RowSelection(deletion, candidates=candidates)
+            yield from joined(files, self._context(needed), opened, DEFAULT_BATCH_ROWS, chosen)
 
     def _record_reader(
         self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
@@ -264,7 +268,7 @@ class SplitRead:
         """As `reader`, of a file whose records are merged."""
         reader = self.reader(context, split, file, predicate)
         # What a vector deletes in one partition of a chain may be in an earlier one, too.
-        return RetractingReader(reader) if split.is_chained and reader.deletion is not None else reader
+        return RetractingReader(reader) if split.is_chained and reader.rows.deletion is not None else reader
 
     def reader(
         self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
@@ -280,8 +284,7 @@ class SplitRead:
             file,
             partition,
             predicate,
-            split.deletions.get(file.file_name),
-            wanted=split.wanted.get(file.file_name),
+            RowSelection(split.deletions.get(file.file_name), candidates=split.candidates.get(file.file_name)),
         )
 
     def _context(self, fields: Sequence[DataField]) -> ReadContext:

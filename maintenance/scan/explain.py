@@ -8,7 +8,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.file_index import has_index
-from maintenance.scan.global_index import keep_wanted
+from maintenance.scan.global_index import with_candidates
 from maintenance.scan.plan import ScanSource, by_statistics, entry_filter, live_entries, selections, wanted_of
 from maintenance.scan.pruning import Pruning
 
@@ -64,7 +64,7 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
             left_out[id(entry)] = STATISTICS if pruning.keeps_key_range(entry.file) else KEY_STATISTICS
     wanted = wanted_of(source, snapshot, predicate, by_stats)
     if wanted is not None:
-        passed = {id(entry) for entry in keep_wanted(by_stats, wanted)}
+        passed = {id(entry) for entry in with_candidates(by_stats, wanted)}
         left_out |= {id(entry): GLOBAL_INDEX for entry in by_stats if id(entry) not in passed}
     by_file = {id(entry): selection for entry, selection in selections(source, pruning, testable)}
     alone = {id(entry) for entry in testable}

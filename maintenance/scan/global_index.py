@@ -180,38 +180,38 @@ def _blocks_may_match(leaf: Predicate, column: str, largest: pa.Array) -> np.nda
     return np.array([may_match(leaf, {column: ColumnStats(low, high, 0)}, None) for low, high in blocks], bool)
 
 
-def keep_wanted(entries: Sequence[ManifestEntry], wanted: BitMap64) -> list[ManifestEntry]:
-    """The entries of groups that have a wanted row."""
+def with_candidates(entries: Sequence[ManifestEntry], candidates: BitMap64) -> list[ManifestEntry]:
+    """The entries of groups that have a row that may match."""
     kept = []
     for group in by_bucket(entries).values():
         by_name = {entry.file.file_name: entry for entry in group}
         for files in row_groups([entry.file for entry in group]):
             rows = row_id_range(files[0])
-            if wanted.range_cardinality(rows.start, rows.stop):
+            if candidates.range_cardinality(rows.start, rows.stop):
                 kept += [by_name[file.file_name] for file in files]
     return kept
 
 
-def with_wanted(split: Split, wanted: BitMap64) -> dict[str, BitMap]:
-    """The numbers of the wanted rows in each file that stands alone, unless all its rows are wanted."""
-    return _of_groups([files for files in row_groups(split.files) if len(files) == 1], wanted)
+def candidates_of(split: Split, candidates: BitMap64) -> dict[str, BitMap]:
+    """The numbers of the rows that may match in each file that stands alone, unless all of them may."""
+    return _of_groups([files for files in row_groups(split.files) if len(files) == 1], candidates)
 
 
-def with_wanted_together(split: Split, wanted: BitMap64) -> dict[str, BitMap]:
+def candidates_together(split: Split, candidates: BitMap64) -> dict[str, BitMap]:
     """The same of files of the same rows, by the name of the newest."""
-    return _of_groups([files for files in row_groups(split.files) if len(files) > 1], wanted)
+    return _of_groups([files for files in row_groups(split.files) if len(files) > 1], candidates)
 
 
-def _of_groups(groups: Iterable[Sequence[DataFileMeta]], wanted: BitMap64) -> dict[str, BitMap]:
-    chosen = {files[0].file_name: _wanted_of(files[0], wanted) for files in groups}
+def _of_groups(groups: Iterable[Sequence[DataFileMeta]], candidates: BitMap64) -> dict[str, BitMap]:
+    chosen = {files[0].file_name: _candidates_in(files[0], candidates) for files in groups}
     return {name: rows for name, rows in chosen.items() if rows is not None}
 
 
-def _wanted_of(file: DataFileMeta, wanted: BitMap64) -> BitMap | None:
+def _candidates_in(file: DataFileMeta, candidates: BitMap64) -> BitMap | None:
     rows = row_id_range(file)
     window = BitMap64()
     window.add_range(rows.start, rows.stop)
-    inside = wanted & window
+    inside = candidates & window
     if len(inside) == file.row_count:
         return None
     numbers = np.asarray(inside.to_array(), np.uint64) - np.uint64(rows.start)

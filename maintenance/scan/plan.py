@@ -21,7 +21,7 @@ from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.file_index import has_index, open_container
-from maintenance.scan.global_index import keep_wanted, wanted_rows, with_wanted, with_wanted_together
+from maintenance.scan.global_index import candidates_of, candidates_together, wanted_rows, with_candidates
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
 from maintenance.scan.vectors import live_deletions
@@ -93,11 +93,12 @@ def plan_scan(
     kept = [entry for entry in by_stats if id(entry) not in excluded]
     wanted = wanted_of(source, snapshot, with_ids or predicate, kept)
     if wanted is not None:
-        kept = keep_wanted(kept, wanted)
+        kept = with_candidates(kept, wanted)
     splits = _splits(source, snapshot.id, kept)
     if wanted is not None:
         splits = [
-            replace(split, wanted=with_wanted(split, wanted) | with_wanted_together(split, wanted)) for split in splits
+            replace(split, candidates=candidates_of(split, wanted) | candidates_together(split, wanted))
+            for split in splits
         ]
     if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
         splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))

@@ -27,8 +27,8 @@ class Split:
         partition: serialized partition row.
         raw: no two files hold the same key and none holds a retraction: they can be read one after the other, unmerged.
             Files of changes are raw as well: their records are what is asked for.
-        wanted: numbers of the rows that may match the filter, by name of the data file, for files of which some do not;
-            of files with the same rows by the name of the newest.
+        candidates: numbers of the rows that may match the filter, by name of the data file, for files of which some do
+            not; of files with the same rows by the name of the newest.
         changes: of files that snapshots brought, the oldest of which is `snapshot_id`.
         taken_back: of files that a snapshot replaced: the kind of each row is the opposite.
         deletions: deletion vectors by name of the data file, for the files that have one.
@@ -48,7 +48,7 @@ class Split:
     fallback: bool = False
     changes: bool = False
     taken_back: bool = False
-    wanted: Mapping[str, BitMap] = field(default_factory=dict)
+    candidates: Mapping[str, BitMap] = field(default_factory=dict)
     home: Mapping[str, tuple[bytes, int]] = field(default_factory=dict)
     anchored: frozenset[str] = frozenset()
     waiting: tuple[DataFileMeta, ...] = ()

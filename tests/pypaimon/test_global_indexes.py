@@ -90,7 +90,7 @@ def test_indexes_of_ours_are_read_by_pypaimon(pypaimon: Path, tmp_path: Path) ->
     assert create_global_index(None, table, "s", "bitmap", options=options).files == 4
     check_filters(tmp_path)
     (plan, _) = table.plan(where="n = 7")
-    assert sum(len(rows) for split in splits_of(plan) for rows in split.wanted.values()) == 5
+    assert sum(len(rows) for split in splits_of(plan) for rows in split.candidates.values()) == 5
     verdicts = explain_scan(table, "n = 7").files
     assert [verdict.by for verdict in verdicts] == [None] * 3
     beyond = explain_scan(table, "t IS NOT NULL AND s = 's12' AND n = 12").files

@@ -135,7 +135,7 @@ def _tasks(state: TargetState, names: Sequence[str]) -> dict[int, ColumnsTask]:
     tasks = {}
     for split in state.splits:
         for files in row_groups(split.files):
-            part = replace(split, files=tuple(files), deletions={}, wanted={}, raw=len(files) == 1)
+            part = replace(split, files=tuple(files), deletions={}, candidates={}, raw=len(files) == 1)
             total = state.entries[files[0].file_name].total_buckets
             tasks[row_id_range(files[0]).start] = ColumnsTask(write, read, part, total)
     return tasks

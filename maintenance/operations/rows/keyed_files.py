@@ -26,6 +26,7 @@ from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import stored_predicate
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.split_read import DEFAULT_BATCH_ROWS, partition_values
 from maintenance.scan.plan import live_entries
 from maintenance.scan.pruning import Pruning
@@ -130,7 +131,9 @@ def _rewritten(task: _Rewrite) -> CommitMessage:
             place = FilePlace(task.partition, task.bucket, file.level, source)
             writers.append(RollingFileWriter(task.write, place, names))
             path = task.write.paths.data_file(task.partition, task.bucket, file)
-            reader = DataFileReader(task.read, path, file, values, vector=task.deleted[file.file_name])
+            reader = DataFileReader(
+                task.read, path, file, values, rows=RowSelection(vector=task.deleted[file.file_name])
+            )
             for rows in reader.batches(DEFAULT_BATCH_ROWS):
                 writers[-1].write(rows)
             written += writers[-1].close()

@@ -19,6 +19,7 @@ from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.sql import parse
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.row_selection import RowSelection
 from maintenance.write.message import CommitMessage
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows, set_index
 from tests.examples import examples
@@ -51,7 +52,7 @@ def reader(table: CatalogTable, where: str | None, *, row_ids: bool = False) -> 
     predicate = None if where is None else parse(where, table.schema.fields)
     # The fixture wrote the file again.
     file = replace(entry.file, file_size=Path(path).stat().st_size, first_row_id=1000 if row_ids else None)
-    return DataFileReader(context, path, file, {}, predicate, deletions[entry.file.file_name])
+    return DataFileReader(context, path, file, {}, predicate, RowSelection(deletions[entry.file.file_name]))
 
 
 positions = st.one_of(

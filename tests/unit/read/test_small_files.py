@@ -10,6 +10,7 @@ from maintenance.catalog import CatalogTable, SchemaChange, open_catalog
 from maintenance.errors import CorruptFileError
 from maintenance.metastore.schema_change import RenameColumn, UpdateColumnType
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.row_selection import RowSelection
 from maintenance.read.small_files import batches_of_files
 from maintenance.types.data_type import parse_type
 from maintenance.types.nanos import widened
@@ -64,7 +65,7 @@ def test_times_stored_as_int96(tmp_path: Path) -> None:
 
 def test_chosen_rows_are_those_of_their_file(tmp_path: Path) -> None:
     files = readers(written(tmp_path))
-    files[1] = replace(files[1], only=pa.array([2, 3]).to_numpy())
+    files[1] = replace(files[1], rows=RowSelection(exactly=pa.array([2, 3]).to_numpy()))
     rows = pa.concat_tables(list(batches_of_files(files, 1000))).column("a").to_pylist()
     assert rows == [*range(10), 12, 13, *range(20, 100)]
 

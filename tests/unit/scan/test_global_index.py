@@ -14,7 +14,7 @@ from maintenance.format.metadata.index_manifest import GlobalIndexMeta
 from maintenance.metadata.manifests import Manifests
 from maintenance.metastore.schema_change import UpdateColumnType
 from maintenance.operations.indexes.create_global_index import create_global_index
-from maintenance.scan.global_index import covered_rows, keep_wanted, wanted_rows, with_wanted
+from maintenance.scan.global_index import candidates_of, covered_rows, wanted_rows, with_candidates
 from maintenance.scan.split import Split
 from tests.tables import live
 from tests.unit.scan.test_data_evolution import entry
@@ -183,7 +183,7 @@ def test_files_with_wanted_rows_are_kept() -> None:
     entries = [entry("a", 0), entry("b", 10), entry("c", 20), entry("column", 10, sequence=5), entry("d", 0, bucket=1)]
 
     def kept(*rows: int) -> set[str]:
-        return {actual.file.file_name for actual in keep_wanted(entries, BitMap64(rows))}
+        return {actual.file.file_name for actual in with_candidates(entries, BitMap64(rows))}
 
     assert kept() == set()
     assert kept(9) == {"a", "d"}
@@ -196,10 +196,10 @@ def test_the_numbers_of_wanted_rows_in_files_that_stand_alone() -> None:
     """Not of a file whose rows are all wanted, nor of files that are read together."""
     files = tuple(e.file for e in (entry("a", 0), entry("b", 10), entry("column", 10, sequence=5), entry("c", 1 << 40)))
     split = Split(1, b"", 0, files, raw=False)
-    numbers = with_wanted(split, BitMap64([3, 9, 10, (1 << 40) + 2]))
+    numbers = candidates_of(split, BitMap64([3, 9, 10, (1 << 40) + 2]))
     assert numbers == {"a": BitMap([3, 9]), "c": BitMap([2])}
-    assert with_wanted(split, BitMap64([*range(10), 12])) == {"c": BitMap()}
-    assert with_wanted(split, BitMap64(range(9)))["a"] == BitMap(range(9))
+    assert candidates_of(split, BitMap64([*range(10), 12])) == {"c": BitMap()}
+    assert candidates_of(split, BitMap64(range(9)))["a"] == BitMap(range(9))
 
 
 @pytest.mark.parametrize("changed", [{"extra_field_ids": (2,)}, {"source_meta": b"x"}])
