@@ -70,6 +70,14 @@ _SYNTAX = (
 """Functions with words among their arguments, and hints."""
 
 
+def _positive(parser: Any) -> exp.Expr | None:
+    """A plus in front of a value: it stays in front of what is not a number as written, as it may be a text."""
+    sign, value = parser._prev, parser._parse_unary()
+    if value is None or (isinstance(value, exp.Literal) and not value.is_string):
+        return value
+    return exp.Anonymous(this="positive", expressions=[value]).update_positions(sign)
+
+
 class _PlainParser(SparkParser):
     """Leaves functions as they are written: sqlglot's own would lose arguments, or mean something else.
 
@@ -87,6 +95,7 @@ class _PlainParser(SparkParser):
         if name not in ("IF", "TRANSFORM")
     }
 
+    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _positive}
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
         **SparkParser.TYPE_LITERAL_PARSERS,
         **dict.fromkeys((exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ), _moment),

@@ -113,7 +113,7 @@ _SHAPES: Mapping[Area, tuple[str, ...]] = {
 _ORDER = ("i32", "f64", "f32", "d18", "s", "c", "y", "day", "ts", "b")
 AREAS: tuple[Area, ...] = tuple(_SHAPES)
 _GROUP_BY = ("b", "i8", "f64", "c", "day", "y", "a")
-_FREE = ("collect_set", "collect_list")
+_FREE = ("collect_set", "collect_list", "array_agg")
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ ENTRIES: Sequence[Entry] = (
     *(entry(f"try_{name}", "NUMBER|TEXT, NUMBER|TEXT", _tried_kind, _tried, SPARK) for name in _TRIED),
     entry("negative", "NUMBER", "1", _negated),
     entry("negative", "INTERVAL", "1", "-a"),
-    entry("positive", "NUMBER", "1", "a", SPARK),
+    entry("positive", "NUMBER|INTERVAL", "1", "a"),
     entry("+ -", "DAY, DAYS", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
     entry("+", "DAYS, DAY", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
     entry("+ -", "TIME, INTERVAL", _moved_kind, _moved),

@@ -62,15 +62,19 @@ def _mapped(call: Call) -> exp.Expr:
     return exp.Anonymous(this="map", expressions=lists)
 
 
+def _keys_of(call: Call, keys: exp.Expr) -> exp.Expr:
+    """The keys of a map that is made of others, whose zeros have no sign."""
+    assert call.kind.key is not None
+    return unsigned(keys, array(call.kind.key))
+
+
 def _maps_joined(call: Call) -> exp.Expr:
     """`map_concat`: a key that is there twice is an error."""
-    template = (
-        "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN map(list_concat(map_keys(a), map_keys(b)),"
-        " list_concat(map_values(a), map_values(b))) END"
-    )
+    template = "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN map(k, list_concat(map_values(a), map_values(b))) END"
     made = call.nodes[0]
     for node in call.nodes[1:]:
-        made = filled(template, {"a": made, "b": node})
+        keys = filled("list_concat(map_keys(a), map_keys(b))", {"a": made.copy(), "b": node.copy()})
+        made = filled(template, {"a": made, "b": node, "k": _keys_of(call, keys)})
     return made
 
 
@@ -177,10 +181,11 @@ def _entries_kind(call: Call) -> DataType | None:
 
 
 def _from_entries(call: Call) -> exp.Expr:
-    sides = [
+    keys, values = (
         filled(f"list_transform(a, lambda _e: struct_extract_at(_e, {n}))", {"a": call.nodes[0].copy()}) for n in (1, 2)
-    ]
-    return exp.Anonymous(this="map", expressions=sides)
+    )
+    assert call.kind.key is not None
+    return exp.Anonymous(this="map", expressions=[unsigned(keys, array(call.kind.key)), values])
 
 
 def _with(body: exp.Expr, templates: Mapping[str, str], parts: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
@@ -208,7 +213,7 @@ def _maps_zipped(call: Call) -> exp.Expr:
     names = [name.name for name in made.expressions]
     values = ("_e", "map_extract_value(m, _e)", "map_extract_value(n, _e)")
     body = _with(made.this, dict(zip(names, values, strict=False)), {"m": one, "n": other})
-    keys = filled(_DISTINCT.format("list_concat(map_keys(a), map_keys(b))"), {"a": one, "b": other})
+    keys = _keys_of(call, filled(_DISTINCT.format("list_concat(map_keys(a), map_keys(b))"), {"a": one, "b": other}))
     made = filled("map(k, list_transform(k, lambda _e: v))", {"k": keys, "v": body})
     template = "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN m END"
     return filled(template, {"a": one.copy(), "b": other.copy(), "m": made})
@@ -334,8 +339,11 @@ ENTRIES: Sequence[Entry] = (
     entry("array_insert", "ARRAY<T>, INT, T", "ARRAY<T>", _INSERTED, SPARK,
           samples=("a, 1, 9", "a, -1, 9", "a, 5, k", "a, -4, k")),
     entry("array_compact", "ARRAY<T>", "ARRAY<T>", "list_filter(a, lambda _e: _e IS NOT NULL)", SPARK),
-    entry("array_max", "ARRAY<T>", "T", "list_max(a)"),
-    entry("array_min", "ARRAY<T>", "T", "list_min(a)"),
+    # The first of those that are equal, as are the zeros of both signs.
+    *(entry(f"array_{name}", f"ARRAY<{kind}>", "T" if kind == "T" else lambda call: call.kinds[0].element,
+            says.format(f"list_{name}(a)"))
+      for name in ("max", "min")
+      for kind, says in (("FLOATING", "list_extract(a, list_position(a, {0}))"), ("T", "{0}"))),
     entry("array_join", "ARRAY<STRING>, STRING", "STRING", _JOINED),
     entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED),
     entry("array_join", "ARRAY<T>, STRING", "STRING", lambda call: _of_texts(call, _JOINED), SPARK),

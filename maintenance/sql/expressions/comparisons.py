@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, converted, tried
+from maintenance.sql.expressions.conversions import Wanted, converted, is_plain, tried
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING
 from maintenance.sql.expressions.stamps import is_wide
@@ -56,13 +56,27 @@ def _compared(call: Call) -> exp.Expr:
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     assert common is not None
     if not call.is_flink:
-        return comparison(call.name, alike(call.arguments, common, is_flink=False), common)
+        made = comparison(call.name, alike(call.arguments, common, is_flink=False), common)
+        return made if call.name in ("<=>", "distinct") else where_known(call.arguments, common, made)
     sides = alike(call.arguments, common, is_flink=True)
     if call.name in _EQUALITIES and STRING in call.kinds:
         # What is no such value is equal to none.
         sides = [tried(node) if each.kind == STRING and common != STRING else node
                  for node, each in zip(sides, call.arguments, strict=True)]  # fmt: skip
     return _with_nan(call, comparison(call.name, sides, common), sides)
+
+
+def where_known(values: Sequence[Typed], common: DataType, made: exp.Expr) -> exp.Expr:
+    """A comparison in Spark, which reads no text as another value where the first side is NULL."""
+    first, *others = values
+    if not any(may_fail(each, common) for each in others) or not isinstance(first.node, exp.Column):
+        return made
+    return filled("CASE WHEN a IS NOT NULL THEN b END", {"a": first.node.copy(), "b": made})
+
+
+def may_fail(value: Typed, common: DataType) -> bool:
+    """Whether a value is a text that becomes a value of another type, and is not one that is known to."""
+    return value.kind == STRING and common not in (STRING, kinds.BINARY) and not is_plain(value, common)
 
 
 _EQUALITIES = ("=", "<>", "<=>", "distinct")

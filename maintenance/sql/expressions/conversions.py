@@ -90,6 +90,8 @@ _OF_FLINK: Mapping[tuple[str, str], str] = {
     ("FLOATING", "DECIMAL"): "CASE WHEN isfinite(a) THEN TRY_CAST(paimon_double_text(CAST(a AS DOUBLE)) AS TARGET)"
     f" WHEN a IS NOT NULL THEN {_WRONG} END",
     ("STRING", "DATE"): f"COALESCE(paimon_date(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
+    # Java has a sign of replacement for what is no UTF-8.
+    ("BINARY", "STRING"): "paimon_signs(a)",
     ("STRING", "TIME"): f"COALESCE(paimon_clock(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
     ("STRING", "INTEGER"): f"CASE WHEN regexp_full_match(paimon_trimmed(a), '[+-]?[0-9]+([.][0-9]*)?')"
     f" THEN CAST(regexp_extract(a, '[+-]?[0-9]+') AS TARGET) WHEN a IS NOT NULL THEN {_WRONG} END",
@@ -127,7 +129,7 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
         made = from_moment(value, to, is_flink=wanted.is_flink)
     elif not kinds.is_atomic(of) or not kinds.is_atomic(to):
         made = _nested(value, wanted)
-    elif _is_plain(value, to):
+    elif is_plain(value, to):
         made = cast_node(value.node, to)
     else:
         if is_wide(of):
@@ -145,7 +147,8 @@ _PLAIN_TEXTS: Mapping[str, re.Pattern[str]] = {
 }
 
 
-def _is_plain(value: Typed, to: DataType) -> bool:
+def is_plain(value: Typed, to: DataType) -> bool:
+    """Whether a value is a text in quotes that is one of the type in both engines."""
     is_text = isinstance(value.node, exp.Literal) and value.node.is_string and to.root in _PLAIN_TEXTS
     return is_text and _PLAIN_TEXTS[to.root].fullmatch(value.node.name) is not None
 

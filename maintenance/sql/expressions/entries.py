@@ -297,9 +297,8 @@ def _variables(text: str, kind: DataType) -> dict[str, DataType] | None:
 def _exact(text: str, kind: DataType) -> bool:
     if text in CLASSES:
         return text == "ANY" or (kind != NULL and CLASSES[text](kind))
-    if text.startswith("ARRAY<") and text[6:-1] in CLASSES and kind.root == "ARRAY":
-        assert kind.element is not None
-        return CLASSES[text[6:-1]](kind.element)
+    if text.startswith("ARRAY<") and text[6:-1] in CLASSES:
+        return kind.root == "ARRAY" and kind.element is not None and CLASSES[text[6:-1]](kind.element)
     if is_open(text):
         return False
     target = solved(text, {})
@@ -331,6 +330,8 @@ def solved(text: str, bound: Mapping[str, DataType]) -> DataType:
 
 def implicit(kind: DataType, text: str, *, is_flink: bool) -> DataType | None:
     """The type that a value becomes by itself for a parameter; None if it does not. Source: `AnsiTypeCoercion`."""
+    if text.startswith("ARRAY<") and text[6:-1] in CLASSES:
+        return NULL if kind == NULL else None
     if kind == NULL:
         return NULL if text in CLASSES else solved(text, {})
     if text in CLASSES:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison
+from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.json_functions import json_value
@@ -131,7 +131,12 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
         # Flink cuts the numbers off.
         raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
     value, *listed = alike(values, kind, is_flink=typing.is_flink)
-    return Typed(exp.In(this=apart(value), expressions=listed), BOOLEAN, node)
+    made: exp.Expr = exp.In(this=apart(value), expressions=listed)
+    if not typing.is_flink and len(listed) > 1 and any(may_fail(each, kind) for each in values[2:]):
+        # Spark reads no further than to the first that is equal.
+        first = exp.EQ(this=apart(value.copy()), expression=apart(listed[0].copy()))
+        made = filled("CASE WHEN a THEN TRUE ELSE b END", {"a": first, "b": made})
+    return Typed(made if typing.is_flink else where_known(values, kind, made), BOOLEAN, node)
 
 
 def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Typed:

@@ -102,8 +102,9 @@ MACROS = (
         " ELSE ' ' || z END"
     ),
     (
-        "paimon_moment(t, has_zone) AS paimon_moment_day(t, CAST(paimon_moment_part(t, 1) AS INTEGER))"
-        " || CASE WHEN CAST(paimon_moment_part(t, 1) AS INTEGER) > 0 THEN '' ELSE ' (BC)' END || paimon_moment_clock(t)"
+        "paimon_moment(t, has_zone) AS paimon_moment_day(t, TRY_CAST(paimon_moment_part(t, 1) AS INTEGER))"
+        " || CASE WHEN TRY_CAST(paimon_moment_part(t, 1) AS INTEGER) > 0 THEN ''"
+        " ELSE ' (BC)' END || paimon_moment_clock(t)"
         " || CASE WHEN has_zone AND paimon_moment_part(t, 8) <> ''"
         " THEN paimon_moment_zone(trim(paimon_moment_part(t, 8))) ELSE '' END"
     ),

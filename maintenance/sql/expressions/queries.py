@@ -95,11 +95,11 @@ class Queries:
         if where is not None:
             where.set("this", self.typing.truth(where.this, scope))
         outputs: list[exp.Expr] = []
-        columns: list[tuple[str, DataType]] = []
+        given: list[Columns] = []
         for output in select.expressions:
             for made, own in self._output(output, scope):
                 outputs.append(made)
-                columns += own
+                given.append(own)
                 scope.outputs.update({name.lower(): kind for name, kind in own})
         select.set("expressions", outputs)
         group = select.args.get("group")
@@ -113,7 +113,8 @@ class Queries:
         if distinct is not None and distinct.args.get("on") is not None:
             raise refusals.unsupported(self.typing.source, distinct, "DISTINCT ON")
         if not self.typing.is_flink:
-            zeros.without_signs(select, columns)
+            zeros.without_signs(select, given)
+        columns = [column for own in given for column in own]
         self._behind(select, scope, columns)
         return columns
 
@@ -342,12 +343,14 @@ class Queries:
         return [(name, kind) for (name, _), kind in zip(sides[0], wanted, strict=True)]
 
     def _alike(self, node: exp.SetOperation, sides: Sequence[Columns], wanted: Sequence[DataType]) -> None:
-        """Give both sides these types."""
+        """Give both sides these types. Where rows are compared, zeros of Spark have no sign."""
+        is_compared = not self.typing.is_flink and (not isinstance(node, exp.Union) or bool(node.args.get("distinct")))
+        is_signless = is_compared and any(map(zeros.has_signs, wanted))
         for key, columns in zip(("this", "expression"), sides, strict=True):
-            if [kind for _, kind in columns] != list(wanted):
-                node.set(key, self._retyped(node.args[key], columns, wanted))
+            if is_signless or [kind for _, kind in columns] != list(wanted):
+                node.set(key, self._retyped(node.args[key], columns, wanted, is_signless=is_signless))
 
-    def _retyped(self, query: exp.Expr, columns: Columns, wanted: Sequence[DataType]) -> exp.Expr:
+    def _retyped(self, query: exp.Expr, columns: Columns, wanted: Sequence[DataType], *, is_signless: bool) -> exp.Expr:
         names = [exp.to_identifier(f"column_{number}") for number in range(len(columns))]
         outputs: list[exp.Expr] = []
         for (name, kind), target, column in zip(columns, wanted, names, strict=True):
@@ -357,6 +360,7 @@ class Queries:
                 raise refusals.error_at(
                     self.typing.source, query, f"column '{name}' cannot be {kinds.shown(target)}", "Cast it."
                 )
+            made = zeros.unsigned(made, target) if is_signless else made
             outputs.append(exp.alias_(made, name or column.name, quoted=True))
         inner = query if isinstance(query, exp.Subquery) and not query.alias else exp.Subquery(this=query)
         inner.set("alias", exp.TableAlias(this=exp.to_identifier("paimon_side"), columns=names))

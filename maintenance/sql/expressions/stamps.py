@@ -129,7 +129,9 @@ def _of_seconds(value: Typed) -> exp.Expr:
         if (value.kind.scale or 0) > _MICRO_DIGITS
         else "CAST(a AS DECIMAL(38, 6))"
     )
-    return filled(f"make_timestamptz(paimon_bigint({cut} * 1000000))", {"a": value.node})
+    # Of a number of microseconds that is too large the last bits stay.
+    wrapped = f"paimon_wrapped(CAST({cut} * 1000000 AS HUGEINT), CAST('18446744073709551616' AS HUGEINT))"
+    return filled(f"make_timestamptz(CAST({wrapped} AS BIGINT))", {"a": value.node})
 
 
 def from_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr:

@@ -17,7 +17,8 @@ from maintenance.sql.expressions.entries import Call, Entry, Typed, fitted, solv
 from maintenance.sql.expressions.kinds import NULL
 from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.table import entries_of
-from maintenance.sql.expressions.templates import PLACES, made
+from maintenance.sql.expressions.templates import PLACES, made, renamed
+from maintenance.sql.expressions.zeros import unsigned
 from maintenance.sql.place import unknown_column
 from maintenance.types.data_type import DataType
 
@@ -134,6 +135,9 @@ class Typing:
             raise refusals.unsupported(self.source, node, f"{what} with {name.upper()}", "Leave it out.")
         if found.role == "window" and not is_over:
             raise refusals.error_at(self.source, node, "a function of windows stands without OVER", "Add OVER (…).")
+        if is_distinct and not self.is_flink:
+            for each in call.arguments:
+                each.node = unsigned(each.node, each.kind)
         self._lambdas(found, call, scope)
         kind = solved_kind(found, call)
         if kind is None:
@@ -231,7 +235,7 @@ class Typing:
         if call.is_distinct:
             nodes = [exp.Distinct(expressions=[nodes[0]]), *nodes[1:]]
         used = sum(f"{place}" in _words(found.says) for place in PLACES)
-        return made(found.says, nodes, used)
+        return _distinct_once(made(found.says, nodes, used))
 
     # Names
 
@@ -308,6 +312,17 @@ def _local(name: str, text: str) -> exp.Expr:
     """The argument of a lambda as DuckDB knows it. It counts elements from 1, where Spark does from 0."""
     column: exp.Expr = exp.column(exp.to_identifier(f"paimon_{name.lower()}", quoted=True))
     return made("CAST(a - 1 AS INTEGER)", [column]) if text.startswith("INT") else column
+
+
+def _distinct_once(tree: exp.Expr) -> exp.Expr:
+    """DISTINCT stands in aggregates alone, and not in the conditions on what they are of."""
+    return renamed(
+        tree, lambda node: node.expressions[0] if isinstance(node, exp.Distinct) and not _is_gathered(node) else None
+    )
+
+
+def _is_gathered(node: exp.Expr) -> bool:
+    return node.parent is not None and gathers(node.parent)
 
 
 def _plainly(node: exp.Expr) -> exp.Expr:

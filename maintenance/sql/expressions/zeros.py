@@ -1,6 +1,6 @@
 """Zeros without a sign: Spark groups -0.0 with 0.0, and shows 0.0. Source: `NormalizeFloatingNumbers`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -10,24 +10,25 @@ from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
 _SIGNS = "paimon_signs"
-"""This key is in the `meta` of a key of GROUP BY that is a float."""
+"""Under this key a key of GROUP BY that is a float, or has one in it, has its type in `meta`."""
 
 
-def without_signs(select: exp.Select, columns: Columns) -> None:
-    """Show the keys of groups, and all values of DISTINCT, as Spark does. `columns`: what the query gives, typed."""
+def without_signs(select: exp.Select, given: Sequence[Columns]) -> None:
+    """Show the keys of groups, and all values of DISTINCT, as Spark does. `given`: what each output gives, typed."""
     group, is_distinct = select.args.get("group"), select.args.get("distinct") is not None
-    stars = [output for output in select.expressions if output.is_star]
-    if stars:
-        if is_distinct and len(select.expressions) == 1:
-            _replace(stars[0].this if isinstance(stars[0], exp.Column) else stars[0], columns)
-        return
     keys = [] if group is None else list(_keys(group))
     takes_all = group is not None and group.args.get("all")
-    for number, (output, (_, kind)) in enumerate(zip(select.expressions, columns, strict=True)):
+    place = 0
+    for number, (output, columns) in enumerate(zip(select.expressions, given, strict=True)):
+        place += len(columns)
+        if output.is_star:
+            if is_distinct:
+                _replace(output.this if isinstance(output, exp.Column) else output, columns)
+            continue
         inner = output.this if isinstance(output, exp.Alias) else output
         is_plain = bool(takes_all) and not any(map(is_of_groups, output.walk()))
-        if is_distinct or is_plain or _is_key(number, output, keys):
-            made = _unsigned(inner) if _has_signs(kind) else inner
+        if is_distinct or is_plain or _is_key(place, output, keys):
+            made = unsigned(inner, columns[0][1])
         else:
             made = _with_keys(inner, keys)
         if made is not inner:
@@ -40,9 +41,11 @@ def without_signs(select: exp.Select, columns: Columns) -> None:
 def _replace(star: exp.Expr, columns: Columns) -> None:
     """Show all columns, of which some have signs."""
     names = [name.lower() for name, _ in columns]
-    found = [name for name, kind in columns if _has_signs(kind) and names.count(name.lower()) == 1]
-    columns_of = [exp.to_identifier(name, quoted=True) for name in found]
-    star.set("replace", [exp.Alias(this=_unsigned(exp.Column(this=name)), alias=name.copy()) for name in columns_of])
+    found = [(name, kind) for name, kind in columns if has_signs(kind) and names.count(name.lower()) == 1]
+    listed = [(exp.to_identifier(name, quoted=True), kind) for name, kind in found]
+    star.set("replace", [
+        exp.Alias(this=unsigned(exp.Column(this=name), kind), alias=name.copy()) for name, kind in listed
+    ])  # fmt: skip
 
 
 def _keys(group: exp.Expr) -> Iterator[exp.Expr]:
@@ -57,34 +60,48 @@ def _keys(group: exp.Expr) -> Iterator[exp.Expr]:
 
 def mark(key: exp.Expr, kind: DataType) -> exp.Expr:
     """A key of GROUP BY, which says itself that its values have signs."""
-    if _has_signs(kind):
-        key.meta[_SIGNS] = True
+    if has_signs(kind):
+        key.meta[_SIGNS] = kind
     return key
 
 
 def unsigned(node: exp.Expr, kind: DataType) -> exp.Expr:
-    """A value, or an array of such, without the sign of zeros."""
-    if _has_signs(kind):
-        return _unsigned(node)
+    """A value, or an array or row of such, without the sign of zeros."""
+    if not has_signs(kind):
+        return node
     if kind.root == "ARRAY" and kind.element is not None:
         inner = unsigned(exp.column("paimon_z"), kind.element)
-        if not isinstance(inner, exp.Column):
-            return filled("list_transform(a, lambda _z: b)", {"a": node, "b": inner})
-    return node
-
-
-def _has_signs(kind: DataType) -> bool:
-    return kind.root in ("FLOAT", "DOUBLE")
-
-
-def _unsigned(node: exp.Expr) -> exp.Expr:
+        return filled("list_transform(a, lambda _z: b)", {"a": node.copy(), "b": inner})
+    if kind.root == "ROW":
+        return filled("CASE WHEN a IS NOT NULL THEN b END", {"a": node.copy(), "b": _unsigned_row(node, kind)})
     return filled("paimon_unsigned(a)", {"a": node.copy()})
 
 
-def _is_key(number: int, output: exp.Expr, keys: list[exp.Expr]) -> bool:
+def has_signs(kind: DataType) -> bool:
+    """Whether zeros of a type, or of a part of it, may have signs."""
+    inner = [part.type for part in kind.fields] if kind.root == "ROW" else []
+    if kind.root == "ARRAY" and kind.element is not None:
+        inner = [kind.element]
+    return kind.root in ("FLOAT", "DOUBLE") or any(map(has_signs, inner))
+
+
+def _unsigned_row(node: exp.Expr, kind: DataType) -> exp.Expr:
+    parts = [
+        exp.PropertyEQ(
+            this=exp.to_identifier(part.name, quoted=True),
+            expression=unsigned(
+                filled("struct_extract_at(a, b)", {"a": node.copy(), "b": exp.Literal.number(number)}), part.type
+            ),
+        )
+        for number, part in enumerate(kind.fields, start=1)
+    ]
+    return exp.Struct(expressions=parts)
+
+
+def _is_key(place: int, output: exp.Expr, keys: list[exp.Expr]) -> bool:
     """Whether an output is a key by its number or its alias."""
     for key in keys:
-        if isinstance(key, exp.Literal) and not key.is_string and key.name == str(number + 1):
+        if isinstance(key, exp.Literal) and not key.is_string and key.name == str(place):
             return True
         if isinstance(output, exp.Alias) and isinstance(key, exp.Column) and key.name == output.alias:
             return True
@@ -93,8 +110,9 @@ def _is_key(number: int, output: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 def _with_keys(node: exp.Expr, keys: list[exp.Expr]) -> exp.Expr:
     """An output with the keys in it unsigned, but not those that aggregates are of."""
-    if any(_SIGNS in key.meta and _is_same(node, key) for key in keys):
-        return _unsigned(node)
+    same = next((key for key in keys if _SIGNS in key.meta and _is_same(node, key)), None)
+    if same is not None:
+        return unsigned(node, same.meta[_SIGNS])
     if isinstance(node, exp.Query | exp.Window) or is_of_groups(node):
         return node
     for child in list(node.iter_expressions()):
