@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,9 @@ class PostponeOptions:
         return min(self.most, 1 << (needed - 1).bit_length())
 
 
-def is_postponed(options: Mapping[str, str]) -> bool:
-    """Whether the table has postponed buckets."""
-    return table_options.BUCKET.of(options) == table_options.POSTPONE_BUCKET
-
-
 def waits(options: Mapping[str, str]) -> bool:
     """Whether rows that are written wait in the postpone bucket for a compaction to give them real ones."""
-    return is_postponed(options) and not table_options.POSTPONE_BATCH_WRITE_FIXED_BUCKET.of(options)
+    return TableModel.of(options).is_postponed and not table_options.POSTPONE_BATCH_WRITE_FIXED_BUCKET.of(options)
 
 
 def writer_of(file_name: str) -> str:

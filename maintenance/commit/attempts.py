@@ -129,7 +129,7 @@ class Attempt:
         """
         work = self._work
         target = work.target
-        evolves = table_options.DATA_EVOLUTION_ENABLED.of(target.options)
+        evolves = target.model.evolves
         found = (
             work._replay.found(changes.kind, self.latest)
             or work._strict.found(changes.kind, changes.entries, self.latest)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
@@ -244,7 +243,7 @@ def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | No
     """What conflicts with changes that replace files, on the newest state."""
     partitions = {entry.partition for entry in changes.entries}
     base = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
-    by_key = not table_options.PK_CLUSTERING_OVERRIDE.of(target.options)
+    by_key = not target.model.clusters_keys
     key_types = [f.type for f in target.schema.key_fields] if by_key else []
     return find_conflict(
         base,
@@ -273,7 +272,7 @@ def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapsho
     postponed buckets: there the first writer of a partition chooses.
     Source: Java `ConflictDetection`.
     """
-    if latest is None or (target.latest_schema_id() == 0 and not is_postponed(target.options)):
+    if latest is None or (target.latest_schema_id() == 0 and not target.model.is_postponed):
         return None
     partitions = {entry.partition for entry in changes.entries if entry.total_buckets > 0}
     if not partitions:

@@ -20,7 +20,6 @@ Other engines do not compare: what they commit may lose to rows that were commit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.newest import Newest
 from maintenance.commit.target import CommitTarget
 from maintenance.errors import CommitError, ErrorClass, WriteError, class_of
@@ -77,7 +76,7 @@ class OrderedFiles:
 
         Raises: CommitError: files cannot be written again. Nothing was published, and what was written here is deleted.
         """
-        numbered, postponed = _is_numbered(self.target), is_postponed(self.target.options)
+        numbered, postponed = _is_numbered(self.target), self.target.model.is_postponed
         if not self.newest.partitions or not (numbered or postponed):
             return self.messages
         self.newest.advance(latest)
@@ -215,7 +214,7 @@ def _is_numbered(target: CommitTarget) -> bool:
         if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(target.options):
             return False
         return not table_options.SEQUENCE_AUTO_PADDING.of(target.options)
-    return table_options.BUCKET.of(target.options) > 0
+    return target.model.bucket > 0
 
 
 def _lowest(messages: Sequence[CommitMessage]) -> dict[Group, int]:

@@ -8,7 +8,6 @@ expire. Source: metadata section 9.5, Java `FileStoreCommitImpl.overwritePartiti
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.commit import abort, aborting, check_replaced, entries_of_messages
@@ -71,7 +70,7 @@ class Overwrite:
 
     def _check_keys(self, target: CommitTarget, written: set[bytes]) -> None:
         """Keys of the new rows may be in the partitions that stay."""
-        moves = target.schema.is_cross_partition and table_options.BUCKET.of(target.options) == -1
+        moves = target.schema.is_cross_partition and target.model.bucket == -1
         if moves and written and (self.partitions is not None or self._is_dynamic(target)):
             raise UnsupportedError(
                 "single partitions of a table whose keys move from one to another cannot be overwritten",
@@ -161,7 +160,7 @@ def _changes(
     replaces: Replaces,
 ) -> Changes:
     """The changes of one attempt. `new`: files, and index files."""
-    postpone = is_postponed(target.options)
+    postpone = target.model.is_postponed
 
     def replaced(partition: bytes, bucket: int) -> bool:
         # What waits in the postpone bucket of a table that has real ones again belongs to them.

@@ -12,6 +12,7 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
+from maintenance.options.model import TableModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,11 @@ class CommitTarget:
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
     rules: CommitRules = NO_RULES
+
+    @property
+    def model(self) -> TableModel:
+        """What the options say."""
+        return TableModel.of(self.options)
 
     @property
     def snapshots(self) -> Snapshots:

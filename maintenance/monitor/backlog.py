@@ -118,7 +118,7 @@ def _place(table: Table, place: tuple[bytes, int]) -> str:
 
 def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
     """Few commits wait for the changelog that shows their changes."""
-    producer = table_options.CHANGELOG_PRODUCER.of(table.options)
+    producer = table.model.changelog_producer
     if producer not in CHANGES_LATER:
         summary = "the table has no changelog" if producer == "none" else "every commit carries its own changelog"
         return Judgement(CHANGELOG_LAG, True, summary)

@@ -72,7 +72,7 @@ def _both_dedicated(commit: Commit) -> Judgement:
 def _dedicated(table: Table, others: Sequence[Commit]) -> list[Commit]:
     """Compactions by others of a table with deletion vectors, since its writers have left that to a job of its own."""
     compactions = [commit for commit in others if commit.kind == CommitKind.COMPACT]
-    if not compactions or not (table.is_primary_key_table and table_options.DELETION_VECTORS_ENABLED.of(table.options)):
+    if not compactions or not (table.is_primary_key_table and table.model.has_deletion_vectors):
         return []
     left_to_jobs = {
         schema_id

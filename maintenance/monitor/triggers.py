@@ -134,7 +134,7 @@ def _small_files(table: Table, entries: Sequence[ManifestEntry]) -> Counter[tupl
 
 
 def _changelog_lag(table: Table, limit: int | None) -> str | None:
-    if limit is None or table_options.CHANGELOG_PRODUCER.of(table.options) not in CHANGES_LATER:
+    if limit is None or table.model.changelog_producer not in CHANGES_LATER:
         return None
     lag = len(commits_without_changelog(table)[0])
     return f"{lag} commits are not in a changelog yet, the trigger is {limit}" if lag >= limit else None
@@ -190,7 +190,7 @@ class _Fired:
 
     def _deleted_shares(self) -> dict[bytes, float]:
         deletions: Deletions = {}
-        if self.snapshot is not None and table_options.DELETION_VECTORS_ENABLED.of(self.table.options):
+        if self.snapshot is not None and self.table.model.has_deletion_vectors:
             deletions = self.table.manifests.deletion_vectors(self.snapshot)
         rows: Counter[bytes] = Counter()
         deleted: Counter[bytes] = Counter()

@@ -14,7 +14,6 @@ from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
-from maintenance.options import table as table_options
 from maintenance.scan.vectors import dead_vectors, origin_of
 from maintenance.table.table import Table
 
@@ -72,7 +71,7 @@ class Damage:
 def deletion_vectors_intact(table: Table, *, limit: int = 100) -> Judgement:
     """No deleted rows have come back. `limit`: snapshots that are compared with the one before."""
     snapshot = table.latest_snapshot()
-    if snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+    if snapshot is None or not table.model.has_deletion_vectors:
         return Judgement(DELETION_VECTORS_INTACT, True, "the table has no deletion vectors")
     snapshots = list(islice(table.snapshots.newest_first(), limit + 1))[::-1]
     damages = [*_inherited(table, snapshot, snapshots[0].id), *_History(table).damages(snapshots)]

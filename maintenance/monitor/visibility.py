@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -27,14 +26,14 @@ _SNAPSHOTS_LOOKED_AT = 200
 
 def hides(table: Table) -> bool:
     """Whether batch reads of the table leave out some of its live files."""
-    return table.is_primary_key_table and (table_options.skips_level_0(table.options) or is_postponed(table.options))
+    return table.is_primary_key_table and (table_options.skips_level_0(table.options) or table.model.is_postponed)
 
 
 def invisible(table: Table, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """The live files that batch reads leave out until a compaction."""
     if not hides(table):
         return []
-    skips_level_0, postponed = table_options.skips_level_0(table.options), is_postponed(table.options)
+    skips_level_0, postponed = table_options.skips_level_0(table.options), table.model.is_postponed
     return [entry for entry in entries if (skips_level_0 and entry.file.level == 0) or (postponed and entry.bucket < 0)]
 
 

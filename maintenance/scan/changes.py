@@ -41,7 +41,7 @@ def plan_changes(source: ScanSource, changes: RecordChanges, predicate: Predicat
     pruning = Pruning(source.schema, schemas, predicate)
     kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
     options = SplitOptions.of(source.options)
-    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+    if source.model.evolves:
         first = min(brought.values(), default=0)
         marked = (replace(split, changes=True) for split in data_evolution_splits(first, entries, options))
         return ScanPlan(tuple(marked), schemas, len(entries))
@@ -155,7 +155,7 @@ def _deleted(
     source: ScanSource, snapshot: Snapshot, splits: Iterable[Split], entries: Sequence[ManifestEntry]
 ) -> Iterable[Split]:
     """The splits with the deletion vectors that their files have in a snapshot. `entries`: its files."""
-    if not table_options.DELETION_VECTORS_ENABLED.of(source.options):
+    if not source.model.has_deletion_vectors:
         return splits
     return with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
 

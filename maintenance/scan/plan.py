@@ -8,7 +8,6 @@ from functools import cache
 
 from pyroaring import BitMap64
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.file_index.selection import Selection
 from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
@@ -18,6 +17,7 @@ from maintenance.format.rows.key import key_reader
 from maintenance.metadata.manifests import ManifestFilter, Manifests
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
+from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.file_index import has_index, open_container
@@ -48,6 +48,11 @@ class ScanSource:
     level: int | None = None
     left_out: frozenset[bytes] = frozenset()
     level_from: int | None = None
+
+    @property
+    def model(self) -> TableModel:
+        """What the options say."""
+        return TableModel.of(self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def plan_scan(
             replace(split, candidates=candidates_of(split, wanted) | candidates_together(split, wanted))
             for split in splits
         ]
-    if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
+    if kept and source.model.has_deletion_vectors:
         splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
 
@@ -109,7 +114,7 @@ def wanted_of(
     source: ScanSource, snapshot: Snapshot, predicate: Predicate | None, kept: Sequence[ManifestEntry]
 ) -> BitMap64 | None:
     """Ids of the rows that may match, by global indexes and conditions on `_ROW_ID`; None = these say nothing."""
-    if not table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+    if not source.model.evolves:
         return None
     return wanted_rows(source.manifests, snapshot, source.schema, source.options, source.schemas, predicate, kept)
 
@@ -123,11 +128,11 @@ def by_statistics(
     """
     if source.schema.primary_keys:
         one_version = table_options.has_one_version(source.options)
-        computed = table_options.MERGE_ENGINE.of(source.options) in ("partial-update", "aggregation")
+        computed = source.model.merge_engine in ("partial-update", "aggregation")
         kept = prune_primary_key(entries, pruning, one_version=one_version, computed=computed)
         alone = alone_by_bucket(entries, one_version=one_version)
         return kept, [entry for entry in kept if (entry.partition, entry.bucket) in alone]
-    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+    if source.model.evolves:
         return alone_or_together(entries, pruning.keeps_values), []
     kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
     return kept, kept
@@ -138,9 +143,9 @@ def _splits(source: ScanSource, snapshot_id: int, kept: Sequence[ManifestEntry])
     if source.schema.primary_keys:
         one_version = table_options.has_one_version(source.options)
         read_key = key_reader([field.type for field in source.schema.key_fields])
-        by_key = not table_options.PK_CLUSTERING_OVERRIDE.of(source.options)
+        by_key = not source.model.clusters_keys
         return primary_key_splits(snapshot_id, kept, options, read_key, one_version=one_version, by_key=by_key)
-    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+    if source.model.evolves:
         return data_evolution_splits(snapshot_id, kept, options)
     return append_splits(snapshot_id, kept, options)
 
@@ -176,7 +181,7 @@ def entry_filter(
     state = bool(source.schema.primary_keys) and not all_levels and source.level_from is None
     skips_level_0 = state and table_options.skips_level_0(source.options)
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
-    real_only = is_postponed(source.options)
+    real_only = source.model.is_postponed
 
     lowest = source.level_from or 0
 

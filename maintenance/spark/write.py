@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.dynamic import Assigner, assigner_of
-from maintenance.bucket.postpone import is_postponed, waits
+from maintenance.bucket.postpone import waits
 from maintenance.errors import DataError
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import part_bytes
@@ -64,7 +65,7 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
         frame = placed_frame(frame, write, _assigners(frame, write.context.options))
     elif has_dynamic_buckets(write.context):
         frame = _given_buckets(frame, write)
-    elif table_options.BUCKET.of(write.context.options) != -1:
+    elif write.context.model.bucket != -1:
         frame, packed = _brought_together(frame, write), True
 
     @in_task
@@ -79,7 +80,7 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
 
 def _routes(context: WriteContext) -> bool:
     """Whether rows have to come together by their buckets, in the order of the DataFrame."""
-    return moves_keys(context) or has_dynamic_buckets(context) or table_options.BUCKET.of(context.options) != -1
+    return moves_keys(context) or has_dynamic_buckets(context) or context.model.bucket != -1
 
 
 def _collected(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
@@ -96,7 +97,7 @@ def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
         return _buckets(rows, write)
 
     tasks = None
-    if not write.context.schema.partition_keys and not is_postponed(write.context.options):
+    if not write.context.schema.partition_keys and not write.context.model.is_postponed:
         # Buckets round robin, so that no task gets more of them than another.
         tasks = min(_shuffle_partitions(frame), write.context.total_buckets)
     return packed_frame(frame, write, RowRoutes(buckets, tasks, part_bytes(frame.sparkSession)))
@@ -105,7 +106,7 @@ def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
 def _buckets(keys: pa.Table, write: FrameWrite) -> np.ndarray:
     """The bucket of each row, int32; of rows that wait, the writer that all records of a key go to."""
     options = write.context.options
-    if not is_postponed(options):
+    if not TableModel.of(options).is_postponed:
         return buckets_of(keys, write.context)
     if waits(options):
         return buckets_of(keys, with_buckets(write.context, _WAITING_WRITERS))
@@ -207,7 +208,7 @@ def _guarded(
 
 
 def _write_packed(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite) -> None:
-    postponed = is_postponed(write.context.options)
+    postponed = write.context.model.is_postponed
     for part in unpacked(batches):
         if postponed:
             # What a part has is the number of its writer.

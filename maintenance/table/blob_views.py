@@ -9,7 +9,6 @@ import numpy as np
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.blob_descriptor import BlobView, parse_descriptor
 from maintenance.format.rows.system_fields import ROW_ID
-from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_AS_DESCRIPTOR
 from maintenance.predicate.tree import In
 from maintenance.read.blobs import BlobPlace
@@ -42,7 +41,7 @@ class TableViews:
 
     def _of_table(self, name: str, wanted: Sequence[BlobView]) -> Iterator[tuple[BlobView, BlobPlace | None]]:
         table = self.tables.open(name).copy({BLOB_AS_DESCRIPTOR.key: "true"})
-        if not table_options.ROW_TRACKING_ENABLED.of(table.options):
+        if not table.model.tracks_rows:
             raise UnsupportedError(
                 "a blob refers to a table whose rows have no ids", f"table {name}", "Read the references."
             )

@@ -112,7 +112,7 @@ class _Side:
 
 
 def _deletions(source: ScanSource, snapshot: Snapshot, entries: list[ManifestEntry]) -> Deletions:
-    if not table_options.DELETION_VECTORS_ENABLED.of(source.options):
+    if not source.model.has_deletion_vectors:
         return {}
     return live_deletions(source.manifests, snapshot, entries)
 

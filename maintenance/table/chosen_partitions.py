@@ -104,7 +104,7 @@ def of_bucket(table: TableHandle, plan: ScanPlan) -> ScanPlan:
     bucket = table_options.SCAN_BUCKET.of(table.dynamic_options)
     if bucket is None:
         return plan
-    key, total = table_options.SCAN_BUCKET.key, table_options.BUCKET.of(table.options)
+    key, total = table_options.SCAN_BUCKET.key, table.model.bucket
     if not table.schema.primary_keys or total <= 0 or not 0 <= bucket < total:
         raise OptionError(
             f"'{key}' = '{bucket}', and the table has {total if total > 0 else 'no fixed number of'} buckets",

@@ -9,7 +9,6 @@ Source: Java `BucketedDvMaintainer`, `IndexManifestFileHandler`.
 
 from itertools import islice
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.identity import is_ours
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
@@ -22,12 +21,12 @@ _LOOKED_BACK = 500
 
 def writers_compact(table: Table) -> bool:
     """Whether Paimon's own writers compact the table while they write it."""
-    return not table_options.WRITE_ONLY.of(table.options) and not is_postponed(table.options)
+    return not table_options.WRITE_ONLY.of(table.options) and not table.model.is_postponed
 
 
 def endangers_deletions(table: Table) -> bool:
     """Whether deleted rows may come back where a writer compacts beside us."""
-    vectors = table.is_primary_key_table and table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    vectors = table.is_primary_key_table and table.model.has_deletion_vectors
     return vectors and writers_compact(table)
 
 

@@ -33,6 +33,7 @@ from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
 from maintenance.options.changes import fix_of_change
 from maintenance.options.known import as_meant, check_set
+from maintenance.options.model import TableModel
 from maintenance.options.renames import renamed
 from maintenance.scan.history import History, history_of
 from maintenance.scan.plan import ScanSource
@@ -68,6 +69,7 @@ class TableHandle:
         follows: one state's snapshot, None = the table had none: changes of rows through this handle are refused where
             others have changed some since. Empty = nothing is asked.
         siblings: opens other tables of the catalog; None = there is no catalog.
+        model: what the options say, dynamic ones included.
     """
 
     identifier: str
@@ -83,10 +85,14 @@ class TableHandle:
     excluded_partitions: frozenset[bytes] = frozenset()
     follows: tuple[SnapshotIdentity | None, ...] = ()
     siblings: OtherTables | None = field(default=None, repr=False, compare=False)
+    model: TableModel = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", TableModel({**self.schema.options, **self.dynamic_options}))
 
     @property
     def options(self) -> Mapping[str, str]:
-        return {**self.schema.options, **self.dynamic_options}
+        return self.model
 
     @property
     def paths(self) -> TablePaths:
@@ -203,7 +209,7 @@ class TableHandle:
         Source: data section 6.7, Java `AbstractDataTableScan`.
         """
         levels = {"lookup": 1, "full-compaction": table_options.num_levels(self.options) - 1}
-        return replace(self.scan_source(), level_from=levels.get(table_options.CHANGELOG_PRODUCER.of(self.options), 0))
+        return replace(self.scan_source(), level_from=levels.get(self.model.changelog_producer, 0))
 
     # Writing
 

@@ -76,7 +76,7 @@ def filter_of(seen: TableHandle, where: str) -> Predicate:
 
 def tracked_fields(table: TableHandle) -> tuple[DataField, ...]:
     """The columns that a table whose rows are tracked has besides its own."""
-    return (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
+    return (ROW_ID, SEQUENCE_NUMBER) if table.model.tracks_rows else ()
 
 
 def plan_read(table: TableHandle, request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
@@ -190,7 +190,7 @@ def _plan_one(
     predicate = stored_predicate(request.predicate, seen.schema, seen.options)
     with_ids = stored_predicate(request.predicate, seen.schema, seen.options, ROW_ID.name)
     plan = _splits(source, target, predicate, with_ids)
-    tracked = table_options.ROW_TRACKING_ENABLED.of(seen.options)
+    tracked = seen.model.tracks_rows
     read = SplitRead(
         seen.file_io,
         seen.paths,

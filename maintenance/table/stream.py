@@ -233,7 +233,7 @@ class TableStream:
 
     @property
     def _has_producer(self) -> bool:
-        return table_options.CHANGELOG_PRODUCER.of(self.table.options) != "none"
+        return self.table.model.changelog_producer != "none"
 
     def _find(self, snapshot_id: int) -> Snapshot | None:
         return self.table.snapshots.find(snapshot_id) or self.table.changelogs.find(snapshot_id)
@@ -298,8 +298,8 @@ def _check(table: Table) -> None:
                 table.identifier,
                 "Leave it out, and filter what the stream gives.",
             )
-    engine = table_options.MERGE_ENGINE.of(table.options)
-    producer = table_options.CHANGELOG_PRODUCER.of(table.options)
+    engine = table.model.merge_engine
+    producer = table.model.changelog_producer
     if table.schema.primary_keys and engine in _MERGED_ENGINES and producer == "none":
         raise OptionError(
             f"merge engine {engine} without a changelog producer cannot be streamed: records are parts of rows",

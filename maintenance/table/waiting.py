@@ -6,7 +6,6 @@ option. Source: Java `PostponeMergeReadBuilder`.
 
 from dataclasses import replace
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.compaction.postpone import in_order
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -24,7 +23,7 @@ from maintenance.table.handle import TableHandle
 def sees_waiting_rows(table: TableHandle) -> bool:
     """Whether batch reads of a table merge rows that wait for a bucket."""
     merges = table_options.POSTPONE_MERGE_ON_READ.of(table.options)
-    return merges and is_postponed(table.options) and table.is_primary_key_table and not table.read_optimized
+    return merges and table.model.is_postponed and table.is_primary_key_table and not table.read_optimized
 
 
 def with_waiting(table: TableHandle, target: ScanTarget, plan: ScanPlan, predicate: Predicate | None) -> ScanPlan:
@@ -45,7 +44,7 @@ def with_waiting(table: TableHandle, target: ScanTarget, plan: ScanPlan, predica
     over = None if predicate is None else restrict(predicate, keys)
     there = [entry for entry in live_entries(source, target.snapshot, over) if entry.partition in waiting]
     deletions: Deletions = {}
-    if there and table_options.DELETION_VECTORS_ENABLED.of(source.options):
+    if there and source.model.has_deletion_vectors:
         deletions = live_deletions(source.manifests, target.snapshot, there)
     real = _by_partition(there)
     whole = [

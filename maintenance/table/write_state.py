@@ -1,9 +1,7 @@
 """What a writer must know of a table before it writes: sequence numbers, buckets, runs, and where keys are."""
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.options import table as table_options
 from maintenance.table.handle import TableHandle
 from maintenance.table.key_index import key_index
 from maintenance.write.buckets import has_dynamic_buckets, moves_keys
@@ -15,7 +13,7 @@ def state_of(table: TableHandle, snapshot: Snapshot | None, user: str) -> WriteS
     """The state of a snapshot, for rows that a user will commit; None = the table has no snapshot."""
     hash_files = hash_files_of(table, snapshot)
     index = key_index(table, snapshot) if moves_keys(table.write_context()) else None
-    if snapshot is None or not (table.is_primary_key_table or table_options.BUCKET.of(table.options) > 0):
+    if snapshot is None or not (table.is_primary_key_table or table.model.bucket > 0):
         return WriteState(hash_files=hash_files, user=user, key_index=index)
     last: dict[tuple[bytes, int], int] = {}
     levels: dict[tuple[bytes, int], list[int]] = {}
@@ -27,7 +25,7 @@ def state_of(table: TableHandle, snapshot: Snapshot | None, user: str) -> WriteS
         levels.setdefault(key, []).append(entry.file.level)
         if entry.total_buckets > 0:
             numbers[entry.partition] = entry.total_buckets
-        if is_postponed(table.options) and entry.file.creation_time is not None:
+        if table.model.is_postponed and entry.file.creation_time is not None:
             created[entry.partition] = max(created.get(entry.partition, 0), entry.file.creation_time)
     runs = (
         {key: run_count(runs_of_group) for key, runs_of_group in levels.items()} if table.is_primary_key_table else {}

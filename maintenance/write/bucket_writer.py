@@ -65,7 +65,7 @@ class BucketWriter:
         self._writer = RollingFileWriter(context, place, names, min_sequence_number=lowest, observer=data)
         self._changelog: RollingFileWriter | None = None
         wants_changelog = context.has_primary_key and bucket != table_options.POSTPONE_BUCKET
-        if wants_changelog and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
+        if wants_changelog and context.model.changelog_producer == "input":
             self._changelog = RollingFileWriter(context, replace(place, changelog=True), names, observer=changelog)
 
     def write(self, rows: pa.Table) -> None:

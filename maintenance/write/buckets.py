@@ -25,8 +25,8 @@ class BucketRows:
 
 def check_bucket_mode(context: WriteContext) -> None:
     """Refuse what would leave a key in two partitions. Raises: UnsupportedError."""
-    deletes = table_options.MERGE_ENGINE.of(context.options) == "deduplicate"
-    if moves_keys(context) and deletes and table_options.IGNORE_DELETE.of(context.options):
+    deletes = context.model.merge_engine == "deduplicate"
+    if moves_keys(context) and deletes and context.model.ignores_deletes:
         raise UnsupportedError(
             "option 'ignore-delete' where keys move from one partition to another",
             f"table {context.name}",

@@ -17,6 +17,7 @@ from maintenance.format.rows.system_fields import (
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 
 _COMPRESSION_SUFFIXES = {"none": "", "": "", "gzip": ".gz", "bzip2": ".bz2", "zstd": ".zst"}
@@ -49,20 +50,25 @@ class WriteContext:
     write_cols: tuple[str, ...] | None = None
 
     @property
+    def model(self) -> TableModel:
+        """What the options say."""
+        return TableModel.of(self.options)
+
+    @property
     def has_primary_key(self) -> bool:
         return bool(self.schema.primary_keys)
 
     @property
     def tracks_rows(self) -> bool:
         """Whether rows have an id for life. Source: option `row-tracking.enabled`."""
-        return table_options.ROW_TRACKING_ENABLED.of(self.options)
+        return self.model.tracks_rows
 
     def with_row_ids(self) -> "WriteContext":
         """The context for rows that are there already: with row tracking their files hold id and sequence number.
 
         With data evolution a file's rows have consecutive ids, which its manifest entry says.
         """
-        if not self.tracks_rows or table_options.DATA_EVOLUTION_ENABLED.of(self.options):
+        if not self.tracks_rows or self.model.evolves:
             return self
         return replace(self, write_cols=(*self.schema.field_names, ROW_ID.name, SEQUENCE_NUMBER.name))
 
@@ -100,7 +106,7 @@ class WriteContext:
 
     @property
     def total_buckets(self) -> int:
-        return table_options.BUCKET.of(self.options)
+        return self.model.bucket
 
 
 @dataclass(slots=True)

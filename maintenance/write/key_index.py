@@ -17,7 +17,6 @@ from maintenance.bucket.dynamic import ALONE, Assigner, BucketFilling, DynamicBu
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.binary_row import parse_row, row_array, row_hashes
 from maintenance.format.rows.system_fields import VALUE_KIND
-from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.types.row_kind import RowKind
@@ -82,7 +81,7 @@ class KeyPlacer:
     def __init__(
         self, context: WriteContext, counts: Mapping[tuple[bytes, int], int], assigner: Assigner = ALONE
     ) -> None:
-        self._engine = table_options.MERGE_ENGINE.of(context.options)
+        self._engine = context.model.merge_engine
         self._options = DynamicBucketOptions.of(context.options)
         self._assigner = assigner
         self._counts = counts

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.postpone import PostponeOptions, is_postponed, waits
+from maintenance.bucket.postpone import PostponeOptions, waits
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_formats import data_format
 from maintenance.names import FILE_BYTES, check_new_name
@@ -78,7 +78,7 @@ def number_of(partition: bytes, numbers: BucketNumbers, context: WriteContext) -
 
 def needs_sizes(context: WriteContext) -> bool:
     """Whether the number of buckets of a new partition depends on how much is written to it."""
-    postponed = is_postponed(context.options) and not waits(context.options)
+    postponed = context.model.is_postponed and not waits(context.options)
     return postponed and PostponeOptions.of(context.options).default_buckets is None
 
 

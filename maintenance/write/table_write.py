@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.postpone import is_postponed, waits
+from maintenance.bucket.postpone import waits
 from maintenance.errors import DataError
 from maintenance.metadata.partition_times import PartitionTimes
 from maintenance.options import table as table_options
@@ -104,7 +104,7 @@ class TableWrite:
     def _buckets(self, rows: pa.Table) -> np.ndarray:
         if self._assigner is not None:
             return self._assigner.assign(rows)
-        if is_postponed(self._context.options):
+        if self._context.model.is_postponed:
             return postponed_buckets(rows, self._context, None if self._waits else self._state.bucket_numbers)
         return buckets_of(rows, self._context)
 
@@ -113,7 +113,7 @@ class TableWrite:
         self._check_time(key[0])
         if key[1] == table_options.POSTPONE_BUCKET:
             context = self._waiting
-        elif is_postponed(context.options):
+        elif context.model.is_postponed:
             context = with_buckets(context, number_of(key[0], self._state.bucket_numbers, context))
         else:
             check_bucket_number(context, key[0], self._state.bucket_numbers.get(key[0]))

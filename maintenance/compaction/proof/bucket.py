@@ -40,7 +40,6 @@ from maintenance.compaction.proof.results import (
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.record_expiry import LivingRows, RecordExpiry
 from maintenance.format.metadata.data_file import DataFileMeta
-from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
 from maintenance.read.run import ReadsFile
 from maintenance.types.row_hash import Digest
@@ -152,7 +151,7 @@ class BucketProof:
         self._settings, self._write, self._plan = settings, write, plan
         self._timer = Timer()
         self._rules = rules = ProofRules(write)
-        self._first_row = table_options.MERGE_ENGINE.of(write.options) == "first-row"
+        self._first_row = write.model.merge_engine == "first-row"
         # Older records of which only the keys are read.
         self._only_keys = self._first_row or newest_wins
         # A compaction that looks up has another form of changelog with first-row: the rows of new keys, as they are.

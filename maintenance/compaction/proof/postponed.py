@@ -37,7 +37,6 @@ from maintenance.compaction.superseded import key_hashes, keys_only
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
-from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest, total
 from maintenance.write.buckets import buckets_of
@@ -159,7 +158,7 @@ class PostponeProof:
         self.rules = ProofRules(write)
         self.timer = Timer()
         self._hashing = self.rules.hashing(settings, moved.files, shares=moved.shares)
-        self._logs = table_options.CHANGELOG_PRODUCER.of(write.options) == "input"
+        self._logs = write.model.changelog_producer == "input"
         self._digests = self.rules.by_row or settings.mode == ProofMode.FULL
         self._read: dict[str, int] = {}
         self._taken = np.zeros(write.total_buckets, np.int64)

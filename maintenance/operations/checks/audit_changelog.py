@@ -101,7 +101,7 @@ def audit_changelog(
         snapshot between them is gone; UnsupportedError: rows expire; what reading raises.
     """
     started = time.monotonic()
-    if table_options.CHANGELOG_PRODUCER.of(table.options) == "none":
+    if table.model.changelog_producer == "none":
         raise OptionError(
             "'changelog-producer' = 'none' leaves no changelog to audit", table.identifier, "Set a producer."
         )
@@ -227,7 +227,7 @@ class _Audit:
             Split(snapshot.id, *group, tuple(entry.file for entry in members), raw=False)
             for group, members in by_bucket(entries).items()
         )
-        if table_options.DELETION_VECTORS_ENABLED.of(self.table.options):
+        if self.table.model.has_deletion_vectors:
             splits = with_deletions(splits, live_deletions(self.table.manifests, snapshot, entries))
         return {(split.partition, split.bucket): split for split in splits}
 

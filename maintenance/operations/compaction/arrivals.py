@@ -12,7 +12,6 @@ that wait in its partition, and buckets that got rows after those that wait are 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.errors import ExpiredError
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
@@ -103,7 +102,7 @@ def held_back(table: Table, snapshot: Snapshot, entries: Sequence[ManifestEntry]
     """
     direct = [entry for entry in entries if came_directly(entry)]
     # A table that is no longer postponed may still have waiting rows from before.
-    if not direct or not (is_postponed(table.options) or table.schema.id > 0):
+    if not direct or not (table.model.is_postponed or table.schema.id > 0):
         return {}
     waiting = _waiting(table, snapshot, {entry.partition for entry in direct})
     if not waiting:

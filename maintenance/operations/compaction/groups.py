@@ -26,7 +26,6 @@ from maintenance.operations.compaction.sort import sort_units
 from maintenance.operations.compaction.vectors import ChangedVectors, VectorsTask
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.operations.progress import Counted
-from maintenance.options import table as table_options
 from maintenance.spark.application import is_connect
 from maintenance.spark.tasks import TaskError, run_tasks
 
@@ -60,7 +59,7 @@ class GroupRewrite:
     def _index(self, snapshot: Snapshot | None) -> Sequence[IndexManifestEntry] | None:
         """The index state that the plan was made on, None where vectors play no role."""
         table = self.work.table
-        if snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        if snapshot is None or not table.model.has_deletion_vectors:
             return None
         return table.manifests.read_index(snapshot)
 

@@ -189,7 +189,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     held = held_back(table, snapshot, entries) if table.is_primary_key_table else {}
     skipped = {**skipped, **held}
     deletions: Deletions = {}
-    if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+    if entries and table.model.has_deletion_vectors:
         deletions = live_deletions(table.manifests, snapshot, entries)
     for group, members in by_bucket(entries).items():
         if group[1] == table_options.POSTPONE_BUCKET or group in held:
@@ -439,7 +439,7 @@ def _history_units(table: Table, snapshot: Snapshot, scope: CompactionScope, now
     history = {partition for _, partition in old[:most]}
     members = [entry for entry in others if entry.partition in history]
     deletions: Deletions = {}
-    if members and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+    if members and table.model.has_deletion_vectors:
         deletions = live_deletions(table.manifests, snapshot, members)
     for group, of_group in by_bucket(members).items():
         vectors = deletions.get(group, {})

@@ -21,7 +21,6 @@ from maintenance.operations.compaction.request import RETRIES, ChangelogRequest,
 from maintenance.operations.operation import Operation, Run, Spelling
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.progress import Progress
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def produce_changelog(
 
 def merges_fully(table: Table) -> bool:
     """Whether the changelog takes a merge into the highest level. Raises: OptionError, as `produce_changelog`."""
-    producer = table_options.CHANGELOG_PRODUCER.of(table.options)
+    producer = table.model.changelog_producer
     if producer in ("none", "input"):
         raise OptionError(
             f"'changelog-producer' = '{producer}' leaves nothing to produce",

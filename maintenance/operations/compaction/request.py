@@ -173,7 +173,7 @@ class ChangelogRequest:
 
 def _check_buckets(table: Table, buckets: Collection[int], order_strategy: str) -> None:
     """Raises: OptionError: the table has no such buckets, or rows go from one to another."""
-    where, number = f"compaction of {table.identifier}", table_options.BUCKET.of(table.options)
+    where, number = f"compaction of {table.identifier}", table.model.bucket
     if number < 1:
         raise OptionError("buckets are chosen, and the table has no fixed number of them", where, "Leave them out.")
     if order_strategy != NO_ORDER:

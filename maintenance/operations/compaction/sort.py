@@ -82,9 +82,9 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
     if scope.idle_time is not None:
         raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
     context = table.write_context()
-    if table_options.BUCKET.of(table.options) != -1 or moves_keys(context):
+    if table.model.bucket != -1 or moves_keys(context):
         raise UnsupportedError("a table with a primary key or buckets already has an order", where, "Leave it out.")
-    if table_options.DATA_EVOLUTION_ENABLED.of(table.options):
+    if table.model.evolves:
         problem = "a table with data evolution, whose rows stay in the order of their ids"
         raise UnsupportedError(problem, where, "Leave the order out.")
     return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
@@ -97,7 +97,7 @@ def plan_sorting(table: Table, scope: CompactionScope, by: SortedBy, *, now_mill
         return CompactionPlan(None, (), {})
     entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
     deletions: Deletions = {}
-    if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+    if entries and table.model.has_deletion_vectors:
         deletions = live_deletions(table.manifests, snapshot, entries)
     return CompactionPlan(snapshot, tuple(units_of_order(entries, deletions, by)), {}, skipped)
 

@@ -98,8 +98,8 @@ OPERATION = Operation(
 def _checked(table: Table, column: str, index_type: str) -> DataField:
     where = f"table {table.identifier}"
     table_options.check_writable(table.options, table.identifier)
-    tracked = table_options.ROW_TRACKING_ENABLED.of(table.options)
-    if not tracked or not table_options.DATA_EVOLUTION_ENABLED.of(table.options):
+    tracked = table.model.tracks_rows
+    if not tracked or not table.model.evolves:
         raise UnsupportedError(
             "a global index of a table without 'row-tracking.enabled' and 'data-evolution.enabled'",
             where,

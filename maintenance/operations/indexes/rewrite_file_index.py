@@ -237,7 +237,7 @@ OPERATION = Operation(
 def _check_whole_files(table: Table) -> None:
     """Raises: UnsupportedError: files may have some of the columns of their rows alone."""
     table_options.check_writable(table.options, table.identifier)
-    if table_options.DATA_EVOLUTION_ENABLED.of(table.options):
+    if table.model.evolves:
         raise UnsupportedError(
             "file indexes of a table with data evolution cannot be written again",
             f"table {table.identifier}",

@@ -22,7 +22,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
@@ -36,6 +35,7 @@ from maintenance.operations.progress import Progress
 from maintenance.operations.refs.mark_partition_done import check_marking, mark_after_commit
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from maintenance.write.state import WriteState
@@ -104,7 +104,7 @@ def compacts_inline(table: Table) -> bool:
     if is_clustered(table.schema, options):
         return False
     has_buckets = table.is_primary_key_table or table_options.BUCKET.of(options) > 0
-    return has_buckets and not table_options.WRITE_ONLY.of(options) and not is_postponed(options)
+    return has_buckets and not table_options.WRITE_ONLY.of(options) and not TableModel.of(options).is_postponed
 
 
 def commit_rows_of(

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import ConflictError, ExpiredError, OutdatedPlanError
@@ -86,7 +85,7 @@ class RowAttempts:
         except OutdatedPlanError:
             raise
         except ConflictError:
-            if attempt.last or not (state.gives_places or is_postponed(self.table.options)):
+            if attempt.last or not (state.gives_places or self.table.model.is_postponed):
                 raise
             return None
 

@@ -78,7 +78,7 @@ class _IndexedRows:
     @classmethod
     def of(cls, table: Table, identity: CommitIdentity) -> "_IndexedRows | None":
         """None if rows have no ids, or nothing indexes them."""
-        if not table_options.ROW_TRACKING_ENABLED.of(table.options):
+        if not table.model.tracks_rows:
             return None
         rows: dict[bytes, BitMap64] = {}
         made = [snapshot for snapshot in table.snapshots.newest_first() if snapshot.commit_user == identity.user]
@@ -118,7 +118,7 @@ def _is_hidden(table: Table, bucket: int, level: int) -> bool:
     if bucket == table_options.POSTPONE_BUCKET:
         return True
     keyed = table.is_primary_key_table
-    return keyed and level == 0 and table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    return keyed and level == 0 and table.model.has_deletion_vectors
 
 
 def _still_hidden(table: Table, names: set[str], partitions: set[bytes]) -> set[str]:

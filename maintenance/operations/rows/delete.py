@@ -169,7 +169,7 @@ def _evolved(spark: "SparkSession | None", table: Table, where: str, predicate: 
 
 
 def _attempt(spark: "SparkSession | None", table: Table, where: str, predicate: Predicate | None) -> RowChangeReport:
-    vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    vectors = table.model.has_deletion_vectors
     report = RowChangeReport(table.identifier, "delete", DELETION_VECTORS if vectors else COPY_ON_WRITE)
     if is_evolved(table):
         return _evolved(spark, table, where, predicate)

@@ -31,7 +31,6 @@ from maintenance.operations.rows.row_changes import (
     deleted_rows,
     new_rows,
 )
-from maintenance.options import table as table_options
 from maintenance.options.global_index import DROP_PARTITION_INDEX, GLOBAL_INDEX_COLUMN_UPDATE_ACTION, THROW_ERROR
 from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_evolution import anchor
@@ -61,7 +60,7 @@ class NewColumns:
 
 def is_evolved(table: Table) -> bool:
     """Whether columns of rows can be written alone."""
-    return table_options.DATA_EVOLUTION_ENABLED.of(table.options)
+    return table.model.evolves
 
 
 def check_columns(table: Table, names: Sequence[str]) -> None:
@@ -183,7 +182,7 @@ def positions_of(spark: "SparkSession | None", state: TargetState, rows: "DataFr
 
 def check_deletes(table: Table) -> None:
     """Raises: UnsupportedError: there are no deletion vectors, and files are not written again without rows."""
-    if not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+    if not table.model.has_deletion_vectors:
         raise UnsupportedError(
             "rows of a table with data evolution are deleted by deletion vectors alone",
             f"table {table.identifier}",

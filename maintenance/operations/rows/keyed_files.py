@@ -57,8 +57,8 @@ def check_compacted(state: TargetState, predicate: Predicate | None) -> None:
     """Refuse where rows that the filter selects may have several versions. Raises: UnsupportedError."""
     merged = any(not split.raw for split in state.splits)
     if merged or _waiting(state, predicate):
-        engine = table_options.MERGE_ENGINE.of(state.table.options)
-        ignored = ", 'ignore-delete'" if table_options.IGNORE_DELETE.of(state.table.options) else ""
+        engine = state.table.model.merge_engine
+        ignored = ", 'ignore-delete'" if state.table.model.ignores_deletes else ""
         raise UnsupportedError(
             f"rows to delete have records that are not merged yet (merge engine {engine}{ignored})",
             f"table {state.table.identifier}",

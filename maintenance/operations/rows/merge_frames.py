@@ -10,7 +10,6 @@ from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, quoted
 from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, UPDATED
 from maintenance.operations.rows.row_changes import Positions, positions_of_frame
-from maintenance.options import table as table_options
 from maintenance.read.positioned import FILE
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.types import spark_type
@@ -70,7 +69,7 @@ def merge(
 
     joined = _joined(target, source, on, clauses)
     clause = _clause_of(clauses)
-    evolved = table_options.DATA_EVOLUTION_ENABLED.of(table.options)
+    evolved = table.model.evolves
     keys = table.schema.primary_keys or ((ROW_ID.name,) if evolved else (FILE.name, POSITION.name))
     old = [functions.col(f"{TARGET}.{quoted(name)}").alias(f"_paimon_key_{n}") for n, name in enumerate(keys)]
     places = [] if table.schema.primary_keys or evolved else [FILE.name, POSITION.name]
@@ -78,7 +77,7 @@ def merge(
     kind = _of_clause([functions.lit(_KINDS[clause.action]) for clause in clauses])
     columns = [_new_value(table, name, clauses).alias(name) for name in table.schema.field_names]
     tracked = []
-    if table_options.ROW_TRACKING_ENABLED.of(table.options):
+    if table.model.tracks_rows:
         tracked = [functions.col(f"{TARGET}.{ROW_ID.name}").alias(ROW_ID.name)]
     was = [functions.struct(*(functions.col(f"{TARGET}.{quoted(name)}") for name in before)).alias(BEFORE)]
     frame = chosen.select(kind.alias(KIND), *columns, *tracked, *places, *old, *(was if before else ())).persist()

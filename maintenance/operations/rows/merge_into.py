@@ -32,7 +32,6 @@ from maintenance.operations.rows.row_changes import (
 )
 from maintenance.operations.rows.stand_ins import own_partitions
 from maintenance.operations.rows.update_effects import UpdateEffects
-from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.spark.sail import evaluated, is_sail
@@ -180,7 +179,7 @@ class _Merge:
             return self.writer.in_columns(self.spark, state, frames.written(), names, report.counted(frames.counts))
 
     def in_files(self) -> RowChangeReport:
-        vectors = table_options.DELETION_VECTORS_ENABLED.of(self.table.options)
+        vectors = self.table.model.has_deletion_vectors
         report = RowChangeReport(self.table.identifier, "merge", DELETION_VECTORS if vectors else COPY_ON_WRITE)
         state = TargetState.of(self.table, None, whole_rows(self.table))
         if self.spark is None:

@@ -13,7 +13,6 @@ from maintenance.operations.rows.assignments import literal_value
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, only_equal_columns
 from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, UPDATED
 from maintenance.operations.rows.row_changes import Positions, gathered
-from maintenance.options import table as table_options
 from maintenance.predicate.sql_syntax import syntax_tree
 from maintenance.spelling import meant
 from maintenance.table.table import Table
@@ -180,7 +179,7 @@ def _new(table: Table, clause: Clause, old: pa.Table | None, source: pa.Table | 
         else:
             columns.append(pa.nulls(rows, kind))
     made = pa.Table.from_arrays(columns, names=list(table.schema.field_names))
-    if not table_options.ROW_TRACKING_ENABLED.of(table.options):
+    if not table.model.tracks_rows:
         return made
     return made.append_column(ROW_ID.name, pa.nulls(rows, pa.int64()) if old is None else old.column(ROW_ID.name))
 

@@ -62,7 +62,7 @@ def check_deletes(table: Table) -> None:
 
 def check_updates(table: Table, operation: str) -> None:
     """Refuse updates that the table's merge engine would not carry out. Raises: UnsupportedError."""
-    engine = table_options.MERGE_ENGINE.of(table.options)
+    engine = table.model.merge_engine
     if engine not in ("deduplicate", "partial-update"):
         raise _refused(
             table, f"merge engine {engine} does not support {operation}", "Only deduplicate and partial-update can."
@@ -75,7 +75,7 @@ def check_moves(table: Table, names: Iterable[str]) -> None:
     Such a record goes to the old partition. Source: Java `ExistingProcessor`.
     """
     moved = sorted(set(names) & set(table.schema.partition_keys))
-    engine = table_options.MERGE_ENGINE.of(table.options)
+    engine = table.model.merge_engine
     if moved and moves_keys(table.write_context()) and engine != "deduplicate":
         raise _refused(
             table, f"merge engine {engine} leaves rows in their partitions: '{moved[0]}' cannot be updated", "Leave it."

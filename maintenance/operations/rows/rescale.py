@@ -84,8 +84,8 @@ class _Rescaling:
 def plan(_: Run, table: Table, request: Rescale) -> Plan[Rescale, RescaleReport]:
     """The partitions with another number of buckets, and their files."""
     table_options.check_writable(table.options, table.identifier)
-    number = table_options.BUCKET.of(table.options) if request.bucket_num is None else request.bucket_num
-    if number < 1 or (table_options.BUCKET.of(table.options) == -1):
+    number = table.model.bucket if request.bucket_num is None else request.bucket_num
+    if number < 1 or (table.model.bucket == -1):
         fix = "Use a table with 'bucket' of 1 or more, or with postponed buckets and a bucket_num."
         raise OptionError(f"{number} is not a fixed number of buckets", table.identifier, fix)
     snapshot = table.latest_snapshot()

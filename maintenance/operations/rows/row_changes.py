@@ -205,7 +205,7 @@ def positions_of_frame(frame: "DataFrame") -> Positions:
 
 def deleted_rows(spark: "SparkSession | None", state: TargetState, positions: Positions) -> list[CommitMessage]:
     """What the commit needs to delete rows. Files are written; on an error none stays."""
-    if table_options.DELETION_VECTORS_ENABLED.of(state.table.options):
+    if state.table.model.has_deletion_vectors:
         return _by_vectors(state, positions)
     return _by_rewriting(spark, state, positions)
 
@@ -384,7 +384,7 @@ def of_branches(table: Table) -> UnsupportedError:
 
 def whole_rows(table: Table) -> tuple[DataField, ...]:
     """The columns to read of rows that are written again: those of the table, and their ids if they have any."""
-    tracked = (ROW_ID,) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
+    tracked = (ROW_ID,) if table.model.tracks_rows else ()
     return (*table.schema.fields, *tracked)
 
 

@@ -50,7 +50,6 @@ from maintenance.operations.rows.row_changes import (
     with_finding,
 )
 from maintenance.operations.rows.update_effects import UpdateEffects
-from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
 from maintenance.spark.sail import evaluated
@@ -186,7 +185,7 @@ def _attempt(
     values: Mapping[str, Assigned],
     condition: tuple[str | None, Predicate | None],
 ) -> RowChangeReport:
-    vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    vectors = table.model.has_deletion_vectors
     report = RowChangeReport(table.identifier, "update", DELETION_VECTORS if vectors else COPY_ON_WRITE)
     where, predicate = condition
     state = TargetState.of(table, predicate, whole_rows(table))

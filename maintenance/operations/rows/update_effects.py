@@ -66,7 +66,7 @@ class UpdateEffects:
     def of(cls, table: Table, updated: Collection[str]) -> "UpdateEffects":
         """Of an UPDATE. `updated`: the columns that get new values. Raises: UnsupportedError: one can get none."""
         rules = tuple(_order_of_rows(table, updated))
-        if table_options.MERGE_ENGINE.of(table.options) != "partial-update":
+        if table.model.merge_engine != "partial-update":
             return cls(table, rules)
         groups = sequence_groups(table.schema, table.options)
         rules += tuple(_emptied(table, updated, groups))

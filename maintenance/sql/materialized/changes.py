@@ -76,7 +76,7 @@ def _between(table: Table, old: Snapshot, now: Snapshot) -> SourceChange:
     """Raises: ExpiredError."""
     merges_count = hides(table)
     partitions: set[bytes] = set()
-    append_only = not table.is_primary_key_table and not table_options.DATA_EVOLUTION_ENABLED.of(table.options)
+    append_only = not table.is_primary_key_table and not table.model.evolves
     for snapshot_id in range(old.id + 1, now.id + 1):
         snapshot = table.snapshots.find(snapshot_id)
         if snapshot is None:

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER
-from maintenance.options.table import ROW_TRACKING_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.read.positioned import FILE, PositionedRead
@@ -39,7 +38,7 @@ def metadata_fields(table: Table) -> tuple[DataField, ...]:
     """The metadata columns that a table has. The partition of one without partitions is the text ``{}``."""
     keys = tuple(table.schema.partition_fields)
     kind = DataType("ROW", fields=keys) if keys else DataType("VARCHAR", length=MAX_LENGTH)
-    tracked = (ROW_ID, SEQUENCE_NUMBER) if ROW_TRACKING_ENABLED.of(table.options) else ()
+    tracked = (ROW_ID, SEQUENCE_NUMBER) if table.model.tracks_rows else ()
     return (*tracked, FILE_PATH, ROW_INDEX, DataField(_FIRST_ID - 102, PARTITION, kind), BUCKET)
 
 

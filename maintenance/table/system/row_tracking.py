@@ -33,7 +33,7 @@ class RowTrackingView(PlannedView):
     @property
     def fields(self) -> tuple[DataField, ...]:
         """The columns. Raises: OptionError: the table does not track its rows."""
-        if not ROW_TRACKING_ENABLED.of(self.table.options):
+        if not self.table.model.tracks_rows:
             raise OptionError(
                 f"'{ROW_TRACKING_ENABLED.key}' is not set", self.table.identifier, "Read another system table."
             )
