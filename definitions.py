@@ -26,6 +26,7 @@ from paimon_maintenance.assets.steps.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.jobs import (
+    acknowledge_job,
     audit_job,
     change_rows_job,
     compact_job,
@@ -180,6 +181,7 @@ def _on_demand(loaded: _Loaded) -> dg.Definitions:
     tables, zone = loaded.tables, loaded.zone
     of_tables = [
         compact_many_job(tables, LOGGERS),
+        acknowledge_job(tables, LOGGERS),
         change_rows_job(tables, LOGGERS),
         apply_plan_job(tables, zone, LOGGERS),
         *launched_jobs(tables, zone, LOGGERS),

@@ -4,6 +4,7 @@ import dagster as dg
 
 LATEST_SENSOR = "latest_snapshots"
 APPLY_PLAN = "apply_plan"
+ACKNOWLEDGE, ACKNOWLEDGED = "acknowledge", "acknowledgement"
 REFRESH = "refresh"
 KEEP_FRESH = "keep_fresh"
 FLEET = dg.AssetKey(["maintenance", "fleet"])

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from maintenance.metadata.expired import again_if_expired
 from maintenance.monitor.census import Census, Commit, take_census
 from maintenance.monitor.judgement import Judgement
-from maintenance.monitor.writers import judge_writers
-from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT
+from maintenance.table.acknowledged import ACKNOWLEDGEABLE
+from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, judge_conduct
 from paimon_maintenance.assets.checks.writers import job_of, naming_jobs
 from paimon_maintenance.console.lake import Known
 from paimon_maintenance.console.pictures.timeline import COLOURS, SHAPES, Mark
@@ -41,10 +41,16 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """The page. `failed`: the checks over writers that fail; `hidden`: writers beyond those that are drawn."""
+    """The page.
+
+    Attributes:
+        failed: the checks over writers that fail. past: those whose conflict is over or was acknowledged.
+        hidden: writers beyond those that are drawn.
+    """
 
     table: str
     failed: Sequence[Judgement]
+    past: Sequence[Judgement]
     lanes: Sequence[Lane]
     marks: Sequence[Mark]
     shared: Sequence[Shared]
@@ -63,7 +69,8 @@ def conflict_view(known: Known, identifier: str) -> ConflictView:
     config = known.config(identifier)
     table = known.catalog.get_table(identifier)
     census = again_if_expired(lambda: take_census(table, limit=COMMITS_LOOKED_AT), _ATTEMPTS)
-    judgements = [naming_jobs(judgement, config.writers) for judgement in judge_writers(table, census)]
+    judged = judge_conduct(known.catalog, config, table, datetime.now(UTC), census)
+    judgements = [naming_jobs(judgement, config.writers) for judgement in judged if judgement.check in ACKNOWLEDGEABLE]
     failed = [judgement for judgement in judgements if not judgement.passed]
     named = {number for judgement in failed for number in judgement.details.get("snapshots", ())}
     in_conflict = [judgement.details.get(role) for judgement in failed for role in ("first", "second")]
@@ -77,6 +84,7 @@ def conflict_view(known: Known, identifier: str) -> ConflictView:
     return ConflictView(
         identifier,
         failed,
+        [judgement for judgement in judgements if judgement.passed and "first" in judgement.details],
         lanes,
         _marks(census, lanes, named),
         _shared(commits, ranked),

@@ -39,6 +39,12 @@ class Links:
     def table_job(self, action: str, table: str, config: str = "") -> str:
         return self.job(keys.job(action, table), config)
 
+    def acknowledge(self, table: str, check: str) -> str:
+        """The job that acknowledges what a check has found, with all filled in but who does so and why."""
+        return self.job(
+            keys.ACKNOWLEDGE, f"ops: {{{keys.ACKNOWLEDGED}: {{config: {{table: {table}, check: {check}}}}}}}"
+        )
+
     def automation(self) -> str:
         """The list of schedules and sensors, where they are switched on."""
         return self._to("/automation")

@@ -14,6 +14,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.steps.acknowledgement import acknowledge_op
 from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
 from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
@@ -87,6 +88,12 @@ def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Logger
     """Carry out a statement about tables of the project, as the run's config says."""
     text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
     return job_of_op(STATEMENT, statement_op(tables, zone), text, loggers)
+
+
+def acknowledge_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+    """Acknowledge a conflict that a check has found."""
+    text = "Say that a conflict that a check has found is known, who says so and why; the check passes until the next."
+    return job_of_op(keys.ACKNOWLEDGE, acknowledge_op(tables), text, loggers)
 
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:

@@ -17,6 +17,7 @@ from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
+from paimon_maintenance.assets.checks.closing import has_failed, last_settled
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.checks.writers import with_jobs
@@ -44,9 +45,6 @@ _CHECKS = {
     CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
 }
 _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
-# Dagster has no public names for the states of a check, nor for the records of checks and sensors that it hands out.
-_CHECK_FAILED = "FAILED"
-_SETTLED = ("SUCCEEDED", _CHECK_FAILED)
 Faults = dict[str, Alert]
 
 
@@ -121,19 +119,12 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
     whose[AssetCheckKey(keys.FLEET, CONFIGURATION)] = None
     faults: Faults = {}
     for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(whose)).items():
-        settled = record if record.status.name in _SETTLED else _before(instance, key, record)
-        if settled is None or settled.status.name != _CHECK_FAILED:
+        settled = last_settled(instance, key, record)
+        if settled is None or not has_failed(settled):
             continue
         alert = _check_alert(key, settled, whose[key], url)
         faults[alert.fault] = alert
     return faults
-
-
-def _before(instance: DagsterInstance, check: AssetCheckKey, newest: Any) -> Any:
-    """The newest result of a check whose newest execution has none; None: it never had one."""
-    settled = {status for status in type(newest.status) if status.name in _SETTLED}
-    history = instance.event_log_storage.get_asset_check_execution_history(check, limit=1, status=settled)
-    return history[0] if history else None
 
 
 def _check_alert(key: AssetCheckKey, record: Any, table: str | None, url: str) -> Alert:

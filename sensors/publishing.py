@@ -6,7 +6,7 @@ all of them now and then, since a person may have run one meanwhile, and after a
 as not evaluated if its last result is older than that, and what the run said in place of the page.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -92,17 +92,21 @@ class Publisher:
         location: the code location, for links; None: not known.
         histories: table -> rows of the history, newest first.
         materialized: asset -> when it was last materialised, seconds since 1970.
+        by_runs: the assets whose last materialisation is a run's.
         again: seconds until checks and page are reported after the next materialisation; a table may get many of them.
         who_holds: the bytes of a table by holder, as metadata.
+        committed: the assets for which a commit of somebody else was reported.
     """
 
     now: datetime
     location: str | None
     histories: Mapping[str, Sequence[Mapping[str, Any]]]
     materialized: dict[dg.AssetKey, float]
+    by_runs: Set[dg.AssetKey]
     again: float
     who_holds: Callable[[Table], Mapping[str, Any]]
     events: list[Event] = field(default_factory=list)
+    committed: list[dg.AssetKey] = field(default_factory=list)
 
     def publish(self, look: Look, before: Judged) -> Judged:
         """Report a table. Returns what is to be remembered of it."""
@@ -111,10 +115,13 @@ class Publisher:
 
     def _checks(self, look: Look, before: Judged, judged: Judged) -> Judged:
         now, judgements = self.now.timestamp(), look.sight.judgements
-        everything = self._is_covered(look.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
+        # Results that a run wrote would be out of date beside a commit that is reported without a run.
+        asset = keys.asset_key(look.config.identifier)
+        everything = asset in self.committed and asset in self.by_runs
+        everything |= self._is_covered(look.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
         fresh = look.judged.state != before.state
         chosen = judgements if everything else [j for j in judgements if _has_news(j, before, fresh=fresh)]
-        self.events += [evaluation(keys.asset_key(look.config.identifier), judgement) for judgement in chosen]
+        self.events += [evaluation(asset, judgement) for judgement in chosen]
         # A check that cannot be judged now stays what it was reported as.
         unjudged = set(before.failing) - {judgement.check for judgement in judgements}
         failing = tuple(sorted({*look.judged.failing, *unjudged}))
@@ -148,6 +155,7 @@ class Publisher:
         ):
             self.events.append(commit_materialization(config, snapshot, page))
             self.materialized[keys.asset_key(config.identifier)] = self.now.timestamp()
+            self.committed.append(keys.asset_key(config.identifier))
         else:
             self._observe(config, f"As read at snapshot {shape.snapshot_id or 0}.", page)
         return replace(judged, snapshot=published)

@@ -22,6 +22,7 @@ from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.closing import repeated_checks
 from paimon_maintenance.assets.checks.due import is_watched
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import Sight, see
@@ -149,16 +150,19 @@ def radar_sensor(
             longest_pause=again,
         )
         turn = turns.take(tables if whole.reachable else ())
+        materialized, by_runs = _materialized(context.instance, turn)
         publisher = Publisher(
             now,
             origin.location_name if origin else None,
             _histories(context, catalog, turn, now),
-            _materialized(context.instance, turn),
+            materialized,
+            by_runs,
             again,
             lambda table: holders_page(who_holds(context.instance, catalog, table, IN_PASSING, context.log.warning)),
             news,
         )
         reported = {name: publisher.publish(look, before[name] or Judged()) for name, look in turn.found.items()}
+        publisher.events += repeated_checks(context.instance, publisher.committed, of_runs=True)
         known = {name: table for name, table in before.items() if table} | reported
         fleet = publisher.publish_fleet(list(known.values()), cursor.tables.get(_FLEET, Judged()))
         for name, error in turn.errors.items():
@@ -190,11 +194,15 @@ def _histories(
         return {}
 
 
-def _materialized(instance: dg.DagsterInstance, turn: Turn[Look]) -> dict[dg.AssetKey, float]:
-    """When the assets of the tables that were looked at were last materialised, seconds since 1970."""
+def _materialized(instance: dg.DagsterInstance, turn: Turn[Look]) -> tuple[dict[dg.AssetKey, float], set[dg.AssetKey]]:
+    """When the assets of the tables that were looked at were last materialised, seconds since 1970; which by a run."""
     records = instance.get_asset_records([keys.asset_key(name) for name in turn.found])
     last = {record.asset_entry.asset_key: record.asset_entry.last_materialization_record for record in records}
-    return {key: record.timestamp for key, record in last.items() if record is not None}
+    known = {key: record for key, record in last.items() if record is not None}
+    return (
+        {key: record.timestamp for key, record in known.items()},
+        {key for key, record in known.items() if record.run_id},
+    )
 
 
 def _news(judgement: Judgement, before: Judged, now: datetime, again: float) -> tuple[list[Event], Judged]:

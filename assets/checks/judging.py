@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
+from maintenance.monitor.acknowledged import with_acknowledged
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
-from maintenance.monitor.census import take_census
+from maintenance.monitor.census import Census, take_census
 from maintenance.monitor.chain import snapshot_chain_intact
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.quarantine import nothing_quarantined
@@ -21,6 +22,7 @@ from maintenance.monitor.triggers import judge as compaction_need
 from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import judge_writers
+from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.checks.way_back import way_back
 from maintenance.options.option import duration
 from maintenance.table.shape import TableShape, table_shape
@@ -121,7 +123,7 @@ def _looked(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watch
 
     # Where the current state cannot be read, every other part would only stumble over the same file.
     if looked.attempt(lost):
-        looked.attempt(lambda: _judge_writers(config, table))
+        looked.attempt(lambda: judge_conduct(catalog, config, table, now))
         looked.attempt(lambda: [deletion_vectors_intact(table)])
         looked.attempt(lambda: [nothing_quarantined(table)])
         looked.attempt(lambda: [snapshot_chain_intact(table)])
@@ -155,11 +157,18 @@ def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[Rea
     return replace(first, fix=f"{first.fix} {NO_STATE if back is None else back.summary}")
 
 
-def _judge_writers(config: TableConfig, table: Table) -> Iterable[Judgement]:
-    census = take_census(table, limit=COMMITS_LOOKED_AT)
+def judge_conduct(
+    catalog: PaimonCatalog, config: TableConfig, table: Table, now: datetime, census: Census | None = None
+) -> Sequence[Judgement]:
+    """The judgements over who writes and who compacts. `census`: of the newest commits, if it was taken already."""
+    census = census or take_census(table, limit=COMMITS_LOOKED_AT)
+    found: Sequence[Judgement] = judge_writers(table, census, config.checks.settled_by, now)
+    history = catalog.history_of(config.identifier)
+    if history is not None and not all(judgement.passed for judgement in found):
+        known = acknowledged(catalog.open(), history, config.identifier)
+        found = [with_acknowledged(judgement, known) for judgement in found]
     conduct = table.copy(config.compaction.conduct)
-    alone = compacts_alone(conduct, census, automatic=config.compaction.automatic)
-    return (*judge_writers(table, census), alone)
+    return (*found, compacts_alone(conduct, census, automatic=config.compaction.automatic))
 
 
 def _judge_need(config: TableConfig, looked: _Looked, table: Table, *, watched: bool) -> Judgement:

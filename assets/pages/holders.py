@@ -23,6 +23,7 @@ from maintenance.operations.retention.held_bytes import (
 )
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.closing import EXAMINED
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -153,5 +154,7 @@ def _counted(record: Any) -> KnownOrphans | None:
     metadata: Mapping[str, Any] = evaluated.metadata
     if "bytes" not in metadata:
         return None  # they could not be counted
-    counted = datetime.fromtimestamp(record.create_timestamp, UTC)
+    # Runs repeat a result; it is as old as its first one.
+    examined = metadata[EXAMINED].value if EXAMINED in metadata else record.create_timestamp
+    counted = datetime.fromtimestamp(examined, UTC)
     return KnownOrphans(int(metadata["files"].value), int(metadata["bytes"].value), counted)

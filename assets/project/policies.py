@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
+from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
 from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
@@ -132,6 +133,18 @@ class ChecksPolicy(Entry):
     max_orphan_bytes: int | None = Field(
         default=None, ge=0, description="Bytes that nothing names; absent: only their share counts."
     )
+
+    settled_commits: int = Field(
+        default=20, ge=1, le=90, description="A conflict is over once so many last commits show one writer."
+    )
+    settled_after: DurationText = Field(
+        default="24 h", description="A conflict is over once so much time shows one writer."
+    )
+
+    @property
+    def settled_by(self) -> SettledBy:
+        """When a conflict of writers is over."""
+        return SettledBy(self.settled_commits, duration(self.settled_after))
 
     @property
     def limits(self) -> BacklogLimits:

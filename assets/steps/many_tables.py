@@ -28,6 +28,7 @@ from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import UNPLANNED, StoredPlan
 from maintenance.options.option import duration
 from maintenance.table.table import Table
+from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import report_numbers, shape_numbers
 from paimon_maintenance.assets.project.config import TableConfig
@@ -71,7 +72,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 plan = operation.keepable(run, catalog.open(), request)[1]
                 tell_plan(context, plan, kept_plan(context, catalog, plan))
                 return
-            _tell(context, catalog, operation.run(run, catalog.open(), request), spark.metadata())
+            _tell(context, catalog, described, operation.run(run, catalog.open(), request), spark.metadata())
 
     return compact_tables
 
@@ -90,7 +91,7 @@ def apply_many(
         run = Run(spark.session, context.log.info)
         operation = _operation(context, described)
         report = operation.carry_out(catalog.open(), plan, run, max_concurrent=max_concurrent)
-        _tell(context, catalog, report, spark.metadata())
+        _tell(context, catalog, described, report, spark.metadata())
 
 
 def _operation(
@@ -135,7 +136,11 @@ def tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[st
 
 
 def _tell(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, report: CompactDatabaseReport, metadata: Mapping[str, Any]
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    described: Mapping[str, TableConfig],
+    report: CompactDatabaseReport,
+    metadata: Mapping[str, Any],
 ) -> None:
     """Report each table that was changed to its asset and the history; fails if one failed."""
     rows = []
@@ -144,6 +149,8 @@ def _tell(
         if done.snapshot_ids:
             summary = RunSummary.of(COMPACT_DATABASE, StepSummary(_numbers(done), shape_numbers(done.before)))
             keep_summary(context, catalog, name, done.after, summary)
+            if name in described:
+                write_checks(context, catalog, described[name])
             context.log_event(_materialization(catalog.get_table(name), done))
     context.add_output_metadata({
         **metadata,

@@ -16,6 +16,7 @@ import dagster as dg
 from maintenance.errors import NotFoundError
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -177,9 +178,10 @@ def record_state(
 def _closed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary
 ) -> tuple[dict[str, Any], str]:
-    """Write the summary of a run into the history; returns what is shown of the table, and its data version."""
+    """Write the summary of a run into the history, and the table's checks; returns its page, and its data version."""
     opened = catalog.get_table(table.identifier).of_run(context.run_id)
     shape = table_shape(opened)
     keep_summary(context, catalog, table.identifier, shape, summary)
     page = closing_page(context, catalog, table, opened, shape, summary)
+    write_checks(context, catalog, table)
     return page, data_version(opened, shape.snapshot_id)

@@ -6,23 +6,29 @@ Source: seed 001 (dedicated compaction), Paimon's documentation on multiple writ
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from maintenance.amounts import number_of
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.settled import SettledBy, unless_settled
+from maintenance.table.acknowledged import ACKNOWLEDGEABLE
 from maintenance.table.table import Table
 
-SINGLE_COMPACTOR = "single_compactor"
-NO_BUCKET_OVERLAP = "no_bucket_overlap"
-WRITERS_ARE_WRITE_ONLY = "writers_are_write_only"
+SINGLE_COMPACTOR, NO_BUCKET_OVERLAP, WRITERS_ARE_WRITE_ONLY = ACKNOWLEDGEABLE
 _SHOWN_PLACES = 5
+_USUAL = SettledBy()
 
 
-def judge_writers(table: Table, census: Census) -> tuple[Judgement, ...]:
-    """All judgements over writers."""
-    return single_compactor(census), no_bucket_overlap(table, census), writers_are_write_only(census)
+def judge_writers(
+    table: Table, census: Census, by: SettledBy = _USUAL, now: datetime | None = None
+) -> tuple[Judgement, ...]:
+    """All judgements over writers. `by`: when a conflict is over; `now`: with a time zone, None: the current time."""
+    judges = (single_compactor, partial(no_bucket_overlap, table), writers_are_write_only)
+    return tuple(unless_settled(judge, census, by, now or datetime.now(UTC)) for judge in judges)
 
 
 def single_compactor(census: Census) -> Judgement:

@@ -1,4 +1,5 @@
 # Made by scripts/operations-stub: what `__getattr__` of the package finds.
+from maintenance.operations.acknowledgements.acknowledge import acknowledge
 from maintenance.operations.bin.empty_bin import empty_bin
 from maintenance.operations.bin.restore import restore
 from maintenance.operations.checks.audit_changelog import audit_changelog
@@ -61,6 +62,7 @@ from maintenance.operations.rows.update import update
 _FUNCTIONS: dict[str, str]
 
 __all__ = [
+    "acknowledge",
     "advise_file_index",
     "alter_column_default_value",
     "alter_view_dialect",

@@ -53,6 +53,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "delete_branch",
         "fast_forward",
         "empty_bin",
+        "acknowledge",
         "apply_plan",
         "compact_database",
         "audit_shop_orders",

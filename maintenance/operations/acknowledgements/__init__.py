@@ -1,0 +1,1 @@
+"""What somebody has looked at and found in order."""
