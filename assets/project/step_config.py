@@ -21,20 +21,6 @@ def chosen_plan(config: dg.Config, *allowed: str) -> str | None:
     return plan_id
 
 
-class IngestConfig(dg.Config):
-    """Ingestion of landed micro-batches."""
-
-    limit: int | None = Field(
-        default=None, ge=1, description="Maximum number of micro-batches; empty: all that landed."
-    )
-    committed: int | None = Field(
-        default=None,
-        description="Number of the last batch in the table. Needed when no snapshot or commit record says it.",
-    )
-    dry_run: bool = Field(default=False, description="Only show which files would be committed, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
 class RefreshConfig(dg.Config):
     """Refresh of a materialized table. By default what has changed since the last refresh is made again."""
 

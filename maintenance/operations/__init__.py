@@ -19,7 +19,6 @@ _FUNCTIONS = {
     "audit_changelog": "checks",
     "explain_scan": "checks",
     "ingest": "ingestion",
-    "ingest_landed": "ingestion",
     "ingest_stream": "ingestion",
     "merge_into": "rows",
     "probe_file_index": "indexes",

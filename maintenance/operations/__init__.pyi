@@ -25,8 +25,8 @@ from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.indexes.probe_file_index import probe_file_index
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.ingestion.ingest_landed import ingest_landed
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
+from maintenance.operations.ingestion.landed_plan import ingest_landed
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_branch import create_branch

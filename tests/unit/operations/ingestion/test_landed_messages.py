@@ -10,8 +10,8 @@ import pytest
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import DataError, ErrorClass
 from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
+from maintenance.operations.ingestion.landed_plan import apply_ingest, plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
-from maintenance.operations.plans.ingest_plan import apply_ingest, plan_ingest
 
 
 def change(op: str, before: Any, after: Any) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 import maintenance.operations
 from maintenance.operations.databases.clone_plan import CLONE
+from maintenance.operations.ingestion.landed_plan import INGEST
 from maintenance.operations.operation import all_operations
-from maintenance.operations.plans.ingest_plan import INGEST
 from maintenance.operations.rows.planned_merge import MERGE_INTO
 from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.plans import planned_operations

@@ -1,22 +1,38 @@
-"""The stored plan of an ingestion from a landing folder: the files that come next, with their rows."""
+"""An ingestion from a landing folder as an operation, and its plan: the files that come next, with their rows."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from maintenance.errors import DataError
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
+from maintenance.operations.ingestion.ingest_landed import LandingReport
+from maintenance.operations.ingestion.ingest_landed import ingest_landed as ingest_landed  # noqa: PLC0414 - users have it from here
 from maintenance.operations.ingestion.landed_messages import message_count
 from maintenance.operations.ingestion.landing import PARQUET, LandedBatch, LandingFolder, waiting_batches
+from maintenance.operations.operation import Operation, Plan, Run
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.table.table import Table
 
 INGEST = "ingest"
+
+
+@dataclass(frozen=True, slots=True)
+class IngestLanded:
+    """What is committed of a folder."""
+
+    landing: LandingFolder
+    limit: Annotated[int | None, Param("Maximum number of micro-batches; empty: all that landed.", least=1)] = None
+    committed: Annotated[
+        int | None,
+        Param("Number of the last batch in the table. Needed when no snapshot or commit record says it."),
+    ] = None
 
 
 def plan_ingest(
@@ -83,3 +99,33 @@ def _rows(file_io: FileIO, batch: LandedBatch) -> int:
             return int(pq.ParquetFile(file).metadata.num_rows)
     except pa.ArrowInvalid as error:
         raise DataError(f"this is not a Parquet file: {error}", batch.path, "Deliver the batch again.") from error
+
+
+def plan(_: Run, table: Table, request: IngestLanded) -> Plan[IngestLanded, None]:
+    """The files that come next, looked for when somebody asks."""
+
+    def groups() -> tuple[PlannedGroup, ...]:
+        scope = {"limit": request.limit, "committed": request.committed}
+        return plan_ingest(table.file_io, table, table.identifier, request.landing, **scope).groups
+
+    return Plan(request, None, groups)
+
+
+def apply(run: Run, table: Table, planned: Plan[IngestLanded, None]) -> LandingReport:
+    """Commit what there is."""
+    asked = planned.request
+    scope = {"limit": asked.limit, "committed": asked.committed}
+    return ingest_landed(run.session, table, asked.landing, **scope, progress=run.progress)
+
+
+OPERATION = Operation(
+    "ingest_landed",
+    "Commit the micro-batches that landed in a folder.",
+    IngestLanded,
+    plan,
+    apply,
+    kept_as=INGEST,
+    uses_spark=True,
+    has_job=False,
+    spellings=(),
+)
