@@ -269,6 +269,7 @@ def _unfit() -> str | None:
 
 
 def _preload() -> None:
+    import atexit
     import gc
     import importlib
 
@@ -284,6 +285,7 @@ def _preload() -> None:
     # What is there stays: a run that looks for garbage would copy all of it.
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # else DuckDB tells of its types, which nobody could clear, as leaks
 
 
 def main(arguments: Sequence[str]) -> int:

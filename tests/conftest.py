@@ -1,5 +1,6 @@
 """Settings of all tests, and which files take the time."""
 
+import gc
 import os
 from collections import defaultdict
 from collections.abc import Iterator
@@ -139,6 +140,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = left_out([item.nodeid for item in items])
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
         items[:] = [item for item in items if item.nodeid not in left]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now, all tests among it, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:

@@ -5,6 +5,7 @@ written inside the function. One task takes one payload. A task that fails does 
 returned instead of its result, so that finished work can be committed.
 """
 
+import atexit
 import gc
 import os
 import pickle
@@ -169,6 +170,8 @@ def enter_task() -> None:
     """
     pa.set_cpu_count(1)
     if len(sys.modules) > _FROZEN["modules"]:
+        if not _FROZEN["modules"]:
+            atexit.register(gc.unfreeze)  # else DuckDB tells of its types, which nobody could clear, as leaks
         _FROZEN["modules"] = len(sys.modules)
         gc.collect()
         gc.freeze()

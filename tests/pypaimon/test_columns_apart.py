@@ -1,6 +1,5 @@
 """Vectors and blobs, in files of rows and in their own, that we and pypaimon write, change and read."""
 
-import subprocess
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +16,8 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.read.blobs import read_blob
-from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon, read_by
+from tests.pypaimon.process import run_script
+from tests.pypaimon.test_read_by_pypaimon import EVOLVING, pypaimon, read_by
 from tests.tables import create_table, get_table, live_files, open_warehouse
 
 __all__ = ["pypaimon"]
@@ -45,9 +45,7 @@ def write_by(warehouse: Path, **rows: pa.Table) -> None:
     for name, table in rows.items():
         with pa.OSFile(f"{warehouse}/{name}.arrow", "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-    script = Path(__file__).parent / "write_rows.py"
-    done = subprocess.run([PYTHON, script, str(warehouse)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_script("write_rows.py", warehouse)
     for name in rows:
         (warehouse / f"{name}.arrow").unlink()
 
@@ -56,7 +54,7 @@ def both_see(warehouse: Path, columns: list[str]) -> list[tuple[Any, ...]]:
     """The rows, which we and pypaimon must read alike."""
     table = get_table(warehouse)
     ours = sorted(zip(*(column.to_pylist() for column in table.to_arrow(columns).columns), strict=True))
-    (actual,) = read_by(PYTHON, [str(warehouse)])
+    (actual,) = read_by([str(warehouse)])
     theirs = sorted(zip(*(actual.column(name).to_pylist() for name in columns), strict=True))
     assert ours == theirs
     assert fsck(table.file_io, table.location, deep=True).faults == ()
@@ -176,7 +174,7 @@ def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     wanted[1] = (b"own", b"234", None)
     after = get_table(tmp_path).copy({"blob-view.resolve.enabled": "false"})
     assert [tuple(row.values()) for row in after.to_arrow(names).to_pylist()] == wanted
-    (theirs,) = read_by(PYTHON, [str(tmp_path)], "id", "b", "d")
+    (theirs,) = read_by([str(tmp_path)], "id", "b", "d")
     assert [(row["b"], row["d"]) for row in theirs.sort_by("id").to_pylist()] == [row[:2] for row in wanted]
     with pytest.raises(NotFoundError, match=r"table 'db\.u' does not exist"):
         get_table(tmp_path).to_arrow()

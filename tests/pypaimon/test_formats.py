@@ -32,7 +32,7 @@ TABLES = pytest.mark.parametrize(
 
 
 def same(table: CatalogTable, pypaimon: Path, warehouse: Path) -> None:
-    (theirs,) = read_by(pypaimon, [str(warehouse)])
+    (theirs,) = read_by([str(warehouse)])
     ours = table.to_arrow()
     assert comparable(rows_in(theirs.cast(ours.schema))) == comparable(rows_in(ours))
 
@@ -116,7 +116,7 @@ def test_sidecars_of_both(pypaimon: Path, tmp_path: Path) -> None:
             path.rename(tmp_path / path.name)
         found = get_table(tmp_path).to_arrow(where="_ROW_ID IN (5, 77, 150, 199)")
         assert dict(zip(*found.to_pydict().values(), strict=True)) == expected
-        (theirs,) = read_by(pypaimon, [str(tmp_path)], "id", "v", where="_ROW_ID=5")
+        (theirs,) = read_by([str(tmp_path)], "id", "v", where="_ROW_ID=5")
         assert theirs.to_pylist() == [{"id": 5, "v": "theirs"}]
         for path in away:
             (tmp_path / path.name).rename(path)

@@ -1,7 +1,6 @@
 """Global indexes that we and pypaimon build, read and keep."""
 
 import json
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from maintenance.operations.indexes.create_global_index import create_global_ind
 from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon
+from tests.pypaimon.process import run_script
+from tests.pypaimon.test_read_by_pypaimon import EVOLVING, pypaimon
 from tests.tables import create_table, files_on_disk, get_table, splits_of
 
 __all__ = ["pypaimon"]
@@ -55,10 +55,7 @@ def rows(first: int, count: int) -> pa.Table:
 
 
 def run(*arguments: str) -> str:
-    script = Path(__file__).parent / "index_table.py"
-    done = subprocess.run([PYTHON, script, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_script("index_table.py", *arguments)
 
 
 def ids(table: CatalogTable, where: str, **options: str) -> list[int]:

@@ -1,7 +1,6 @@
 """pypaimon reads what we write, compact and index."""
 
 import os
-import subprocess
 import uuid
 from dataclasses import replace
 from datetime import timedelta
@@ -41,10 +40,8 @@ from tests.java.samples import (
     table_of,
 )
 from tests.nested_values import array_of
+from tests.pypaimon.process import PYTHON, run_script
 from tests.tables import create_table, keyed, live
-
-ROOT = Path(__file__).parents[2]
-PYTHON = ROOT / ".venv-pypaimon" / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +103,11 @@ def maintained(warehouse: str, sample: Sample, values: Values) -> CatalogTable:
     return table
 
 
-def read_by(pypaimon: Path, warehouses: list[str], *columns: str, where: str = "") -> list[pa.Table]:
+def read_by(warehouses: list[str], *columns: str, where: str = "") -> list[pa.Table]:
     """`db.t` of each warehouse, as pypaimon reads it. `columns`: these alone; `where`: a column=number."""
-    script = Path(__file__).parent / "read_tables.py"
     chosen = [f"--columns={','.join(columns)}"] if columns else []
     chosen += [f"--where={where}"] if where else []
-    done = subprocess.run([pypaimon, script, *chosen, *warehouses], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_script("read_tables.py", *chosen, *warehouses)
     collected = []
     for warehouse in warehouses:
         with pa.OSFile(f"{warehouse}/rows.arrow") as source:
@@ -122,7 +117,7 @@ def read_by(pypaimon: Path, warehouses: list[str], *columns: str, where: str = "
 
 def test_pypaimon_reads_our_rows(pypaimon: Path, tmp_path: Path) -> None:
     tables = {str(tmp_path / name): maintained(str(tmp_path / name), *table) for name, table in TABLES.items()}
-    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
         assert actual.column_names == wanted.column_names
         assert comparable(rows_in(actual.cast(wanted.schema))) == comparable(rows_in(wanted))
@@ -150,7 +145,7 @@ def test_pypaimon_reads_what_deletion_vectors_leave(pypaimon: Path, tmp_path: Pa
         assert snapshot is not None
         assert table.manifests.deletion_vectors(snapshot)
         tables[str(tmp_path / name)] = table
-    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):
         assert actual.num_rows == 1986
         assert actual.sort_by("id").to_pylist() == table.to_arrow().sort_by("id").to_pylist()
 
@@ -178,7 +173,7 @@ def test_pypaimon_reads_nested_columns(pypaimon: Path, tmp_path: Path) -> None:
         table.write_arrow(rows)
         table.write_arrow(rows.slice(1))
         tables[str(tmp_path / name)] = table
-    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):
         assert actual.sort_by("c0").to_pylist() == table.to_arrow().sort_by("c0").to_pylist()
 
 
@@ -206,7 +201,7 @@ def test_pypaimon_reads_columns_that_changed(pypaimon: Path, tmp_path: Path) -> 
         if compacted:
             compact(None, table, full=True)
         tables[warehouse] = table
-    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
         assert actual.column_names == wanted.column_names
         assert comparable(rows_in(actual.cast(wanted.schema))) == comparable(rows_in(wanted))
@@ -249,7 +244,7 @@ def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
             report = expire_partitions(table, expiration_time=life, max_expires=1, timestamp_pattern=year)
             assert len(report.expired) == 1
         tables[str(tmp_path / name)] = table
-    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
         assert wanted.num_rows in (16, 20, 24, 36)
         assert comparable(rows_in(actual.cast(wanted.schema))) == comparable(rows_in(wanted))
@@ -277,7 +272,7 @@ def test_pypaimon_reads_rows_by_their_ids(pypaimon: Path, tmp_path: Path) -> Non
         table.update({"v": "'newer'"}, "id = 2")
         table.write_arrow(keyed({6: "six"}))
         tables[str(tmp_path / name)] = table
-    for actual, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+    for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):
         rows = with_ids(table)
         if "data-evolution.enabled" not in table.options:
             # pypaimon does not look into files for ids, so it reads none of rows that were written again.
@@ -289,16 +284,14 @@ def test_pypaimon_changes_columns_of_ours(pypaimon: Path, tmp_path: Path) -> Non
     warehouse = str(tmp_path)
     table = create_table(warehouse, primary_keys=(), options=EVOLVING)
     table.write_arrow(keyed({number: f"v{number}" for number in range(3)}))
-    script = Path(__file__).parent / "evolve_table.py"
-    done = subprocess.run([pypaimon, script, warehouse], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_script("evolve_table.py", warehouse)
     expected = {0: "by pypaimon", 1: "v1", 2: "by pypaimon, too", 77: "theirs"}
     assert [(row["id"], row["v"], row["_ROW_ID"]) for row in with_ids(table)] == [
         (key, text, number) for number, (key, text) in enumerate(expected.items())
     ]
     assert compact(None, table, full=True).snapshot_ids
     table.update({"v": "'ours'"}, "id = 77")
-    (actual,) = read_by(pypaimon, [warehouse])
+    (actual,) = read_by([warehouse])
     assert actual.sort_by("id").to_pylist() == with_ids(table)
     assert [row["v"] for row in with_ids(table)] == [*list(expected.values())[:3], "ours"]
 
@@ -311,12 +304,10 @@ def test_blobs_of_both(pypaimon: Path, tmp_path: Path) -> None:
     blobs = [b"ours", None, b"o" * 300, b"", b"last"]
     table.write_arrow(pa.table({"id": pa.array(range(5), pa.int32()), "b": blobs, "v": [*"abcde"]}))
     table.update({"v": "'new'"}, "id = 2")
-    script = Path(__file__).parent / "write_blobs.py"
-    done = subprocess.run([pypaimon, script, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_script("write_blobs.py", tmp_path)
     expected = [*zip(range(5), blobs, ("a", "b", "new", "d", "e"), strict=True)]
     expected += [(7, b"theirs", "x"), (8, None, "y"), (9, b"t" * 300, "z")]
-    (theirs,) = read_by(pypaimon, [str(tmp_path)])
+    (theirs,) = read_by([str(tmp_path)])
     for actual in (table.to_arrow(), theirs):
         rows = zip(*(actual.column(name).to_pylist() for name in ("id", "b", "v")), strict=True)
         assert sorted(rows, key=repr) == sorted(expected, key=repr)
