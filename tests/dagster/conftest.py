@@ -5,11 +5,15 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import alembic.util
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -64,6 +68,18 @@ def leave_it_to_the_system(connection: object, _: object) -> None:
     """The databases of Dagster's instances do not wait for the disk: each step of a run would do so dozens of times."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute("PRAGMA synchronous = OFF").close()
+
+
+_Load = Callable[[str | PathLike[str], str | PathLike[str]], ModuleType]
+
+
+def _loaded_once(load: _Load) -> _Load:
+    """Each new database of Dagster's is marked with its version, and for that Alembic loads a hundred migrations."""
+    kept = cache(load)
+    return lambda folder, name: load(folder, name) if name == "env.py" else kept(folder, name)
+
+
+alembic.util.load_python_file = _loaded_once(alembic.util.load_python_file)
 
 
 @pytest.fixture

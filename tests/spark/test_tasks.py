@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -134,3 +136,11 @@ def test_no_task_is_at_work_once_its_caller_was_interrupted(spark: SparkSession,
     (outcome,) = run_tasks(spark, work, [7])
     assert not isinstance(outcome, TaskError), "the session is as good as before"
     assert outcome[0] == 14
+
+
+def test_the_end_of_a_worker_tells_of_no_leaks() -> None:
+    lines = (
+        "import duckdb; from maintenance.spark.tasks import enter_task; types = [duckdb.sqltypes.BIGINT]; enter_task()"
+    )
+    run = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert run.stderr == ""
