@@ -5,12 +5,10 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from os import PathLike
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import alembic.util
@@ -70,16 +68,16 @@ def leave_it_to_the_system(connection: object, _: object) -> None:
         connection.execute("PRAGMA synchronous = OFF").close()
 
 
-_Load = Callable[[str | PathLike[str], str | PathLike[str]], ModuleType]
-
-
-def _loaded_once(load: _Load) -> _Load:
+@pytest.fixture(scope="session", autouse=True)
+def _migrations_loaded_once() -> Iterator[None]:
     """Each new database of Dagster's is marked with its version, and for that Alembic loads a hundred migrations."""
+    load = alembic.util.load_python_file
     kept = cache(load)
-    return lambda folder, name: load(folder, name) if name == "env.py" else kept(folder, name)
-
-
-alembic.util.load_python_file = _loaded_once(alembic.util.load_python_file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            alembic.util, "load_python_file", lambda folder, name: (load if name == "env.py" else kept)(folder, name)
+        )
+        yield
 
 
 @pytest.fixture
