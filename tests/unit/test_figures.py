@@ -72,3 +72,11 @@ def test_prose_does_not_name_an_operation(figures: Any) -> None:
     assert {"expire_tags", "clone"} <= words
     told = {word for node in ast.walk(ast.parse('"""expire_tags is told of."""')) for word in figures._words(node)}
     assert "expire_tags" not in told
+
+
+@pytest.mark.parametrize(
+    ("source", "reads"),
+    [("BUCKET.of(options)", True), ("table_options.BUCKET.of(x)", True), ("Plan.of(x)", False), ("of(BUCKET)", False)],
+)
+def test_reads_of_single_options_are_counted(figures: Any, source: str, reads: bool) -> None:
+    assert figures.reads_option(ast.parse(source, mode="eval").body) == reads
