@@ -14,6 +14,7 @@ from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.partition_stats import sort_word
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataType
 
 Key = tuple[Any, ...]
@@ -50,7 +51,7 @@ class ManifestSorting:
             table_options.MANIFEST_SORT_MAX_REWRITE_SIZE.of(options),
             table_options.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT.of(options),
             table_options.COMPACTION_SIZE_RATIO.of(options),
-            table_options.DATA_EVOLUTION_ENABLED.of(options),
+            TableModel.of(options).evolves,
         )
 
     def order(self, manifests: Sequence[ManifestFileMeta], types: Sequence[DataType]) -> "EntryOrder | None":

@@ -13,6 +13,7 @@ from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 MAX_SEQUENCE_NUMBER = "sequence.generation.max-sequence-number"
 
@@ -114,7 +115,7 @@ def numbered(options: Mapping[str, str], changes: Changes, latest: Snapshot | No
     snapshot_id = 1 if latest is None else latest.id + 1
     if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(options):
         return _ordered_by_snapshot(changes, snapshot_id)
-    if not table_options.ROW_TRACKING_ENABLED.of(options):
+    if not TableModel.of(options).tracks_rows:
         return changes
     before = 0 if latest is None else latest.next_row_id or 0
     first = max(before, changes.next_row_id or 0)

@@ -22,6 +22,7 @@ from maintenance.format.rows.key import key_reader
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import covering
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.scan.split import by_bucket
 from maintenance.write.message import CommitMessage
 
@@ -177,7 +178,7 @@ def _changes(
 def raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """New files of a bucket that share no key stand at the highest level at once. Source: Java `tryUpgrade`."""
     options = target.options
-    enabled = table_options.OVERWRITE_UPGRADE.of(options) and not table_options.PK_CLUSTERING_OVERRIDE.of(options)
+    enabled = table_options.OVERWRITE_UPGRADE.of(options) and not TableModel.of(options).clusters_keys
     if not enabled or not target.schema.primary_keys or any(e.file.level or e.bucket < 0 for e in added):
         return list(added)
     key_of = key_reader([field.type for field in target.schema.key_fields])

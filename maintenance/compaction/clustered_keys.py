@@ -17,6 +17,7 @@ from maintenance.format.rows.key import key_reader
 from maintenance.merge.sections import Key, partition_into_sections
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 LEVEL = 1
 """The level of sorted files."""
@@ -72,7 +73,7 @@ class ClusteredBucket:
             looks_up=True,
             older=placed if fresh else (),
             deletions=self.deletions,
-            marks=table_options.DELETION_VECTORS_ENABLED.of(self.options),
+            marks=TableModel.of(self.options).has_deletion_vectors,
             staying=tuple(file for file in placed if file.file_name not in names),
             clustering=columns_in_order(self.schema),
         )

@@ -16,6 +16,7 @@ from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 NEW_ORDER, DELETED_ROWS = "other clustering columns", "deleted rows"
 # More columns are ordered along a Hilbert curve.
@@ -27,7 +28,7 @@ def is_clustered(schema: TableSchema, options: Mapping[str, str]) -> bool:
     return (
         table_options.CLUSTERING_INCREMENTAL.of(options)
         and not schema.primary_keys
-        and not table_options.DATA_EVOLUTION_ENABLED.of(options)
+        and not TableModel.of(options).evolves
     )
 
 

@@ -14,6 +14,7 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine, newest_is_the_row
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.row_selection import RowSelection
 from maintenance.read.split_read import partition_values
@@ -73,7 +74,7 @@ def newest_wins_in(task: CompactionTask) -> bool:
 
 def merging_of(task: CompactionTask, engine: MergeEngine) -> Merging:
     plan, schema, options = task.compaction, task.write.schema, task.write.options
-    first_row = table_options.MERGE_ENGINE.of(options) == "first-row"
+    first_row = TableModel.of(options).merge_engine == "first-row"
     newest_wins = newest_wins_in(task)
     # Whether a key is there is all that first-row asks, and where it is all that deleting it does.
     only_keys = first_row or newest_wins

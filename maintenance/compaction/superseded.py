@@ -15,6 +15,7 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.sort_words import changes, sort_order, sort_words
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import HashOf, row_hashes
 
@@ -42,10 +43,10 @@ def may_pass_over(options: Mapping[str, str], direct: Iterable[DirectFiles]) -> 
     files must fit in memory.
     """
     return (
-        table_options.MERGE_ENGINE.of(options) == "deduplicate"
+        TableModel.of(options).merge_engine == "deduplicate"
         and not table_options.SEQUENCE_FIELD.of(options)
-        and not table_options.IGNORE_DELETE.of(options)
-        and table_options.CHANGELOG_PRODUCER.of(options) != "input"
+        and not TableModel.of(options).ignores_deletes
+        and TableModel.of(options).changelog_producer != "input"
         and sum(file.row_count for each in direct for file in each.files) <= _MOST_ROWS
     )
 

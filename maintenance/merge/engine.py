@@ -20,6 +20,7 @@ from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, withou
 from maintenance.merge.partial_update import PartialUpdate
 from maintenance.merge.records import Merged, Records, merge_several
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 PickResult = Callable[[pa.Table, KeyGroups], np.ndarray]
 
@@ -66,7 +67,7 @@ def _picking(
     ignoring_deletes: PickResult,
     check: Callable[[pa.Table], None] | None = None,
 ) -> PickRules:
-    return PickRules(ignoring_deletes) if table_options.IGNORE_DELETE.of(options) else PickRules(pick, check)
+    return PickRules(ignoring_deletes) if TableModel.of(options).ignores_deletes else PickRules(pick, check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class MergeEngine:
         """The engine a table is declared with. Raises: OptionError, SchemaError: its options do not fit."""
         descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(options) == "descending"
         order = RecordOrder(schema.trimmed_primary_keys, table_options.SEQUENCE_FIELD.of(options), descending)
-        name = table_options.MERGE_ENGINE.of(options)
+        name = TableModel.of(options).merge_engine
         covers = name != "first-row" and table_options.looks_up(options)
         return cls(order, _ENGINES[name](schema, options), covers)
 
@@ -139,5 +140,5 @@ class MergeEngine:
 
 def newest_is_the_row(options: Mapping[str, str]) -> bool:
     """Whether merging takes the newest record as it is, so that older ones need not be known."""
-    plain = table_options.MERGE_ENGINE.of(options) == "deduplicate"
+    plain = TableModel.of(options).merge_engine == "deduplicate"
     return plain and not table_options.SEQUENCE_FIELD.of(options)

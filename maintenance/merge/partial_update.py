@@ -26,6 +26,7 @@ from maintenance.merge.inputs import Inputs, Op
 from maintenance.merge.records import Merged, Records
 from maintenance.merge.sequence_groups import SequenceGroup, removals, sequence_groups, sequence_ranks, winners
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.row_kind import RowKind, is_retract
 
 _SKIP = -1
@@ -64,7 +65,7 @@ class PartialUpdate:
             schema,
             groups,
             functions,
-            table_options.IGNORE_DELETE.of(options),
+            TableModel.of(options).ignores_deletes,
             table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options),
         )
 

@@ -12,6 +12,7 @@ from maintenance.merge.aggregates.last_non_null_value import LAST_NON_NULL_VALUE
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sequence_groups import sequence_groups
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 _REMOVE_ON_DELETE = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE
 _REMOVE_ON_GROUP = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
@@ -35,7 +36,7 @@ def check_merge_engine(schema: TableSchema, where: str) -> None:
 
 def _check_partial_update(schema: TableSchema) -> None:
     options = schema.options
-    ignores = table_options.IGNORE_DELETE.of(options)
+    ignores = TableModel.of(options).ignores_deletes
     groups = sequence_groups(schema, options)
     removes = _REMOVE_ON_DELETE.of(options)
     if removes and ignores:

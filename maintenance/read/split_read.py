@@ -27,6 +27,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_AS_DESCRIPTOR, BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE_ENABLED
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
+from maintenance.options.model import TableModel
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.read.blob_views import Views, viewed_columns, viewed_places
@@ -179,7 +180,7 @@ class SplitRead:
         if not self.schema.primary_keys:
             yield from self._joined(split)
             return
-        if table_options.PK_CLUSTERING_OVERRIDE.of(self.options):
+        if TableModel.of(self.options).clusters_keys:
             # Not in the order of keys, so these cannot be merged; nor need they be, for older versions are deleted.
             context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *self._needed()))
             for file in split.files:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.options import table as table_options
 from maintenance.options.known import in_new_spelling, state_of
+from maintenance.options.model import TableModel
 from maintenance.options.option import Option
 from maintenance.options.state import READS, refusal_of
 
@@ -236,7 +237,7 @@ def checked_startup(options: Mapping[str, str]) -> Startup:
 
 def _compacted(options: Mapping[str, str]) -> Compacted:
     commits = table_options.FULL_COMPACTION_DELTA_COMMITS.of(options)
-    if commits is None and table_options.CHANGELOG_PRODUCER.of(options) == "full-compaction":
+    if commits is None and TableModel.of(options).changelog_producer == "full-compaction":
         commits = 1
     return Compacted(commits)
 
@@ -245,7 +246,7 @@ def _incremental_mode(options: Mapping[str, str]) -> str:
     mode = table_options.INCREMENTAL_BETWEEN_SCAN_MODE.of(options)
     if mode != "auto":
         return mode
-    return "delta" if table_options.CHANGELOG_PRODUCER.of(options) == "none" else "changelog"
+    return "delta" if TableModel.of(options).changelog_producer == "none" else "changelog"
 
 
 def _refuse_others(options: Mapping[str, str]) -> None:

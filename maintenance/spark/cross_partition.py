@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from maintenance.bucket.dynamic import Assigner, assigner_of
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.spark.frame_write import (
     ASSIGNER_COLUMN,
     BUCKET_COLUMN,
@@ -163,10 +164,10 @@ def _without_ignored(rows: pa.Table, write: FrameWrite) -> pa.Table:
     """Rows without the retractions that the table ignores: these move no key."""
     name = table_options.ROWKIND_FIELD.of(write.context.options) or write.row_kind_column
     options = write.context.options
-    if name is None or not (table_options.IGNORE_DELETE.of(options) or table_options.IGNORE_UPDATE_BEFORE.of(options)):
+    if name is None or not (TableModel.of(options).ignores_deletes or table_options.IGNORE_UPDATE_BEFORE.of(options)):
         return rows
     kinds = kinds_of_texts(rows.column(name)).to_numpy()
-    every = table_options.IGNORE_DELETE.of(options)
+    every = TableModel.of(options).ignores_deletes
     ignored = is_retract(kinds) if every else kinds == RowKind.UPDATE_BEFORE
     return rows.filter(pa.array(~ignored))
 

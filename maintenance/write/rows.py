@@ -11,6 +11,7 @@ from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
@@ -119,7 +120,7 @@ def _default(field: DataField) -> pa.Scalar:
 def _without_ignored(table: pa.Table, options: Mapping[str, str]) -> pa.Table:
     """Rows without the retractions that the table ignores. Source: options `ignore-delete`, `ignore-update-before`."""
     kinds = table.column(VALUE_KIND.name).to_numpy()
-    if table_options.IGNORE_DELETE.of(options):
+    if TableModel.of(options).ignores_deletes:
         drop = is_retract(kinds)
     elif table_options.IGNORE_UPDATE_BEFORE.of(options):
         drop = kinds == RowKind.UPDATE_BEFORE

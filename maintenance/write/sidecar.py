@@ -11,15 +11,14 @@ import pyarrow as pa
 from maintenance.format.data_format import FileSettings
 from maintenance.format.row_file.data_format import ROW, SIDECAR_SUFFIX
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.write.context import WriteContext
 
 
 def has_sidecars(context: WriteContext) -> bool:
     """Whether the files of rows that a table's options are for have sidecars."""
     options = context.options
-    return table_options.DATA_EVOLUTION_ENABLED.of(options) and (
-        table_options.DATA_EVOLUTION_ROW_SIDECAR_ENABLED.of(options)
-    )
+    return TableModel.of(options).evolves and (table_options.DATA_EVOLUTION_ROW_SIDECAR_ENABLED.of(options))
 
 
 class RowSidecar:

@@ -24,6 +24,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.options import iceberg as iceberg_options
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, DataType
 
 _VECTORS_SINCE = 3
@@ -38,14 +39,14 @@ def check_publishable(schema: TableSchema, options: Mapping[str, str], location:
     iceberg_schema(schema, iceberg_options.FORMAT_VERSION.of(options))
     codec_of(iceberg_options.MANIFEST_COMPRESSION.of(options))
     key = iceberg_options.STORAGE.key
-    if table_options.DATA_EVOLUTION_ENABLED.of(options):
+    if TableModel.of(options).evolves:
         raise UnsupportedError(
             f"option '{key}' together with '{table_options.DATA_EVOLUTION_ENABLED.key}' is not supported: rows whose "
             "columns are in several files have no form in Iceberg",
             f"table {table}",
             "Unset one of the options.",
         )
-    vectors = table_options.DELETION_VECTORS_ENABLED.of(options)
+    vectors = TableModel.of(options).has_deletion_vectors
     if vectors and table_options.DATA_FILE_EXTERNAL_PATHS.of(options):
         raise UnsupportedError(
             f"option '{key}' together with '{table_options.DATA_FILE_EXTERNAL_PATHS.key}' is not supported for a table"
@@ -66,7 +67,7 @@ def check_publishable(schema: TableSchema, options: Mapping[str, str], location:
 def shows_vectors(options: Mapping[str, str]) -> bool:
     """Whether deletion vectors have the form that Iceberg's readers know."""
     return (
-        table_options.DELETION_VECTORS_ENABLED.of(options)
+        TableModel.of(options).has_deletion_vectors
         and table_options.DELETION_VECTORS_BITMAP64.of(options)
         and iceberg_options.FORMAT_VERSION.of(options) >= _VECTORS_SINCE
     )

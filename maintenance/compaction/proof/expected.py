@@ -18,6 +18,7 @@ from maintenance.compaction.proof.records import Groups, ProofRecords, ranks
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.row_hash import NULL, SHORT_DECIMAL, column_words, combined, integers, mixed, unscaled
 
@@ -29,15 +30,15 @@ _STEPS = 64
 
 def is_row_engine(options: Mapping[str, str]) -> bool:
     """Whether the merge engine takes one record whole."""
-    return table_options.MERGE_ENGINE.of(options) in ("deduplicate", "first-row")
+    return TableModel.of(options).merge_engine in ("deduplicate", "first-row")
 
 
 def picked_rows(options: Mapping[str, str], records: ProofRecords, groups: Groups) -> np.ndarray:
     """The record that is each key's row, for engines that take one whole. Record numbers, shape (k,)."""
-    first = table_options.MERGE_ENGINE.of(options) == "first-row"
+    first = TableModel.of(options).merge_engine == "first-row"
     otherwise = groups.oldest if first else groups.newest
     retract = records.retract
-    if retract is None or not table_options.IGNORE_DELETE.of(options):
+    if retract is None or not TableModel.of(options).ignores_deletes:
         return otherwise
     picked = (groups.first if first else groups.last)(~retract)
     return np.where(picked >= 0, picked, otherwise)
@@ -46,7 +47,7 @@ def picked_rows(options: Mapping[str, str], records: ProofRecords, groups: Group
 def units_of(schema: TableSchema, options: Mapping[str, str]) -> tuple[Unit, ...]:
     """The units of a table whose engine does not take records whole: all columns but those of the system."""
     keys = set(schema.primary_keys)
-    if table_options.MERGE_ENGINE.of(options) == "partial-update":
+    if TableModel.of(options).merge_engine == "partial-update":
         return _partial_units(schema, options)
     sequence = set(table_options.SEQUENCE_FIELD.of(options))
     units = [Unit(tuple(name for name in schema.field_names if name in keys), (), _newest)]

@@ -24,6 +24,7 @@ from maintenance.operations.checks.audit_bucket import (
     audit_bucket,
 )
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanSource, live_entries
 from maintenance.scan.split import Split, by_bucket, with_deletions
@@ -216,7 +217,7 @@ class _Audit:
             after,
             tuple(changes),
             tuple(name for name in self.table.schema.field_names if name not in ignored),
-            as_input=table_options.CHANGELOG_PRODUCER.of(options) == "input",
+            as_input=TableModel.of(options).changelog_producer == "input",
         )
 
     def _state(self, snapshot: Snapshot | None) -> dict[Group, Split]:

@@ -36,6 +36,7 @@ from maintenance.operations.compaction.arrivals import held_back
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.options.global_index import key_indexed
+from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.data_evolution import columns_apart
 from maintenance.scan.pruning import Pruning
@@ -232,7 +233,7 @@ def _plan_bucket(
 ) -> list[Unit]:
     options, full = table.options, scope.full
     files = [entry.file for entry in members]
-    if table_options.PK_CLUSTERING_OVERRIDE.of(options):
+    if TableModel.of(options).clusters_keys:
         clustered = ClusteredBucket(table.schema, options, cache(_schemas(table)), files, deletions)
         planned = clustered.plan(*group, members[0].total_buckets, full=full)
         return [] if planned is None else [planned]
@@ -246,7 +247,7 @@ def _plan_bucket(
         unit = _with_lost_rows(runs, max_level, deletions, expires) if full else None
     if unit is None:
         return []
-    marks = table_options.DELETION_VECTORS_ENABLED.of(options)
+    marks = TableModel.of(options).has_deletion_vectors
     target = table_options.target_file_size(options, has_primary_key=True)
     produces = not scope.silent and _produces_changelog(options, unit, max_level)
     looks_up = table_options.looks_up(options)
@@ -341,7 +342,7 @@ def _with_lost_rows(
 
 def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level: int) -> bool:
     """Whether this compaction writes the changelog of what it merges. Source: data section 5."""
-    match table_options.CHANGELOG_PRODUCER.of(options):
+    match TableModel.of(options).changelog_producer:
         case "full-compaction":
             return unit.output_level == max_level
         case "lookup":
@@ -364,7 +365,7 @@ def _plan_append(
     files = [entry.file for entry in members]
     target = table_options.target_file_size(options, has_primary_key=False)
     least = table_options.COMPACTION_MIN_FILE_NUM.of(options)
-    if table_options.BUCKET.of(options) == -1:
+    if TableModel.of(options).bucket == -1:
         deleted = DeletedRows(
             {name: deletion.path for name, deletion in deletions.items()},
             {name: deletion.range.cardinality for name, deletion in deletions.items()},
@@ -377,7 +378,7 @@ def _plan_append(
     else:
         packed = pack_in_order(files, target_size=target, min_files=least, full=full, with_vectors=deletions)
     total = members[0].total_buckets
-    if table_options.DATA_EVOLUTION_ENABLED.of(options):
+    if TableModel.of(options).evolves:
         open_cost = table_options.SOURCE_SPLIT_OPEN_FILE_COST.of(options)
         rows = pack_rows(
             files,

@@ -103,7 +103,7 @@ def compacts_inline(table: Table) -> bool:
     options = table.options
     if is_clustered(table.schema, options):
         return False
-    has_buckets = table.is_primary_key_table or table_options.BUCKET.of(options) > 0
+    has_buckets = table.is_primary_key_table or TableModel.of(options).bucket > 0
     return has_buckets and not table_options.WRITE_ONLY.of(options) and not TableModel.of(options).is_postponed
 
 
@@ -277,7 +277,7 @@ def _commits_between_full(options: Mapping[str, str]) -> int:
     Source: Java `StoreSinkWrite`. Paimon's Spark writers make none unless the option is set.
     """
     commits = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
-    return max(1, commits) if table_options.CHANGELOG_PRODUCER.of(options) == "full-compaction" else commits
+    return max(1, commits) if TableModel.of(options).changelog_producer == "full-compaction" else commits
 
 
 def _report(summary: CompactionSummary) -> InlineCompaction:

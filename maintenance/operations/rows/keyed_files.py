@@ -23,6 +23,7 @@ from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.manifest import EntrySelection
 from maintenance.operations.rows.row_changes import Positions, TargetState
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import stored_predicate
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 def deletes_in_files(table: Table) -> bool:
     """Whether rows of this table with a primary key are deleted in its files, for records would not delete them."""
     options = table.options
-    if table_options.IGNORE_DELETE.of(options):
+    if TableModel.of(options).ignores_deletes:
         return True
-    match table_options.MERGE_ENGINE.of(options):
+    match TableModel.of(options).merge_engine:
         case "partial-update" | "aggregation":
             return not table_options.removes_records(options)
         case "first-row":

@@ -17,6 +17,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.operations.rows.merge_clauses import quoted
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import write_frame
@@ -41,8 +42,8 @@ def newest(table: Table) -> Table:
     the change. Paimon's writers compact before they commit, so that there is none.
     """
     options = table.options
-    marks = table.is_primary_key_table and table_options.DELETION_VECTORS_ENABLED.of(options)
-    if not marks or table_options.PK_CLUSTERING_OVERRIDE.of(options):
+    marks = table.is_primary_key_table and TableModel.of(options).has_deletion_vectors
+    if not marks or TableModel.of(options).clusters_keys:
         return table
     return replace(table, dynamic_options={**table.dynamic_options, MERGE_ON_READ: "true"})
 
@@ -50,9 +51,9 @@ def newest(table: Table) -> Table:
 def check_deletes(table: Table) -> None:
     """Refuse deletions by records that the table's merge engine would not carry out. Raises: UnsupportedError."""
     options = table.options
-    if table_options.IGNORE_DELETE.of(options):
+    if TableModel.of(options).ignores_deletes:
         raise _refused(table, "option 'ignore-delete' = 'true' keeps every row")
-    if table_options.MERGE_ENGINE.of(options) == "partial-update" and not table_options.removes_records(options):
+    if TableModel.of(options).merge_engine == "partial-update" and not table_options.removes_records(options):
         raise _refused(
             table,
             "merge engine partial-update keeps rows that are deleted without "
