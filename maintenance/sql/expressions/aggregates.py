@@ -47,8 +47,16 @@ def _sum_kind(call: Call) -> DataType:
 def _sum(call: Call) -> exp.Expr:
     total = _of(call, "sum")
     if call.is_flink:
-        return total_in_flink(total, call.kind)
+        return _signed(call, total_in_flink(total, call.kind))
     return total if call.kind == DOUBLE else cast_node(total, call.kind)
+
+
+def _signed(call: Call, made: exp.Expr) -> exp.Expr:
+    """A sum or an average of floats in Flink, where that of -0.0 alone is -0.0."""
+    if call.kind.root not in ("FLOAT", "DOUBLE"):
+        return made
+    template = "CASE WHEN bool_and(a = 0 AND 1 / a < 0) THEN CAST('-0.0' AS DOUBLE) ELSE m END"
+    return cast_node(filled(template, {"a": _again(call).nodes[0], "m": made}), call.kind)
 
 
 def total_in_flink(total: exp.Expr, kind: DataType) -> exp.Expr:
@@ -77,7 +85,8 @@ def _average(call: Call) -> exp.Expr:
     if kind == BIGINT:
         # Spark adds doubles.
         call.arguments[0].node = cast_node(call.nodes[0], DOUBLE)
-    return cast_node(_of(call, "avg"), call.kind)
+    made = cast_node(_of(call, "avg"), call.kind)
+    return _signed(call, made) if call.is_flink else made
 
 
 def _kept(call: Call) -> Call:
@@ -127,6 +136,8 @@ _STATISTICS = {
     "variance var_samp": "var_samp",
     "var_pop": "var_pop",
 }
+SPREADS = frozenset(" ".join(_STATISTICS).split())
+"""The variances and deviations."""
 _OF_POPULATION = f"CASE WHEN count(a) = 1 AND {_NO_NUMBER} THEN {_NAN} ELSE {{0}}(a) END"
 # Of the pairs without a NULL: the squares of the differences from the mean, of one side and of the other.
 _SXX = f"CASE WHEN regr_count(a, b) = 1 AND NOT isfinite(regr_avgx(a, b)) THEN {_NAN} ELSE regr_sxx(a, b) END"
@@ -225,12 +236,6 @@ def seen(call: Call, function: str) -> exp.Expr:
     return exp.Anonymous(this=f"{function}_value", expressions=[exp.IgnoreNulls(this=call.nodes[0])])
 
 
-def _spread_kind(call: Call) -> DataType | None:
-    """The type of an average. The squares of decimals with more digits have too many."""
-    kind = call.kinds[0]
-    return None if kind.root == "DECIMAL" and digits(kind)[0] > MOST_DIGITS // 2 - 1 else _average_kind(call)
-
-
 def _spread(call: Call, function: str) -> exp.Expr:
     """Variances and deviations as Flink reckons them, in the type of the values: of sums, of squares and of both."""
     value = call.arguments[0]
@@ -322,7 +327,7 @@ ENTRIES: Sequence[Entry] = (
     *(aggregate(names, "DOUBLE", "DOUBLE",
                 _OF_POPULATION.format(function) if function.endswith("pop") else f"{function}(a)", SPARK)
       for names, function in _STATISTICS.items()),
-    *(aggregate(names.removesuffix(" std"), "NUMBER", _spread_kind, lambda call, f=function: _spread(call, f), FLINK)  # type: ignore[misc]
+    *(aggregate(names.removesuffix(" std"), "NUMBER", _average_kind, lambda call, f=function: _spread(call, f), FLINK)  # type: ignore[misc]
       for names, function in _STATISTICS.items()),
     aggregate("skewness", "DOUBLE", "DOUBLE", _SKEWNESS, SPARK),
     aggregate("kurtosis", "DOUBLE", "DOUBLE",

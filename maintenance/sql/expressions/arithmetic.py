@@ -238,7 +238,10 @@ def _of_bits(template: str) -> Callable[[Call], exp.Expr]:
 ENTRIES: Sequence[Entry] = (
     *(entry(name, "NUMBER|TEXT, NUMBER|TEXT", _kind, _reckoned, SPARK) for name in ("+", "-", "*", "%")),
     *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*")),
-    entry("%", "INTEGER|DECIMAL, INTEGER|DECIMAL", _kind, _reckoned, FLINK),
+    entry("%", "INTEGER, INTEGER|DECIMAL", _kind, _reckoned, FLINK),
+    # Flink fails where the rest has not the type of the divisor.
+    entry("%", "DECIMAL, DECIMAL", lambda call: call.kinds[1] if call.kinds[1] == _kind(call) else None, _reckoned,
+          FLINK),
     entry("/", "NUMBER|TEXT, NUMBER|TEXT", _quotient_kind, _divide, SPARK),
     entry("/", "NUMBER, NUMBER", _quotient_kind, _divide, FLINK),
     entry("div", "NUMBER|TEXT, NUMBER|TEXT", _whole_kind, _divide_whole, SPARK),

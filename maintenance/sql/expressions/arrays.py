@@ -41,6 +41,12 @@ _INSERTED = (
     " ELSE flatten(list_value(list_slice(a, 1, len(a) + b + 1), list_value(c), list_slice(a, len(a) + b + 2, len(a))))"
     " END"
 )
+# A place that is 0 is the first one, and one below counts from the end.
+_PLACE = "(CASE WHEN {0} < 0 THEN len(a) + {0} + 1 WHEN {0} = 0 THEN 1 ELSE {0} END)"
+_SLICE = (
+    f"CASE WHEN len(a) IS NULL OR b IS NULL OR UNTIL IS NULL THEN NULL WHEN greatest({_PLACE.format('b')}, 1) > UNTIL"
+    f" THEN list_slice(a, 1, 0) ELSE list_slice(a, greatest({_PLACE.format('b')}, 1), UNTIL) END"
+)
 _SEQUENCE = "CASE WHEN a <= b THEN range(a, b + 1, {0}) ELSE range(a, b - 1, {1}) END"
 
 
@@ -49,6 +55,8 @@ def _map_kind(call: Call) -> DataType | None:
     if len(found) % 2:
         return None
     key, value = (kinds.widest(found[n::2], is_flink=call.is_flink) for n in (0, 1))
+    if call.is_flink and any(kind is not None and kind.root in ("TINYINT", "SMALLINT") for kind in (key, value)):
+        return None  # Flink fails when it makes one
     return None if key is None or value is None else map_of(key, value)
 
 
@@ -357,6 +365,10 @@ ENTRIES: Sequence[Entry] = (
     entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS LAST')", SPARK),
     entry("array_sort", "ARRAY<T>, (T, T) -> INT", "ARRAY<T>", _sorted_by, SPARK,
           samples=("a, (x, y) -> CASE WHEN x < y THEN 1 WHEN x > y THEN -1 ELSE 0 END",)),
+    entry("array_slice", "ARRAY<T>, INT", "ARRAY<T>", _SLICE.replace("UNTIL", "len(a)"), FLINK,
+          samples=("a, 2", "a, -1")),
+    entry("array_slice", "ARRAY<T>, INT, INT", "ARRAY<T>", _SLICE.replace("UNTIL", _PLACE.format("c")), FLINK,
+          samples=("a, 1, 2", "a, -2, -1", "a, 3, 9")),
     entry("slice", "ARRAY<T>, INT, INT", "ARRAY<T>",
           "CASE WHEN b = 0 THEN error('the start 0 is invalid') WHEN c < 0 THEN"
           " error('the length is negative') WHEN b > 0 THEN list_slice(a, b, b + c - 1) WHEN b < -len(a) THEN"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, converted, is_plain, tried
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, is_plain, tried
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING
 from maintenance.sql.expressions.stamps import is_wide
@@ -59,6 +59,10 @@ def _compared(call: Call) -> exp.Expr:
         made = comparison(call.name, alike(call.arguments, common, is_flink=False), common)
         return made if call.name in ("<=>", "distinct") else where_known(call.arguments, common, made)
     sides = alike(call.arguments, common, is_flink=True)
+    if call.name in _ORDERED and {"DECIMAL"} < {kind.root for kind in call.kinds} and common == kinds.DOUBLE:
+        # Beside a decimal a float is compared as Java's `Double.compare` does, to which -0.0 is less than 0.0.
+        sides = [filled("paimon_below_zero(a)", {"a": node}) if each.kind.root in ("FLOAT", "DOUBLE") else node
+                 for node, each in zip(sides, call.arguments, strict=True)]  # fmt: skip
     if call.name in _EQUALITIES and STRING in call.kinds:
         # What is no such value is equal to none.
         sides = [tried(node) if each.kind == STRING and common != STRING else node
@@ -108,16 +112,8 @@ def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr
 def _truth(call: Call) -> DataType | None:
     if call.is_flink and call.name in _EQUALITIES and _is_text_with_number(call.kinds):
         return None
-    if call.is_flink and _are_day_and_stamp(call.arguments):
-        return None
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     return None if common is None or common.root in ("MAP", "VARIANT") else kinds.BOOLEAN
-
-
-def _are_day_and_stamp(values: Sequence[Typed]) -> bool:
-    """Whether a date stands beside a timestamp, which Flink does not compare; a date as written is one at midnight."""
-    plain = [each.kind for each in values if not isinstance(each.written.unnest(), exp.Cast)]
-    return any(kind.root == "DATE" for kind in plain) and any(each.kind.is_timestamp for each in values)
 
 
 def _is_text_with_number(found: Sequence[DataType]) -> bool:
@@ -160,8 +156,14 @@ def _if(call: Call) -> exp.Expr:
 
 
 def _of_all(call: Call) -> exp.Expr:
-    """The greatest or least value, if there is no NULL among them."""
-    chosen = exp.Anonymous(this=call.name, expressions=call.nodes)
+    """The greatest or least value, if there is no NULL among them. To Java -0.0 is less than 0.0."""
+    chosen: exp.Expr = exp.Anonymous(this=call.name, expressions=call.nodes)
+    if call.kind.root in ("FLOAT", "DOUBLE"):
+        template = "a = 0 AND 1 / a < 0" if call.name == "least" else "NOT (a = 0 AND 1 / a > 0)"
+        found = [filled(template, {"a": node.copy()}) for node in call.nodes]
+        is_below = exp.or_(*found) if call.name == "least" else exp.and_(*found)
+        zero = cast_node(filled("CASE WHEN a THEN '-0.0' ELSE '0.0' END", {"a": is_below}), call.kind)
+        chosen = filled("CASE WHEN a = 0 THEN z ELSE a END", {"a": chosen, "z": zero})
     there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in call.nodes))
     return exp.Case(ifs=[exp.If(this=there, true=chosen)])
 

@@ -21,6 +21,7 @@ from maintenance.sql.expressions.templates import filled, renamed
 from maintenance.sql.query.duck_types import duck_type
 from maintenance.types.data_type import DataType
 
+_LONG_DIGITS = 19
 _CAST = "CAST(a AS TARGET)"
 _WRONG = "error(concat('Could not convert string ''', a, ''' to NAME'))"
 _OF_FLOATING = "CASE WHEN isfinite(a) THEN %s END"
@@ -28,6 +29,7 @@ _OF_FLOATING = "CASE WHEN isfinite(a) THEN %s END"
 _TO_DECIMAL = f"CASE WHEN abs(%s) >= 1eWHOLE THEN {_WRONG} ELSE CAST(%s AS TARGET) END"
 _LARGEST = "3.4028235677973366e38"
 _JAVA_NUMBER = "[+-]?(NaN|Infinity|([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
+_WITH_SIGN = "[+-]|[+-]?[0-9]*[.]?[0-9]*[ --/:-~]"
 _LAST_BITS = "CAST(paimon_wrapped(%s, CAST('SIZE' AS HUGEINT)) AS TARGET)"
 _SATURATED = "CAST(paimon_saturated(a, CAST('%s' AS BIGINT), CAST('%s' AS BIGINT)) AS TARGET)"
 _SHARED: Mapping[tuple[str, str], str] = {
@@ -88,8 +90,13 @@ _OF_FLINK: Mapping[tuple[str, str], str] = {
     ("INTEGER", "DECIMAL"): "TRY_CAST(a AS TARGET)",
     ("DECIMAL", "DECIMAL"): "TRY_CAST(a AS TARGET)",
     ("FLOATING", "DECIMAL"): "CASE WHEN isfinite(a) THEN TRY_CAST(paimon_double_text(CAST(a AS DOUBLE)) AS TARGET)"
-    f" WHEN a IS NOT NULL THEN {_WRONG} END",
+    " WHEN a IS NOT NULL THEN paimon_no_decimal(a) END",
     ("STRING", "DATE"): f"COALESCE(paimon_date(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
+    # In short texts Flink's own reader passes over one last sign that is none of a number.
+    ("STRING", "DECIMAL"): f"CASE WHEN SHORT AND octet_length(encode(a)) <= 18 AND regexp_full_match(paimon_trimmed(a),"
+    f" '{_WITH_SIGN}') THEN CAST(regexp_extract(paimon_trimmed(a), '^[+-]?') || '0' ||"
+    f" regexp_extract(paimon_trimmed(a), '^[+-]?([0-9]*[.]?[0-9]*)', 1) AS TARGET)"
+    f" ELSE {_SHARED['STRING', 'DECIMAL']} END",
     # Java has a sign of replacement for what is no UTF-8.
     ("BINARY", "STRING"): "paimon_signs(a)",
     ("STRING", "TIME"): f"COALESCE(paimon_clock(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
@@ -155,10 +162,11 @@ def is_plain(value: Typed, to: DataType) -> bool:
 
 def _in_type(template: str, to: DataType) -> str:
     """A template with the type that it casts to. WHOLE: how many digits stand in front of the point; SIZE: how many
-    values an integer type has.
+    values an integer type has; SHORT: whether 64 bits hold a decimal.
     """
     whole, size = (to.precision or 0) - (to.scale or 0), 1 << kinds.BITS.get(to.root, 0)
     made = template.replace("TARGET", duck(to)).replace("NAME", to.root)
+    made = made.replace("SHORT", str((to.precision or 0) < _LONG_DIGITS).upper())
     return made.replace("WHOLE", str(whole)).replace("SIZE", str(size))
 
 

@@ -10,7 +10,7 @@ from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import Call, Typed
 from maintenance.sql.expressions.kinds import BITS, LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
 from maintenance.sql.expressions.templates import apart, filled
-from maintenance.sql.query.quotients import quotient_function
+from maintenance.sql.query.quotients import product_function, quotient_function
 from maintenance.types.data_type import DataType
 
 # The narrowest decimal that DuckDB holds in 128 bits.
@@ -54,6 +54,10 @@ def exact(call: Call, left: DataType, right: DataType) -> Typed:
     full = s1 + s2 if call.name == "*" else max(s1, s2)
     if call.name != "%":
         node.meta[OPERANDS] = (left, right)
+    if call.name == "*" and full != (call.kind.scale or 0):
+        # More digits than DuckDB has.
+        made = product(one.node, other.node, (s1, s2), call)
+        return Typed(made, call.kind, call.written)
     if full == (call.kind.scale or 0) and call.name != "%":
         return Typed(node, call.kind, call.written, is_loose=True)
     return Typed(cast_node(node, call.kind), call.kind, call.written)
@@ -67,6 +71,13 @@ def quotient(dividend: exp.Expr, divisor: exp.Expr, scales: tuple[int, int], kin
         cast_node(part, decimal(MOST_DIGITS, scale)) for part, scale in zip((dividend, divisor), scales, strict=True)
     ]
     return exp.Anonymous(this=name, expressions=widest)
+
+
+def product(one: exp.Expr, other: exp.Expr, scales: tuple[int, int], call: Call) -> exp.Expr:
+    """A product by a function of ours, which rounds it. In Flink one that is too large is NULL."""
+    name = product_function(*scales, call.kind.scale or 0, is_null=call.is_flink)
+    sides = [cast_node(part, decimal(MOST_DIGITS, scale)) for part, scale in zip((one, other), scales, strict=True)]
+    return exp.Anonymous(this=name, expressions=sides)
 
 
 def divided(call: Call, left: DataType, right: DataType) -> exp.Expr:

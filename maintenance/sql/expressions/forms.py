@@ -1,12 +1,13 @@
 """Expressions that are no calls: literals, casts, CASE, IN, LIKE, OVER and others with a syntax of their own."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.aggregates import SPREADS
 from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import Typed
@@ -16,7 +17,7 @@ from maintenance.sql.expressions.named_types import named_type
 from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.templates import apart, filled
-from maintenance.sql.expressions.typing import Typing
+from maintenance.sql.expressions.typing import Typing, settled
 
 _INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
 
@@ -102,6 +103,12 @@ def _if(typing: Typing, node: exp.If, scope: Scope) -> Typed:
 
 
 def _between(typing: Typing, node: exp.Between, scope: Scope) -> Typed:
+    if typing.is_flink and not node.args.get("symmetric"):
+        lower, upper = (
+            typing.call(name, [node.this.copy(), node.args[side]], node, scope).node
+            for name, side in ((">=", "low"), ("<=", "high"))
+        )
+        return Typed(exp.And(this=apart(lower), expression=apart(upper)), BOOLEAN, node)
     values = [typing.of(part, scope) for part in (node.this, node.args["low"], node.args["high"])]
     kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
     if kind is None:
@@ -120,15 +127,10 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
     if query is not None:
         return _in_query(typing, node, query, scope)
     values = [typing.of(part, scope) for part in (node.this, *node.expressions)]
+    if typing.is_flink and _is_number_in_numbers(values):
+        return Typed(_in_numbers(typing, node, values), BOOLEAN, node)
     kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
     if kind is None:
-        raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
-    if (
-        typing.is_flink
-        and kinds.is_integer(values[0].kind)
-        and any(kinds.is_fraction(each.kind) and isinstance(each.written.unnest(), exp.Literal) for each in values[1:])
-    ):
-        # Flink cuts the numbers off.
         raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
     value, *listed = alike(values, kind, is_flink=typing.is_flink)
     made: exp.Expr = exp.In(this=apart(value), expressions=listed)
@@ -137,6 +139,33 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
         first = exp.EQ(this=apart(value.copy()), expression=apart(listed[0].copy()))
         made = filled("CASE WHEN a THEN TRUE ELSE b END", {"a": first, "b": made})
     return Typed(made if typing.is_flink else where_known(values, kind, made), BOOLEAN, node)
+
+
+def _is_number_in_numbers(values: Sequence[Typed]) -> bool:
+    first, *others = (value.kind for value in values)
+    return (kinds.is_number(first) or first == STRING) and any(map(kinds.is_number, others)) and all(
+        kinds.is_number(kind) or kind in (STRING, NULL) for kind in others)  # fmt: skip
+
+
+def _in_numbers(typing: Typing, node: exp.In, values: Sequence[Typed]) -> exp.Expr:
+    """IN of numbers in Flink: what is listed takes the type of the first value, as a cast makes it."""
+    first, *others = (settled(value) for value in values)
+    is_float = first.kind.root in ("FLOAT", "DOUBLE")
+    written = [each.written.unnest() for each in others]
+    zeros = any(isinstance(each, exp.Literal) and not each.is_string and not float(each.name) for each in written)
+    is_of_texts = first.kind != STRING and any(each.kind == STRING for each in others)
+    if is_of_texts or (is_float and zeros):
+        # A zero in a list has a sign, if the list has only numbers as written.
+        raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
+    # Decimals are compared with all their digits.
+    listed = [
+        each.node if each.kind.root == first.kind.root == "DECIMAL" else typing.in_type(each, first.kind)
+        for each in others
+    ]
+    made: exp.Expr = exp.In(this=apart(first.node), expressions=listed)
+    if not is_float or first.node in listed:
+        return made
+    return filled("(m) > isnan(a)", {"m": made, "a": first.node.copy()})
 
 
 def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Typed:
@@ -351,6 +380,9 @@ def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
         arguments = [*arguments, *by] if distinct is None else [exp.Distinct(expressions=[*distinct.expressions, *by])]
         name = f"{name}.within{'_descending' if order[0].args.get('desc') else ''}"
     name += ".ignoring_nulls" if ignores else ""
+    if condition is not None and typing.is_flink and name.lower() in SPREADS:
+        # Flink takes the condition for some of the sums in them only.
+        raise refusals.unsupported(typing.source, node, f"FILTER with {name.upper()}", "Use a subquery.")
     if window is not None and not typing.is_flink and any(isinstance(part, exp.Distinct) for part in arguments):
         raise refusals.unsupported(typing.source, node, "DISTINCT over a window", "Use a subquery.")
     over = None if window is None else specification(typing, window, scope)

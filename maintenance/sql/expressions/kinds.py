@@ -176,6 +176,8 @@ def _digits_with(kind: DataType, *, is_flink: bool) -> tuple[int, int]:
 
 
 def _widest_time(one: DataType, other: DataType, *, is_flink: bool) -> DataType | None:
+    if is_flink and "DATE" in (one.root, other.root):
+        return None  # it has no type for both
     if (one.is_timestamp or one.root == "DATE") and (other.is_timestamp or other.root == "DATE"):
         root = "TIMESTAMP_LTZ" if "TIMESTAMP_LTZ" in (one.root, other.root) else "TIMESTAMP"
         return DataType(root, precision=max(one.precision or 0, other.precision or 0))

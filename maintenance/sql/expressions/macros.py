@@ -139,6 +139,9 @@ MACROS = (
         f" WHEN x IS NOT NULL THEN error('{_FAR_SECONDS}') END"
     ),
     "paimon_bigint(x) AS CAST(x AS BIGINT)",
+    # An error also of TRY_CAST.
+    "paimon_no_decimal(x) AS error(concat('Could not convert string ''', x, ''' to DECIMAL'))",
+    "paimon_below_zero(x) AS CASE WHEN x = 0 AND 1 / x < 0 THEN -4.9e-324 ELSE x END",
     "paimon_unsigned(x) AS CASE WHEN x = 0 THEN abs(x) ELSE x END",
 )
 

@@ -14,9 +14,10 @@ def window(names: str, takes: str, gives: Gives, says: Says, of: tuple = BOTH) -
 
 
 def _beside_kind(call: Call) -> DataType | None:
-    """Flink takes no nested values there."""
+    """Flink takes no nested values there, no bytes and no instants."""
     kind = call.kinds[0]
-    return None if call.is_flink and not is_atomic(kind) else kind
+    is_taken = is_atomic(kind) and not kind.is_bytes and kind.root != "TIMESTAMP_LTZ"
+    return None if call.is_flink and not is_taken else kind
 
 
 def _beside(call: Call) -> exp.Expr:

@@ -299,7 +299,7 @@ ENTRIES: Sequence[Entry] = (
     entry("concat", "ATOMIC...", "STRING", _joined, SPARK),
     entry("concat", "STRING, STRING...", "STRING", _joined, FLINK),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<ATOMIC>...?", "STRING", _joined_with, SPARK),
-    entry("concat_ws", "STRING, ATOMIC|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
+    entry("concat_ws", "STRING, TEXT|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
     entry("upper", "STRING", "STRING", "upper(a)"),
     entry("ucase", "STRING", "STRING", "upper(a)", SPARK),
     entry("lower", "STRING", "STRING", "lower(a)"),

@@ -175,6 +175,12 @@ def _date_truncated(call: Call) -> exp.Expr:
 _FLOOR_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 
 
+def _floored_kind(call: Call) -> DataType | None:
+    """Flink fails with instants and the units below the hour."""
+    kind, unit = narrow(call.arguments[0]).kind, (call.arguments[1].text or "").upper()
+    return None if call.is_flink and kind.root == "TIMESTAMP_LTZ" and unit in ("MINUTE", "SECOND") else kind
+
+
 def _floored(call: Call) -> exp.Expr:
     """Flink's ``FLOOR(time TO unit)`` and ``CEIL``, whose weeks begin on Sunday."""
     value, unit = narrow(call.arguments[0]), (call.arguments[1].text or "").lower()
@@ -395,7 +401,7 @@ ENTRIES: Sequence[Entry] = (
           "i": filled(_DAYS, {"b": call.nodes[1].copy()})}), SPARK),
     entry("trunc", "DATE, 'STRING'", "DATE", _truncated, SPARK),
     entry("date_trunc", "'STRING', LTZ", "LTZ", _date_truncated, SPARK),
-    *(entry(f"{name}.to", "TIME, 'STRING'", lambda call: narrow(call.arguments[0]).kind, _floored,
+    *(entry(f"{name}.to", "TIME, 'STRING'", _floored_kind, _floored,
           FLINK) for name in ("floor", "ceil")),
     entry("months_between", "LTZ, LTZ, BOOLEAN?", "DOUBLE", _months_between, SPARK),
     entry("date_format", "TIMESTAMP, STRING", "STRING", _formatted),

@@ -1,4 +1,4 @@
-"""Exact quotients of decimals, which DuckDB has as doubles only: functions of ours that it calls.
+"""Exact quotients of decimals, which DuckDB has as doubles only, and long products: functions of ours that it calls.
 
 One function divides two decimals of known scales and gives a decimal of a known type: `paimon_quotient_2_0_14_6` takes
 two and no digits after the point, and gives a DECIMAL(14, 6). The last digit is rounded half up, away from zero, as in
@@ -8,6 +8,7 @@ Java's `BigDecimal`.
 import re
 import threading
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,10 +19,10 @@ from maintenance.errors import DataError
 if TYPE_CHECKING:
     import duckdb
 
-_NAME = re.compile(r"paimon_quotient_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
+_NAME = re.compile(r"paimon_(quotient|product|short)_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
 # Arrow gives a quotient four digits after the point at least: one more than the divisor has digits.
 _LEAST_DIVISOR = 3
-_MOST = 76
+_MOST, _DIGITS = 76, 38
 _lock = threading.Lock()
 _known: dict[int, set[str]] = {}
 
@@ -29,6 +30,11 @@ _known: dict[int, set[str]] = {}
 def quotient_function(dividend_scale: int, divisor_scale: int, precision: int, scale: int) -> str:
     """The name of the function, which `register_quotients` gives DuckDB."""
     return f"paimon_quotient_{dividend_scale}_{divisor_scale}_{precision}_{scale}"
+
+
+def product_function(scale: int, other_scale: int, target_scale: int, *, is_null: bool) -> str:
+    """The name of the function that multiplies. `is_null`: what does not fit is NULL, and no error."""
+    return f"paimon_{'short' if is_null else 'product'}_{scale}_{other_scale}_{_DIGITS}_{target_scale}"
 
 
 def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, process: int) -> None:
@@ -40,9 +46,13 @@ def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, proc
             known = _known.setdefault(process, set())
             if name in known:
                 continue
-            of_dividend, of_divisor, precision, scale = map(int, match.groups())
-            takes = [f"DECIMAL(38, {of_dividend})", f"DECIMAL(38, {of_divisor})"]
-            function = _function(of_dividend, of_divisor, pa.decimal128(precision, scale))
+            of_one, of_other, precision, scale = map(int, match.groups()[1:])
+            takes = [f"DECIMAL(38, {of_one})", f"DECIMAL(38, {of_other})"]
+            target = pa.decimal128(precision, scale)
+            if match[1].lower() == "quotient":
+                function = _function(of_one, of_other, target)
+            else:
+                function = _product(of_one + of_other, target, is_null=match[1].lower() == "short")
             create(name, function, takes, f"DECIMAL({precision}, {scale})", type="arrow", null_handling="special")
             known.add(name)
 
@@ -51,6 +61,12 @@ def _function(
     of_dividend: int, of_divisor: int, target: pa.Decimal128Type
 ) -> Callable[[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array], pa.Array]:
     return lambda a, b: quotients(_unscaled(a), _unscaled(b), of_dividend - of_divisor, target)
+
+
+def _product(
+    scale: int, target: pa.Decimal128Type, *, is_null: bool
+) -> Callable[[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array], pa.Array]:
+    return lambda a, b: products(_unscaled(a), _unscaled(b), scale, target, is_null=is_null)
 
 
 def _unscaled(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -80,6 +96,29 @@ def quotients(dividends: pa.Array, divisors: pa.Array, shift: int, target: pa.De
     exact = pc.divide(_of_width(whole, max(1, grown + raised)), _of_width(divisors, width))
     shown = exact.view(pa.decimal256(_MOST, digits + shift))
     return pc.cast(pc.round(shown, target.scale, "half_towards_infinity"), target)
+
+
+def products(one: pa.Array, other: pa.Array, scale: int, target: pa.Decimal128Type, *, is_null: bool) -> pa.Array:
+    """Products of decimals, given as their digits.
+
+    Args: `scale`: of the products; `is_null`: those that do not fit are NULL. Raises: DataError: the digits of two
+        numbers are too many.
+    """
+    limit = pa.scalar(Decimal(10) ** (_DIGITS - target.scale), pa.decimal256(_MOST, scale))
+    about = pc.multiply(*(pc.abs(pc.cast(side, pa.float64())) for side in (one, other)))
+    # Those that are far too large would need more digits than Arrow has.
+    small = pc.less(about, 2.0 * 10.0 ** (_DIGITS - target.scale + scale))
+    one, other = (pc.if_else(small, side, pa.scalar(0, side.type)) for side in (one, other))
+    widths = [_digits(one), _digits(other)]
+    if sum(widths) >= _MOST:
+        raise DataError("a product of decimals has too many digits", "query", "Cast what it is made of to DOUBLE.")
+    exact = pc.multiply(*(_of_width(side, width) for side, width in zip((one, other), widths, strict=True)))
+    whole = pc.cast(exact, pa.decimal256(_MOST, 0)).view(pa.decimal256(_MOST, scale))
+    rounded = pc.round(whole, target.scale, "half_towards_infinity")
+    fits = pc.and_(small, pc.less(pc.abs(rounded), limit))
+    if not is_null and pc.any(pc.invert(fits)).as_py():
+        raise DataError("a product of decimals is out of the range of its type", "query", "Cast to fewer digits first.")
+    return pc.cast(pc.if_else(fits, rounded, pa.scalar(None, rounded.type)), target)
 
 
 def _of_width(numbers: pa.Array, digits: int) -> pa.Array:
