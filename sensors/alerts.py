@@ -7,25 +7,35 @@ no fault yet. What a target does not take it is sent again at the next tick, and
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 
+from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
+from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
+from maintenance.monitor.freshness import FRESHNESS
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
+from maintenance.monitor.readable import READABLE
+from maintenance.monitor.retention import RETENTION_BLOCKERS
+from maintenance.monitor.second_compactor import COMPACTS_ALONE
+from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
+from maintenance.monitor.visibility import ROWS_VISIBLE
+from maintenance.table.acknowledged import ACKNOWLEDGEABLE
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.closing import has_failed, last_settled
+from paimon_maintenance.assets.checks.due import NOTHING_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.checks.writers import with_jobs
 from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.targets.alert import Alert
-from paimon_maintenance.assets.targets.target import Target
+from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
-from paimon_maintenance.sensors.routes import Reported, Routes, parse_reported, reported_text
+from paimon_maintenance.sensors.recoveries import what_was_done
+from paimon_maintenance.sensors.routes import Routes, parse_reported, reported_text
+from paimon_maintenance.sensors.telling import tell
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30
@@ -43,6 +53,15 @@ _CHECKS = {
     FSCK: "The table's files do not fit together.",
     ORPHAN_BYTES: "Files that nothing names take up much space.",
     CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
+}
+# Of each check; of the configuration: settings.
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys((READABLE, SNAPSHOT_CHAIN_INTACT, DELETION_VECTORS_INTACT, FSCK, CHANGELOG_HOLDS), "damage"),
+    **dict.fromkeys((*ACKNOWLEDGEABLE, COMPACTS_ALONE), "conflict"),
+    **dict.fromkeys((LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG, NOTHING_DUE), "backlog"),
+    **dict.fromkeys((RETENTION_BLOCKERS, ORPHAN_BYTES), "space"),
+    ROWS_VISIBLE: "invisible",
+    FRESHNESS: "stale",
 }
 _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
 Faults = dict[str, Alert]
@@ -138,7 +157,8 @@ def _check_alert(key: AssetCheckKey, record: Any, table: str | None, url: str) -
     subject = f"Check {key.name} of {table}" if table else f"Check {key.name} of tables.yaml"
     summary = (text.rstrip().removesuffix(step) if step else text).rstrip()
     fault = f"check:{table}:{key.name}" if table else f"check:{key.name}"
-    return Alert(fault, "failed", subject, summary, step or _OPEN_CHECK, link, (table,) if table else ())
+    tables = (table,) if table else ()
+    return Alert(fault, "failed", subject, summary, step or _OPEN_CHECK, link, tables, _KINDS.get(key.name, "settings"))
 
 
 def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
@@ -158,7 +178,7 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
         if len(ticks) == 2 and all(tick.is_failure for tick in ticks):
             error = ticks[0].error
             problem = error.message.strip().splitlines()[-1] if error and error.message else "it failed twice"
-            faults[fault] = Alert(fault, "failed", subject, problem, _OPEN_TICKS, f"{url}/automation")
+            faults[fault] = Alert(fault, "failed", subject, problem, _OPEN_TICKS, f"{url}/automation", (), "sensor")
         elif (
             (state.name in _WATCHED or state.name.startswith(f"{keys.KEEP_FRESH}_"))
             and not just_back
@@ -166,7 +186,7 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
         ):
             fix = "See whether Dagster's daemon and the code location are running, and restart them."
             problem = f"it is switched on and has not ticked for {silence:.0f} minutes"
-            faults[fault] = Alert(fault, "failed", subject, problem, fix, f"{url}/automation")
+            faults[fault] = Alert(fault, "failed", subject, problem, fix, f"{url}/automation", (), "sensor")
     return faults
 
 
@@ -177,48 +197,6 @@ def _silence(state: Any, now: float) -> float | None:
     times = (getattr(data, name, None) for name in ("last_tick_timestamp", "last_sensor_start_timestamp"))
     last: float = max(moment or 0.0 for moment in times)
     return (now - last) / 60 if last and now - last > _SILENT_SECONDS else None
-
-
-def tell(
-    routes: Routes, reported: Mapping[str, Reported], now: Faults, url: str
-) -> tuple[dict[str, Reported], list[str], list[str]]:
-    """Send to each target what it does not know yet. `reported`: the faults reported so far.
-
-    Returns: the faults and who knows of them; the titles of what was sent; what went wrong.
-    """
-    after: dict[str, Reported] = {}
-    titles: dict[str, None] = {}
-    troubles: list[str] = []
-
-    def took(alert: Alert, target: Target) -> bool:
-        try:
-            target.send(alert)
-        except Exception as error:  # noqa: BLE001 - a target that is down must not silence the others
-            troubles.append(f"{target.kind}: {error}")
-            return False
-        titles[alert.title] = None
-        return True
-
-    for fault, alert in now.items():
-        heard = reported[fault].heard if fault in reported else ()
-        missing = {i: target for i, target in routes.of_tables(alert.tables).items() if i not in heard}
-        heard += tuple(i for i, target in missing.items() if took(alert, target))
-        if heard:
-            after[fault] = Reported(alert.subject, alert.tables, heard)
-    targets = routes.all()
-    for fault, before in reported.items():
-        if fault not in now:
-            over = Alert(fault, "recovered", before.subject, _over(before, now.values()), "", url, before.tables)
-            unreached = tuple(i for i in before.heard if i in targets and not took(over, targets[i]))
-            if unreached:
-                after[fault] = replace(before, heard=unreached)
-    return after, list(titles), troubles
-
-
-def _over(before: Reported, open_faults: Iterable[Alert]) -> str:
-    """What is said of a fault that is gone: that it is, and not that everything is, where something is left."""
-    still_open = [alert.subject for alert in open_faults if set(alert.tables) & set(before.tables)]
-    return f"This problem is over. Still open: {', '.join(still_open)}." if still_open else "This problem is over."
 
 
 def alert_sensor(project: Project) -> dg.SensorDefinition:
@@ -238,7 +216,14 @@ def alert_sensor(project: Project) -> dg.SensorDefinition:
             **check_faults(instance, project.tables, url),
             **sensor_faults(instance, url, time.time()),
         }
-        reported, sent, troubles = tell(routes, parse_reported(context.cursor), now, url)
+        reported, sent, troubles = tell(
+            routes,
+            parse_reported(context.cursor),
+            now,
+            url,
+            first=not context.cursor,
+            over=lambda fault, before: what_was_done(instance, fault, before, url),
+        )
         for trouble in troubles:
             context.log.error(f"An alert could not be sent, it will be tried again: {trouble}")
         return dg.SensorResult(cursor=reported_text(reported), skip_reason="; ".join(sent) or "Nothing new.")

@@ -7,12 +7,15 @@ from dataclasses import asdict, dataclass
 
 from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.project.policies import TableAlerts
+from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.targets.target import Target
 
 
 def id_of(target: Target) -> str:
     """A target's identity in the cursor: of its settings, which may hold secrets."""
-    return hashlib.sha256(target.model_dump_json().encode()).hexdigest()[:12]
+    # A target that gets everything is known as it was before there was a choice.
+    left_out = None if target.only else {"only"}
+    return hashlib.sha256(target.model_dump_json(exclude=left_out).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,16 @@ class Routes:
             chosen = [*self.project, *chosen]
         return {id_of(target): target for target in chosen}
 
+    def of_fault(self, alert: Alert) -> dict[str, Target]:
+        """The targets of a fault, by id: those of its tables that take its kind; none while all its tables are muted.
+
+        A fault whose tables are muted is told once they no longer are, if it is still open then.
+        """
+        muted = [table in self.tables and self.tables[table].is_muted() for table in alert.tables]
+        if muted and all(muted):
+            return {}
+        return {number: target for number, target in self.of_tables(alert.tables).items() if target.takes(alert.kind)}
+
     def all(self) -> dict[str, Target]:
         """Every target, by id."""
         return {**{id_of(target): target for target in self.project}, **self.of_tables(self.tables)}
@@ -41,18 +54,27 @@ class Routes:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A fault that people know of. `heard`: ids of the targets that took it, and do not know yet that it is over."""
+    """A fault that people know of.
+
+    Attributes:
+        heard: ids of the targets that took it, and do not know yet that it is over.
+        link, kind: as they were told. at: when, seconds since 1970.
+    """
 
     subject: str
     tables: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()
+    link: str = ""
+    kind: Kind = "run"
+    at: float = 0.0
 
 
 def parse_reported(text: str | None) -> dict[str, Reported]:
     """The cursor: fault -> who knows of it. One that makes no sense counts as none."""
     try:
         stored = json.loads(text or "{}")
-        return {str(fault): Reported(str(entry["subject"]), tuple(entry["tables"]), tuple(entry["heard"]))
+        return {str(fault): Reported(str(entry["subject"]), tuple(entry["tables"]), tuple(entry["heard"]),
+                                     str(entry.get("link", "")), entry.get("kind", "run"), float(entry.get("at", 0.0)))
                 for fault, entry in stored.items()}  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}

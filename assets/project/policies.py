@@ -280,11 +280,34 @@ class IndexColumns(Entry):
         return options
 
 
+def _as_targets(given: Any) -> Any:
+    """A list instead of settings: of targets, where `to` is the address of a webhook."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    return {"targets": [_as_webhook(target) for target in given]}
+
+
+def _as_webhook(target: Any) -> Any:
+    if not isinstance(target, dict) or "kind" in target or "to" not in target:
+        return target
+    return {"kind": "webhook", "url": target["to"], **{name: value for name, value in target.items() if name != "to"}}
+
+
 class TableAlerts(Entry):
     """Who else is notified of a table's faults."""
 
     targets: tuple[AlertTarget, ...] = ()
     instead: bool = Field(default=False, description="The project's targets get no alerts of this table.")
+    muted_until: date | None = Field(default=None, description="No alerts of this table before this day, in UTC.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def written_as_list(cls, given: Any) -> Any:
+        return _as_targets(given)
+
+    def is_muted(self) -> bool:
+        """Whether nobody is to be told of the table today."""
+        return self.muted_until is not None and datetime.now(UTC).date() < self.muted_until
 
 
 class Alerts(Entry):
@@ -295,6 +318,11 @@ class Alerts(Entry):
         description=f"Where people find Dagster's web server, for links; absent: ${URL_VARIABLE}, which make ui sets.",
     )
     targets: tuple[AlertTarget, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def written_as_list(cls, given: Any) -> Any:
+        return _as_targets(given)
 
     @property
     def address(self) -> str:

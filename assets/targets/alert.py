@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Kind = Literal["damage", "conflict", "invisible", "backlog", "space", "stale", "run", "sensor", "settings"]
+"""What an alert is about, the most severe first: a target may take some kinds alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:
@@ -15,6 +18,7 @@ class Alert:
         summary: what was found; `fix`: the next step, empty when it is over.
         link: to the run or the asset in Dagster; only a path where the server's address is not known.
         tables: whose fault it is; none where it is not a table's.
+        kind: of what it is about.
     """
 
     fault: str
@@ -24,6 +28,7 @@ class Alert:
     fix: str = ""
     link: str = ""
     tables: tuple[str, ...] = ()
+    kind: Kind = "run"
 
     @property
     def title(self) -> str:

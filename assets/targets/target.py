@@ -1,13 +1,32 @@
 """What every kind of alert target has."""
 
+from typing import Any
+
+from pydantic import Field, model_validator
+
 from paimon_maintenance.assets.entry import Entry
-from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.alert import Alert, Kind
 
 
 class Target(Entry):
     """A place that alerts go to. Each kind is a subclass in a module of its own, and is named in the registry."""
 
     kind: str
+    only: tuple[Kind, ...] = Field(
+        default=(), description="Alerts of these kinds alone, written as `for`, too; empty: all of them."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def written_as_for(cls, given: Any) -> Any:
+        """`for` and `only` mean the same."""
+        if not isinstance(given, dict) or "for" not in given or "only" in given:
+            return given
+        return {("only" if name == "for" else name): value for name, value in given.items()}
+
+    def takes(self, kind: Kind) -> bool:
+        """Whether alerts of a kind go here."""
+        return not self.only or kind in self.only
 
     def send(self, alert: Alert) -> None:
         """Send one alert. Raises: OSError; OptionError: an environment variable is not set."""

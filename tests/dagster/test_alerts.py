@@ -1,6 +1,8 @@
 """Who is told of what: each table's own targets, the test command, sensors that have died, targets that are down."""
 
 import time
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,10 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.targets.alert import Alert
 from paimon_maintenance.assets.targets.webhook import Webhook
 from paimon_maintenance.definitions import build_definitions
-from paimon_maintenance.sensors.alerts import check_faults, run_faults, sensor_faults, tell
+from paimon_maintenance.sensors.alerts import check_faults, run_faults, sensor_faults
 from paimon_maintenance.sensors.routes import Routes, parse_reported, reported_text
 from paimon_maintenance.sensors.targets.__main__ import main
+from paimon_maintenance.sensors.telling import tell
 from tests.dagster.conftest import Receiver, evaluate, state_of
 from tests.tables import create_table
 
@@ -61,8 +64,69 @@ def test_a_table_has_targets_of_its_own(tmp_path: Path, receiver: Sink, second: 
     assert [subject for subject, _ in subjects(second)] == ["orders", "pay"]
     assert parse_reported(reported_text(reported)) == reported
     assert tell(routes, reported, {}, "")[0] == {}
-    assert subjects(second)[2:] == [("orders", "recovered"), ("pay", "recovered")]
-    assert len(subjects(receiver)) == 6
+    assert subjects(second)[2:] == [("2 problems", "recovered")]
+    assert subjects(receiver)[3:] == [("3 problems", "recovered")]
+
+
+def test_the_first_start_sends_one_digest(tmp_path: Path, receiver: Sink) -> None:
+    routes = Routes.of(written(tmp_path, alerts={"targets": [hook(receiver)]}, tables=[{"identifier": "a.b"}]))
+    faults = {name: alert for number in range(20) for name, alert in fault(f"x{number}", "a.b").items()}
+    reported, _, _ = tell(routes, {}, faults, "http://dagster", first=True)
+    (digest,) = receiver[1].received
+    assert (digest["subject"], digest["state"]) == ("20 problems", "failed")
+    assert digest["summary"].count("Next step: Mend it. http://dagster") == 20
+    assert tell(routes, reported, faults, "")[0] == reported
+    assert len(receiver[1].received) == 1
+    tell(routes, reported, {}, "", over=lambda name, _: f"{name} was mended.")
+    recovered = receiver[1].received[1]
+    assert (recovered["subject"], recovered["state"]) == ("20 problems", "recovered")
+    assert "- x7: This problem is over. x7 was mended. http://dagster" in recovered["summary"]
+
+
+def test_a_target_takes_the_kinds_that_it_asks_for(tmp_path: Path, receiver: Sink, second: Sink) -> None:
+    alerts = [{"to": receiver[0], "for": ["damage", "conflict"]}, hook(second)]
+    routes = Routes.of(written(tmp_path, alerts=alerts, tables=[{"identifier": "a.b"}]))
+    faults = {kind: replace(fault(kind, "a.b")[kind], kind=kind) for kind in ("damage", "backlog")}
+    reported, _, _ = tell(routes, {}, faults, "")
+    assert subjects(receiver) == [("damage", "failed")]
+    assert subjects(second) == [("damage", "failed"), ("backlog", "failed")]
+    tell(routes, reported, {}, "")
+    assert subjects(receiver)[1:] == [("damage", "recovered")]
+
+
+def test_a_muted_table_is_told_of_afterwards(tmp_path: Path, receiver: Sink) -> None:
+    def of(until: date) -> Routes:
+        tables = [{"identifier": "a.b", "alerts": {"muted_until": until}}, {"identifier": "a.c"}]
+        return Routes.of(written(tmp_path, alerts={"targets": [hook(receiver)]}, tables=tables))
+
+    today = datetime.now(UTC).date()
+    faults = {**fault("x", "a.b"), **fault("y", "a.c")}
+    reported, _, _ = tell(of(today + timedelta(days=2)), {}, faults, "")
+    assert subjects(receiver) == [("y", "failed")]
+    tell(of(today), reported, faults, "")
+    assert subjects(receiver) == [("y", "failed"), ("x", "failed")]
+
+
+def test_a_recovery_has_its_link_and_says_what_was_done(
+    project: Project, instance: dg.DagsterInstance, receiver: Sink
+) -> None:
+    visits = project.tables[1]
+    alerts = Alerts(url="http://d", targets=(Webhook(kind="webhook", url=receiver[0]),))
+    project = project.model_copy(update={"alerts": alerts})
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(visits)
+    for number in range(5):
+        table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
+    evaluate(project, instance, "check_radar")
+    cursor = evaluate(project, instance, "alerts").cursor
+    (told,) = receiver[1].received
+    assert told["kind"] == "backlog"
+    done = build_definitions(project).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
+    evaluate(project, instance, "alerts", cursor)
+    over = receiver[1].received[1]
+    assert (over["subject"], over["state"], over["link"]) == (told["subject"], "recovered", told["link"])
+    assert "compact_shop_visits at " in over["summary"]
+    assert f"http://d/runs/{done.run_id}" in over["summary"]
+    assert "The check says now: nothing is due" in over["summary"]
 
 
 def test_a_target_that_is_down_makes_no_other_hear_twice(tmp_path: Path, receiver: Sink, second: Sink) -> None:

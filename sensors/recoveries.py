@@ -1,0 +1,49 @@
+"""What was done about a fault that is over: the run behind which it is gone, and what the check says now."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
+
+from paimon_maintenance.assets import keys
+from paimon_maintenance.sensors.routes import Reported
+
+_CHECK, _RUN = "check:", "run:"
+
+
+def what_was_done(instance: DagsterInstance, fault: str, before: Reported, url: str) -> str:
+    """What was done, in sentences; empty where nothing is known of it."""
+    if fault.startswith(_CHECK):
+        table, _, check = fault.removeprefix(_CHECK).rpartition(":")
+        asset = keys.asset_key(table) if table else keys.FLEET
+        says = _says(instance, AssetCheckKey(asset, check))
+        return " ".join(part for part in (says, _by_run(instance, None, _tags(table), before, url)) if part)
+    if fault.startswith(_RUN):
+        job = fault.removeprefix(_RUN).partition(" ")[0]
+        tags = {"paimon/table": before.tables[0]} if " (" in fault and before.tables else {}
+        return _by_run(instance, job, tags, before, url)
+    return "It ticks again, or somebody has switched it off."
+
+
+def _tags(table: str) -> dict[str, str]:
+    return {"paimon/table": table} if table else {"paimon/action": "fleet"}
+
+
+def _says(instance: DagsterInstance, check: AssetCheckKey) -> str:
+    """What a check says now that it passes."""
+    record: Any = instance.event_log_storage.get_latest_asset_check_execution_by_key([check]).get(check)
+    evaluated = None if record is None else record.evaluation
+    text = getattr(evaluated, "description", None)
+    return f"The check says now: {text.rstrip('.')}." if text else ""
+
+
+def _by_run(instance: DagsterInstance, job: str | None, tags: dict[str, str], before: Reported, url: str) -> str:
+    """The newest run that has succeeded since the fault was reported; empty: there is none."""
+    since = datetime.fromtimestamp(before.at, UTC)
+    chosen = RunsFilter(job_name=job, tags=tags, statuses=[DagsterRunStatus.SUCCESS], updated_after=since)
+    records = instance.get_run_records(chosen, limit=1)
+    if not records:
+        return ""
+    run, ended = records[0].dagster_run, records[0].end_time
+    at = f" at {datetime.fromtimestamp(ended, UTC):%Y-%m-%d %H:%M} UTC" if ended else ""
+    return f"Since then a run has succeeded: {run.job_name}{at}, {url}/runs/{run.run_id}"
