@@ -38,10 +38,11 @@ from paimon_maintenance.jobs.jobs import (
     fsck_job,
     ingest_job,
     maintain_job,
+    night_job,
     refresh_job,
     statement_job,
 )
-from paimon_maintenance.jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
+from paimon_maintenance.jobs.schedules import daily_empty_bin, daily_expiry, daily_report, fleet_schedule
 from paimon_maintenance.sensors.alerts import alert_sensor
 from paimon_maintenance.sensors.latest import latest_sensor
 from paimon_maintenance.sensors.materialized import refresh_sensors
@@ -137,6 +138,7 @@ def _tags(loaded: _Loaded) -> dg.Definitions:
 def _checks(loaded: _Loaded) -> dg.Definitions:
     """What is wrong with tables, and who is told of it."""
     audited = [table for table in loaded.tables if table.has_changelog]
+    night = night_job(loaded.project, loaded.tables, LOGGERS)
     return dg.Definitions(
         asset_checks=[
             *(table_checks(table) for table in loaded.tables),
@@ -144,7 +146,8 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
             *(fsck_check(table) for table in loaded.tables),
             *(orphan_check(table) for table in loaded.tables),
         ],
-        jobs=[*(audit_job(table) for table in audited), *(fsck_job(table) for table in loaded.tables)],
+        jobs=[*(audit_job(table) for table in audited), *(fsck_job(table) for table in loaded.tables), night],
+        schedules=daily_report(night, loaded.project.alerts),
         sensors=[
             radar_sensor(loaded.described, loaded.tables, loaded.doubtful),
             alert_sensor(loaded.project),

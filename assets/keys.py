@@ -3,6 +3,8 @@
 import dagster as dg
 
 LATEST_SENSOR = "latest_snapshots"
+NIGHT_REPORT, NIGHT_OP = "night_report", "night"
+EXPIRY_SCHEDULE = "daily_expiry"
 APPLY_PLAN = "apply_plan"
 ACKNOWLEDGE, ACKNOWLEDGED = "acknowledge", "acknowledgement"
 REFRESH = "refresh"

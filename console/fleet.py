@@ -189,7 +189,7 @@ def fleet_view(
         old_bytes=sum(row.old_bytes for row in rows),
         pages=pages,
         urgent=sum(state in (*ILL, DUE) for state in states),
-        is_watched=known.watched,
+        is_watched=known.automation.compacts,
     )
 
 

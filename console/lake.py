@@ -13,7 +13,7 @@ import dagster as dg
 from maintenance.errors import NotFoundError
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
 from maintenance.operations.history import history_table, read_histories
-from paimon_maintenance.assets.checks.due import is_watched
+from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.project.config import FOLDER, Project, TableConfig, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import known_table, named_tables
@@ -34,7 +34,7 @@ class Known:
     Attributes:
         tables: all that the project is about, by name; of those that are not described, the name and settings alone.
         judged: what the sensor `check_radar` last found, by table.
-        watched: the sensor is on that starts compactions.
+        automation: the sensor that compacts and the schedule that expires, whether they are on.
         on: names of schedules and sensors that are on.
     """
 
@@ -42,7 +42,7 @@ class Known:
     catalog: PaimonCatalog
     tables: Mapping[str, TableConfig]
     judged: Mapping[str, Judged]
-    watched: bool
+    automation: Automation
     on: frozenset[str]
     links: Links
 
@@ -104,7 +104,7 @@ class Lake:
             self._catalog(project),
             self._named.get(),
             self._judged(cursor),
-            is_watched(self.instance, location),
+            automation_of(self.instance, location),
             frozenset(state.name for state in states if state.is_running),
             Links(project.alerts.address, location),
         )

@@ -54,7 +54,7 @@ class Looks:
 
     def _look(self, known: Known, config: TableConfig) -> None:
         try:
-            row = fleet_row(known.catalog, config, known.zone, watched=known.watched)
+            row = fleet_row(known.catalog, config, known.zone, automation=known.automation)
         except Exception as error:  # noqa: BLE001 - one table that cannot be judged must not hide the others
             row = FleetRow(config.identifier, UNREADABLE, problems=str(error)[:_PROBLEM_LENGTH])
         with self._lock:

@@ -12,6 +12,7 @@ from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, report
 from maintenance.options.option import duration
 from paimon_maintenance.assets.checks.judging import see
+from paimon_maintenance.assets.checks.open_problems import open_problems
 from paimon_maintenance.assets.pages.fleet import DUE, ILL
 from paimon_maintenance.console.fleet import Line
 from paimon_maintenance.console.lake import Known
@@ -98,13 +99,10 @@ def _is_open(line: Line) -> bool:
 def _failing(known: Known, line: Line, now: datetime) -> list[StillOpen]:
     """The checks of a table that fail; what its row says if none does any more, or they cannot be judged."""
     try:
-        judgements = see(known.catalog, line.config, now, watched=known.watched).judgements
+        judgements = see(known.catalog, line.config, now, automation=known.automation).judgements
     except Exception:  # noqa: BLE001 - what is known of it is told all the same
         judgements = ()
-    who = ", ".join(line.config.owners)
-    failed = [each for each in judgements if not each.passed]
-    found = [StillOpen(line.name, f"{each.check}: {each.summary}", each.fix, who) for each in failed]
-    return found or [_open(line, known, now)]
+    return open_problems(line.config, judgements) or [_open(line, known, now)]
 
 
 def _open(line: Line, known: Known, now: datetime) -> StillOpen:

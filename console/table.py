@@ -134,7 +134,7 @@ def table_view(
 ) -> TableView:
     """The page of a table. `path`: of tables.yaml; `query`: of the address, with what the form asks."""
     config = known.config(identifier)
-    view = TableView(config, now, see(known.catalog, config, now, watched=known.watched))
+    view = TableView(config, now, see(known.catalog, config, now, automation=known.automation))
     view.settings = list(_settings(known, path, identifier))
     view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
     table = view.sight.table

@@ -6,11 +6,11 @@ from datetime import datetime
 import dagster as dg
 
 from maintenance.amounts import number_of
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.fleet import ABSENT, DUE, ILL, FleetRow
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.console.lake import Known
 
-EXPIRY = "daily_expiry"
 _LONG_AGO = "2020-01-01"
 
 
@@ -32,14 +32,14 @@ def upcoming(config: TableConfig, row: FleetRow | None, known: Known, now: datet
     if row.state == ABSENT:
         return Upcoming("its first run creates it")
     if row.state == DUE:
-        if config.compaction.automatic and known.watched:
+        if config.compaction.automatic and known.automation.compacts:
             return Upcoming("compaction within a minute")
         return Upcoming("a compaction is due, and nothing starts it", is_stuck=True)
     if row.due_snapshots:
         what = f"expiry of {number_of(row.due_snapshots, 'snapshot')}"
-        if EXPIRY in known.on:
+        if known.automation.expires:
             return Upcoming(what, next_expiry(known, now))
-        return Upcoming(f"{what}: the schedule {EXPIRY} is off", is_stuck=True)
+        return Upcoming(f"{what}: the schedule {keys.EXPIRY_SCHEDULE} is off", is_stuck=True)
     return Upcoming("nothing is due")
 
 

@@ -13,9 +13,10 @@ import dagster as dg
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
-from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.steps.acknowledgement import acknowledge_op
 from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
+from paimon_maintenance.assets.steps.night import night_op
 from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
@@ -94,6 +95,12 @@ def acknowledge_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDe
     """Acknowledge a conflict that a check has found."""
     text = "Say that a conflict that a check has found is known, who says so and why; the check passes until the next."
     return job_of_op(keys.ACKNOWLEDGE, acknowledge_op(tables), text, loggers)
+
+
+def night_job(project: Project, tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+    """Send the report of a day to the alert targets."""
+    text = "Send what was done in a day, what failed and what is open to the alert targets, as one message."
+    return job_of_op(keys.NIGHT_REPORT, night_op(project, tables), text, loggers)
 
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:

@@ -27,6 +27,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.closing import has_failed, last_settled
 from paimon_maintenance.assets.checks.due import NOTHING_DUE
+from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.checks.writers import with_jobs
@@ -59,7 +60,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((READABLE, SNAPSHOT_CHAIN_INTACT, DELETION_VECTORS_INTACT, FSCK, CHANGELOG_HOLDS), "damage"),
     **dict.fromkeys((*ACKNOWLEDGEABLE, COMPACTS_ALONE), "conflict"),
     **dict.fromkeys((LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG, NOTHING_DUE), "backlog"),
-    **dict.fromkeys((RETENTION_BLOCKERS, ORPHAN_BYTES), "space"),
+    **dict.fromkeys((RETENTION_BLOCKERS, ORPHAN_BYTES, EXPIRY_DUE), "space"),
     ROWS_VISIBLE: "invisible",
     FRESHNESS: "stale",
 }

@@ -19,15 +19,14 @@ import dagster as dg
 
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
-from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import repeated_checks
-from paimon_maintenance.assets.checks.due import is_watched
+from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.checks.judgements import evaluation
-from paimon_maintenance.assets.checks.judging import Sight, see
+from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, who_holds
-from paimon_maintenance.assets.pages.table_page import digest_of, what_is_kept
+from paimon_maintenance.assets.pages.table_page import digest_of
 from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION, configuration
@@ -53,7 +52,7 @@ class Looking:
 
     Attributes:
         now: with a time zone.
-        watched: the sensor is on that starts compactions.
+        automation: what starts compactions and expiries by itself.
         again: seconds after which a table is judged again though nothing was committed to it.
         zone: where days begin, unless a table's settings say otherwise.
         settings: table -> what changes when its settings do.
@@ -61,7 +60,7 @@ class Looking:
 
     catalog: PaimonCatalog
     now: datetime
-    watched: bool
+    automation: Automation
     again: float
     zone: ZoneInfo
     settings: Mapping[str, str]
@@ -74,19 +73,10 @@ class Looking:
     def at(self, config: TableConfig) -> Look | None:
         """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
         state = self._state_of(config)
-        sight = see(self.catalog, config, self.now, watched=self.watched)
+        sight = see(self.catalog, config, self.now, automation=self.automation, zone=self.zone)
         if not sight.judgements:
             return None
-        return Look(
-            config, Judged(state, self.now.timestamp(), _failing(sight.judgements)), sight, self._kept(sight, config)
-        )
-
-    def _kept(self, sight: Sight, config: TableConfig) -> KeptSnapshots | None:
-        """The table's snapshots; None where they cannot be read, which the checks report."""
-        try:
-            return None if sight.table is None else what_is_kept(sight.table, config, self.now, self.zone)
-        except Exception:  # noqa: BLE001 - the page is shown without them
-            return None
+        return Look(config, Judged(state, self.now.timestamp(), _failing(sight.judgements)), sight, sight.kept)
 
     def _state_of(self, config: TableConfig) -> str:
         """The settings and what the newest snapshot is; these only if there is none, or it cannot be read."""
@@ -137,7 +127,7 @@ def radar_sensor(
         again = project.radar.again_seconds
         origin = context.code_location_origin
         location = None if origin is None else origin.location_name
-        looking = Looking(catalog, now, is_watched(context.instance, location), again, zone, settings())
+        looking = Looking(catalog, now, automation_of(context.instance, location), again, zone, settings())
         whole = configuration(project, catalog, doubtful)
         news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}

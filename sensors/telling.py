@@ -110,7 +110,7 @@ def _bundle(alerts: Sequence[Alert], url: str) -> Alert:
     lines = [_line(alert) for alert in alerts[:_LISTED]]
     lines += [f"and {len(alerts) - _LISTED} more"] if len(alerts) > _LISTED else []
     tables = tuple(dict.fromkeys(table for alert in alerts for table in alert.tables))
-    state: Literal["failed", "recovered"] = alerts[0].state
+    state: Literal["failed", "recovered", "report"] = alerts[0].state
     fix = "Begin with the first one." if state == "failed" else ""
     fault = ",".join(alert.fault for alert in alerts)
     return Alert(fault, state, f"{len(alerts)} problems", "\n".join(lines), fix, url, tables)

@@ -14,7 +14,7 @@ from dagster import AssetCheckKey, DagsterInstance
 
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
-from paimon_maintenance.assets.checks.due import is_watched, location_of
+from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
@@ -33,8 +33,8 @@ def write_checks(context: dg.OpExecutionContext, catalog: PaimonCatalog, config:
     """Write every check of a table as an event of this run; call it before the table's materialisation."""
     key = keys.asset_key(config.identifier)
     try:
-        watched = is_watched(context.instance, location_of(context.run))
-        judgements = look_at(catalog, config, datetime.now(UTC), watched=watched)
+        automation = automation_of(context.instance, location_of(context.run))
+        judgements = look_at(catalog, config, datetime.now(UTC), automation=automation)
         found = [evaluation(key, judgement) for judgement in judgements]
         for event in (*found, *repeated_checks(context.instance, [key])):
             context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too

@@ -1,5 +1,7 @@
 """Is a compaction due that nobody is going to start? A table is healthy only when nothing is due."""
 
+from dataclasses import dataclass
+
 import dagster as dg
 
 from maintenance.monitor.judgement import Judgement
@@ -35,14 +37,22 @@ def nothing_due(
     return Judgement(NOTHING_DUE, False, f"{summary}, and {why}", fix.format(job=job), details)
 
 
-def is_watched(instance: dg.DagsterInstance, location: str | None) -> bool:
-    """Whether the sensor that starts compactions is on. `location`: name of its code location; None = any."""
+@dataclass(frozen=True, slots=True)
+class Automation:
+    """What is switched on. `compacts`: the sensor that starts compactions; `expires`: the schedule of the expiry."""
+
+    compacts: bool = False
+    expires: bool = False
+
+
+def automation_of(instance: dg.DagsterInstance, location: str | None) -> Automation:
+    """What is switched on. `location`: name of the code location; None = any."""
+    on = set()
     for state in instance.all_instigator_state():
         origin = state.origin.repository_origin.code_location_origin
-        here = location is None or origin.location_name == location
-        if state.name == keys.LATEST_SENSOR and here and state.status.value in _ON:
-            return True
-    return False
+        if (location is None or origin.location_name == location) and state.status.value in _ON:
+            on.add(state.name)
+    return Automation(keys.LATEST_SENSOR in on, keys.EXPIRY_SCHEDULE in on)
 
 
 def location_of(run: dg.DagsterRun) -> str | None:

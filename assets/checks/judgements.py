@@ -18,7 +18,8 @@ from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import NOTHING_DUE, is_watched, location_of
+from paimon_maintenance.assets.checks.due import NOTHING_DUE, automation_of, location_of
+from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -40,6 +41,7 @@ DESCRIPTIONS = {
     SMALL_FILES: "Most files have a decent size.",
     CHANGELOG_LAG: "Few commits wait for the changelog that shows their changes.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
+    EXPIRY_DUE: "Old snapshots expire, or the schedule that starts it is on.",
     NOTHING_DUE: "No compaction is due, or the sensor or schedule that starts it is on.",
 }
 # What endangers the table, or makes reads of it wrong; the rest costs time or space.
@@ -88,8 +90,8 @@ def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
     )
     def checks(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> Iterator[dg.AssetCheckResult]:
         with as_dagster_failure(context, lambda: catalog.place_of(config.identifier)):
-            watched = is_watched(context.instance, location_of(context.run))
-            judgements = look_at(catalog, config, datetime.now(UTC), watched=watched)
+            automation = automation_of(context.instance, location_of(context.run))
+            judgements = look_at(catalog, config, datetime.now(UTC), automation=automation)
             if not judgements:
                 catalog.get_table(config.identifier)  # which says that it does not exist
             selected = {check.name for check in context.selected_asset_check_keys}

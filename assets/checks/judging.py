@@ -7,6 +7,7 @@ be judged of it is judged.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
 from maintenance.monitor.acknowledged import with_acknowledged
@@ -24,10 +25,12 @@ from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import judge_writers
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.checks.way_back import way_back
+from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
 from maintenance.options.option import duration
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
-from paimon_maintenance.assets.checks.due import nothing_due
+from paimon_maintenance.assets.checks.due import Automation, nothing_due
+from paimon_maintenance.assets.checks.expiring import expiry_due, retention_of
 from paimon_maintenance.assets.checks.writers import naming_jobs
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -35,6 +38,7 @@ from paimon_maintenance.assets.runs.failures import NO_STATE
 from paimon_maintenance.assets.warehouse.holdings import no_table, read_holdings
 
 COMMITS_LOOKED_AT = 100
+_UTC = ZoneInfo("UTC")
 # The search for a state to go back to reads manifests; a sensor's tick has no time for more of them.
 _SEARCHED_BYTES = 8 << 20
 # A backlog that one of these reports is not reported a second time as a compaction that is due.
@@ -48,35 +52,41 @@ class Sight:
     Attributes:
         judgements: of all checks that can be made; the first one is whether the table can be read.
         table, shape: None where the table cannot be read.
+        kept: its snapshots, and what they hold; None where they cannot be read.
     """
 
     judgements: tuple[Judgement, ...]
     table: Table | None = None
     shape: TableShape | None = None
+    kept: KeptSnapshots | None = None
 
 
-def look_at(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> tuple[Judgement, ...]:
+def look_at(
+    catalog: PaimonCatalog, config: TableConfig, now: datetime, *, automation: Automation
+) -> tuple[Judgement, ...]:
     """The judgements of `see`."""
-    return see(catalog, config, now, watched=watched).judgements
+    return see(catalog, config, now, automation=automation).judgements
 
 
-def see(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> Sight:
+def see(
+    catalog: PaimonCatalog, config: TableConfig, now: datetime, *, automation: Automation, zone: ZoneInfo = _UTC
+) -> Sight:
     """Every judgement that can be made of a table, from metadata and listings; none of one still to be created here.
 
     What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
 
-    Args: `now`: with a time zone; `watched`: the sensor is on that starts compactions.
+    Args: `now`: with a time zone; `automation`: what is on; `zone`: where days begin, unless the policy names one.
     """
-    looked = _looked(catalog, config, now, watched=watched)
+    looked = _looked(catalog, config, now, automation, zone)
     if looked.faults:
-        looked = _looked(catalog, config, now, watched=watched)
+        looked = _looked(catalog, config, now, automation, zone)
     if not looked.exists:
         return Sight(())
     faults = list(looked.faults)
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
     judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *looked.judgements))
-    return Sight(judgements, looked.table, looked.shape)
+    return Sight(judgements, looked.table, looked.shape, looked.kept)
 
 
 @dataclass(slots=True)
@@ -86,7 +96,7 @@ class _Looked:
     Attributes:
         faults: what could not be read, each once, in the order in which it was met.
         exists: False for a table that this project is still to create.
-        table, shape: None as long as they could not be read.
+        table, shape, kept: None as long as they could not be read.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
@@ -94,6 +104,7 @@ class _Looked:
     exists: bool = True
     table: Table | None = None
     shape: TableShape | None = None
+    kept: KeptSnapshots | None = None
 
     def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
         """Judge one part. Returns False, and notes why, if that cannot be done."""
@@ -105,7 +116,9 @@ class _Looked:
         return True
 
 
-def _looked(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> _Looked:
+def _looked(
+    catalog: PaimonCatalog, config: TableConfig, now: datetime, automation: Automation, zone: ZoneInfo
+) -> _Looked:
     looked = _Looked()
     try:
         table = catalog.get_table(config.identifier)
@@ -129,7 +142,8 @@ def _looked(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watch
         looked.attempt(lambda: [snapshot_chain_intact(table)])
         looked.attempt(lambda: judge_backlog(table, config.checks.limits, now))
         looked.attempt(lambda: [retention_blockers(table, now, max_age=held)])
-        looked.attempt(lambda: [_judge_need(config, looked, table, watched=watched)])
+        looked.attempt(lambda: [_judge_need(config, looked, table, automation)])
+        looked.attempt(lambda: [_judge_expiry(config, looked, table, now, automation, zone)])
     return looked
 
 
@@ -171,9 +185,17 @@ def judge_conduct(
     return (*found, compacts_alone(conduct, census, automatic=config.compaction.automatic))
 
 
-def _judge_need(config: TableConfig, looked: _Looked, table: Table, *, watched: bool) -> Judgement:
+def _judge_need(config: TableConfig, looked: _Looked, table: Table, automation: Automation) -> Judgement:
     looked.table, looked.shape = table, table_shape(table)
     need = compaction_need(table, looked.shape, config.compaction.triggers)
     failed = {judgement.check for judgement in looked.judgements if not judgement.passed}
     reported_by = next((check for check in _BACKLOGS if check in failed), None)
-    return nothing_due(config, need, watched=watched, reported_by=reported_by)
+    return nothing_due(config, need, watched=automation.compacts, reported_by=reported_by)
+
+
+def _judge_expiry(
+    config: TableConfig, looked: _Looked, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
+) -> Judgement:
+    looked.kept = kept_snapshots(table, now, retention_of(config, now, zone))
+    live = 0 if looked.shape is None else looked.shape.bytes
+    return expiry_due(config, looked.kept, live, expires=automation.expires)

@@ -16,11 +16,11 @@ from maintenance.amounts import size_text
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import is_watched, location_of
+from paimon_maintenance.assets.checks.due import Automation, automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
 from paimon_maintenance.assets.checks.judging import Sight, see
 from paimon_maintenance.assets.pages.console_links import console_link
-from paimon_maintenance.assets.pages.table_page import due_of, text_table, what_is_kept
+from paimon_maintenance.assets.pages.table_page import due_of, text_table
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.configuration import check_spec, configuration
@@ -191,9 +191,11 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
         group_name="maintenance",
     )
     def fleet(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
-        watched = is_watched(context.instance, location_of(context.run))
+        automation = automation_of(context.instance, location_of(context.run))
         with ThreadPoolExecutor(_READERS) as pool:
-            page = FleetPage(list(pool.map(lambda table: fleet_row(catalog, table, zone, watched=watched), tables)))
+            page = FleetPage(
+                list(pool.map(lambda table: fleet_row(catalog, table, zone, automation=automation), tables))
+            )
         return dg.MaterializeResult(
             metadata=page.metadata(),
             check_results=[
@@ -205,12 +207,8 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
     return fleet
 
 
-def fleet_row(catalog: PaimonCatalog, config: TableConfig, zone: ZoneInfo, *, watched: bool) -> FleetRow:
-    """The row of a table as it is now. `zone`: where the days of its retention begin; `watched`: as for `see`."""
+def fleet_row(catalog: PaimonCatalog, config: TableConfig, zone: ZoneInfo, *, automation: Automation) -> FleetRow:
+    """The row of a table as it is now. `zone`: where the days of its retention begin; `automation`: as for `see`."""
     now = datetime.now(UTC)
-    sight = see(catalog, config, now, watched=watched)
-    try:
-        kept = None if sight.table is None else what_is_kept(sight.table, config, now, zone)
-    except Exception as error:  # noqa: BLE001 - it could be read a moment ago; the others must be shown all the same
-        return FleetRow(config.identifier, UNREADABLE, problems=str(error)[:_PROBLEM_LENGTH])
-    return FleetRow.of(config.identifier, sight, kept)
+    sight = see(catalog, config, now, automation=automation, zone=zone)
+    return FleetRow.of(config.identifier, sight, sight.kept)

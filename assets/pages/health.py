@@ -2,19 +2,16 @@
 
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from maintenance.operations.history import read_history
 from maintenance.table.shape import TableShape
-from paimon_maintenance.assets.checks.due import is_watched, location_of
+from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
-from paimon_maintenance.assets.pages.table_page import TableView, table_page, what_is_kept
+from paimon_maintenance.assets.pages.table_page import TableView, table_page
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-
-_UTC = ZoneInfo("UTC")
 
 
 def health_page(
@@ -25,9 +22,8 @@ def health_page(
         history, now = catalog.history_of(config.identifier), datetime.now(UTC)
         past = [] if history is None else read_history(catalog.open(), history, config.identifier)
         location = location_of(context.run)
-        sight = see(catalog, config, now, watched=is_watched(context.instance, location))
-        kept = None if sight.table is None else what_is_kept(sight.table, config, now, _UTC)
-        return table_page(TableView(config, now, sight.shape or shape, kept, sight.judgements, past, location))
+        sight = see(catalog, config, now, automation=automation_of(context.instance, location))
+        return table_page(TableView(config, now, sight.shape or shape, sight.kept, sight.judgements, past, location))
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be determined: {error}")
         return {}

@@ -20,11 +20,11 @@ from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
-from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import NOTHING_DUE
+from paimon_maintenance.assets.checks.expiring import retention_of
 from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.catalogue import actions
 from paimon_maintenance.assets.pages.console_links import console_link
@@ -91,9 +91,7 @@ def what_is_kept(
 
     Args: `zone`: used where that names none; `most`: snapshots that are listed.
     """
-    policy = config.retention
-    choice = RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, zone))
-    return kept_snapshots(table, now, choice, most=most)
+    return kept_snapshots(table, now, retention_of(config, now, zone), most=most)
 
 
 def table_page(view: TableView) -> dict[str, Any]:

@@ -134,6 +134,12 @@ class ChecksPolicy(Entry):
         default=None, ge=0, description="Bytes that nothing names; absent: only their share counts."
     )
 
+    max_retained_share: float = Field(
+        default=0.8,
+        ge=0,
+        le=1,
+        description="Bytes that only old snapshots need, of them and the live ones, while no expiry is switched on.",
+    )
     settled_commits: int = Field(
         default=20, ge=1, le=90, description="A conflict is over once so many last commits show one writer."
     )
@@ -318,6 +324,10 @@ class Alerts(Entry):
         description=f"Where people find Dagster's web server, for links; absent: ${URL_VARIABLE}, which make ui sets.",
     )
     targets: tuple[AlertTarget, ...] = ()
+    daily: CronText | None = Field(
+        default=None, description="When the report of a day is sent to the targets, e.g. 0 8 * * *; absent: never."
+    )
+    time_zone: ZoneName = Field(default="UTC", description="Where the hours of `daily` are.")
 
     @model_validator(mode="before")
     @classmethod

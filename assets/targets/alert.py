@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["damage", "conflict", "invisible", "backlog", "space", "stale", "run", "sensor", "settings"]
+Kind = Literal["damage", "conflict", "invisible", "backlog", "space", "stale", "run", "sensor", "settings", "report"]
 """What an alert is about, the most severe first: a target may take some kinds alone."""
 
 
@@ -13,7 +13,7 @@ class Alert:
 
     Attributes:
         fault: identifies what is wrong: the same for its beginning and its end.
-        state: whether it begins or is over.
+        state: whether it begins or is over; or a report, which is about no fault.
         subject: what it is about: a check of a table, a job, a sensor.
         summary: what was found; `fix`: the next step, empty when it is over.
         link: to the run or the asset in Dagster; only a path where the server's address is not known.
@@ -22,7 +22,7 @@ class Alert:
     """
 
     fault: str
-    state: Literal["failed", "recovered"]
+    state: Literal["failed", "recovered", "report"]
     subject: str
     summary: str
     fix: str = ""
@@ -32,7 +32,7 @@ class Alert:
 
     @property
     def title(self) -> str:
-        return f"{self.subject} {self.state}"
+        return self.subject if self.state == "report" else f"{self.subject} {self.state}"
 
     @property
     def is_linked(self) -> bool:

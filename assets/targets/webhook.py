@@ -12,6 +12,7 @@ from paimon_maintenance.assets.targets.alert import Alert
 from paimon_maintenance.assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
+_SIGNS = {"failed": ":red_circle:", "recovered": ":large_green_circle:", "report": ":large_blue_circle:"}
 
 
 class Webhook(Target):
@@ -35,7 +36,7 @@ class Webhook(Target):
 
 def slack_blocks(alert: Alert) -> dict[str, Any]:
     """The alert as Slack's incoming webhooks take it."""
-    sign = ":red_circle:" if alert.state == "failed" else ":large_green_circle:"
+    sign = _SIGNS[alert.state]
     text = alert.summary + (f"\n*Next step:* {alert.fix}" if alert.fix else "")
     blocks: list[dict[str, Any]] = [
         {"type": "header", "text": {"type": "plain_text", "text": alert.title[:150]}},

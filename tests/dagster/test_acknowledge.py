@@ -10,6 +10,7 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP
 from maintenance.operations.history import history_table, read_history
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -27,7 +28,7 @@ def write(project: Project, *users: str) -> None:
 
 def overlap(project: Project) -> Judgement:
     catalog = PaimonCatalog(warehouse=project.warehouse, history=project.history)
-    judged = look_at(catalog, project.tables[0], datetime.now(UTC), watched=False)
+    judged = look_at(catalog, project.tables[0], datetime.now(UTC), automation=Automation())
     return next(judgement for judgement in judged if judgement.check == NO_BUCKET_OVERLAP)
 
 

@@ -54,6 +54,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "fast_forward",
         "empty_bin",
         "acknowledge",
+        "night_report",
         "apply_plan",
         "compact_database",
         "audit_shop_orders",

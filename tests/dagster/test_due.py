@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import NOTHING_DUE, is_watched
+from paimon_maintenance.assets.checks.due import NOTHING_DUE, automation_of
 from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.project.policies import CompactionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -83,7 +83,7 @@ def test_a_backlog_that_another_check_reports_is_reported_once(visits: Project, 
 
 def test_the_sensor_of_another_code_location_does_not_count(instance: dg.DagsterInstance) -> None:
     here = state_of(keys.LATEST_SENSOR, 0.0).origin.repository_origin.code_location_origin
-    assert not is_watched(instance, None)
+    assert not automation_of(instance, None).compacts
     instance.add_instigator_state(state_of(keys.LATEST_SENSOR, 0.0, "elsewhere"))
-    assert is_watched(instance, None)
-    assert not is_watched(instance, here.location_name)
+    assert automation_of(instance, None).compacts
+    assert not automation_of(instance, here.location_name).compacts

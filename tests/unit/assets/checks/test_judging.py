@@ -10,6 +10,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.refs.create_tag import create_tag
+from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import TableConfig
@@ -29,7 +30,7 @@ def table(tmp_path: Path) -> CatalogTable:
 
 def looked_at(folder: Path) -> dict[str, Judgement]:
     actual = look_at(
-        PaimonCatalog(warehouse=str(folder)), TableConfig(identifier="db.t"), datetime.now(UTC), watched=False
+        PaimonCatalog(warehouse=str(folder)), TableConfig(identifier="db.t"), datetime.now(UTC), automation=Automation()
     )
     return {judgement.check: judgement for judgement in actual}
 
