@@ -13,7 +13,7 @@ from paimon_maintenance.assets.targets.target import Target
 from paimon_maintenance.sensors.routes import Reported, Routes
 
 # So many new faults at once are posted one by one, unless nobody was told anything before.
-_SINGLE = 5
+_SINGLE = 20
 _LISTED = 30
 Over = Callable[[str, Reported], str]
 

@@ -25,6 +25,8 @@ class Watch:
         self.radar: str | None = None
         self.alerts: str | None = None
         self.reload()
+        # What is wrong at the first start is one message; what begins later is one for each.
+        self.alerts = evaluate(self.project, self.instance, "alerts", None, self.definitions).cursor
 
     def reload(self) -> None:
         """Load the definitions of tables.yaml as it is now."""

@@ -70,6 +70,7 @@ def reported(data: Any, identifier: str) -> dict[str, dg.AssetCheckEvaluation]:
 def test_fighting_writers_are_named_within_a_tick(
     project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
+    switch_on(instance, keys.EXPIRY_SCHEDULE)
     write(orders, "flink-job", 1)
     first = evaluate(project, instance, "check_radar")
     assert set(reported(first, "shop.orders")) == set(DESCRIPTIONS)
@@ -264,7 +265,8 @@ def test_people_are_told_once_and_when_it_is_over(
     url, handler = receiver
     alerts = Alerts(url="http://dagster:3000", targets=(Webhook(kind="webhook", url=url),))
     project = project.model_copy(update={"alerts": alerts})
-    switch_on(instance, keys.LATEST_SENSOR)
+    for automatic in (keys.LATEST_SENSOR, keys.EXPIRY_SCHEDULE):
+        switch_on(instance, automatic)
     for number, writer in enumerate(["a", "b", "a"]):
         write(orders, writer, number)
     radar = evaluate(project, instance, "check_radar")

@@ -71,8 +71,8 @@ DAMAGES: dict[str, tuple[Callable[[CatalogTable], Path], set[str]]] = {
     "schema": (lambda table: cut(Path(table.paths.schema(0))), {READABLE}),
     "manifest": (lambda table: gone(manifest(table)), {READABLE}),
     "manifest list": (lambda table: cut(manifest_list(table)), {READABLE}),
-    "tag": (lambda table: cut(Path(table.paths.tag("kept"))), _ALL - {"retention_blockers"}),
-    "consumer": (consumer, _ALL - {"retention_blockers"}),
+    "tag": (lambda table: cut(Path(table.paths.tag("kept"))), _ALL - {"retention_blockers", "expiry_due"}),
+    "consumer": (consumer, _ALL - {"retention_blockers", "expiry_due"}),
     "data file": (lambda table: cut(data_file(table)), set(_ALL)),
     "missing data file": (lambda table: gone(data_file(table)), set(_ALL)),
 }
