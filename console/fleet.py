@@ -126,7 +126,7 @@ class FleetView:
     old_bytes: int = 0
     pages: int = 1
     urgent: int = 0
-    is_watched: bool = False
+    compacts: bool = False
 
     @property
     def total(self) -> int:
@@ -189,7 +189,7 @@ def fleet_view(
         old_bytes=sum(row.old_bytes for row in rows),
         pages=pages,
         urgent=sum(state in (*ILL, DUE) for state in states),
-        is_watched=known.automation.compacts,
+        compacts=known.automation.compacts,
     )
 
 
