@@ -22,7 +22,7 @@ from maintenance.table.table import Table
 class Acknowledge:
     """What was looked at, and by whom."""
 
-    table: Annotated[str, Param("database.table")]
+    table: Annotated[str, Param("As database.table.")]
     check: Annotated[str, Param(f"The check that failed: {', '.join(ACKNOWLEDGEABLE)}.")]
     name: Annotated[str, Param("Who has looked at it.")]
     reason: Annotated[str, Param("Why it is in order, or what was done.")]

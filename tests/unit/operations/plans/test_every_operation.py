@@ -30,6 +30,7 @@ WITHOUT_PLAN = {
     "held_bytes": LOOKS_ONLY,
     "probe_file_index": LOOKS_ONLY,
     "what_if": LOOKS_ONLY,
+    "acknowledge": ADDS_ONLY,
     "alter_column_default_value": ONE_DEFINITION,
     "alter_view_dialect": ONE_DEFINITION,
     "analyze_table": ADDS_ONLY,
