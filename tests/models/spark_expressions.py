@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Literal
+
+from maintenance.sql import Session
 
 Area = Literal["operator", "cast", "condition", "function", "aggregate", "window"]
 
@@ -178,6 +181,15 @@ SPARK = Grammar(_SHAPES, {**_GROUPS, "order": _ORDER}, _GROUP_BY)
 def expressions(seed: int, count: int) -> list[Expression]:
     """So many different expressions of Spark's dialect."""
     return SPARK.expressions(seed, count)
+
+
+def made_session(warehouse: Path) -> Session:
+    """A session of a warehouse with the table."""
+    session = Session({"warehouse": str(warehouse)}, dialect="spark")
+    session.sql("SET spark.sql.session.timeZone = UTC")
+    session.sql(f"CREATE TABLE samples (id INT, {', '.join(f'{name} {kind}' for name, (kind, _) in COLUMNS.items())})")
+    session.sql(f"INSERT INTO samples VALUES {table_values()}")
+    return session
 
 
 def table_values() -> str:

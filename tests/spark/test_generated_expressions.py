@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Literal
 
@@ -15,7 +14,7 @@ from maintenance.errors import PaimonError
 from maintenance.sql import Session
 from tests.beside_spark import asked, asked_spark, free, short, shown_type, values
 from tests.examples import SEARCHES, examples
-from tests.models.spark_expressions import COLUMNS, ROWS, Expression, expressions, table_values
+from tests.models.spark_expressions import COLUMNS, ROWS, Expression, expressions, made_session, table_values
 
 Verdict = Literal["equal", "refused", "wrong", "wrong type", "foreign", "laxer", "both refuse"]
 _FOREIGN = re.compile(
@@ -38,14 +37,6 @@ def view(spark: SparkSession) -> Iterator[None]:
     spark.catalog.dropTempView("samples")
     if zone is not None:
         spark.conf.set("spark.sql.session.timeZone", zone)
-
-
-def made_session(warehouse: Path) -> Session:
-    session = Session({"warehouse": str(warehouse)}, dialect="spark")
-    session.sql("SET spark.sql.session.timeZone = UTC")
-    session.sql(f"CREATE TABLE samples (id INT, {', '.join(f'{name} {kind}' for name, (kind, _) in COLUMNS.items())})")
-    session.sql(f"INSERT INTO samples VALUES {table_values()}")
-    return session
 
 
 def made_view(spark: SparkSession) -> None:
