@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from maintenance.errors import PaimonError
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.statements.grammar import words
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 FIRST, FURTHER = "paimon> ", "      > "
 _LEAVE = ("quit", "exit", "\\q")
+_HELP = ("help", "\\h", "?")
+_HELP_TEXT = """A statement ends with a semicolon and may go over several lines. Ctrl-C forgets what is begun.
+SHOW DATABASES; SHOW TABLES; SHOW PROCEDURES; list what there is. DESCRIBE <table>; shows a table's columns.
+SELECT * FROM `<table>$snapshots`; shows a table's snapshots. CALL sys.<procedure>(...); carries out an operation.
+exit, quit or Ctrl-D leaves."""
 _SOME = 200
 
 
@@ -28,7 +35,9 @@ def history_path() -> Path:
 
 
 def statements(read_line: Callable[[str], str], session: "Session") -> Iterator[str]:
-    """What is typed, statement by statement, until ``quit`` or the end of the input. Ctrl-C forgets what is begun.
+    """What is typed, statement by statement, until ``quit`` or the end of the input.
+
+    ``help`` says what can be typed. Ctrl-C forgets what is begun.
 
     Args: `read_line`: shows a prompt and gives a line. Raises: EOFError: at its end.
     """
@@ -43,8 +52,12 @@ def statements(read_line: Callable[[str], str], session: "Session") -> Iterator[
             if any(part.strip() for part in lines):
                 yield "\n".join(lines)
             return
-        if not lines and line.strip().rstrip(";").lower() in _LEAVE:
+        word = "" if lines else line.strip().rstrip(";").lower()
+        if word in _LEAVE:
             return
+        if word in _HELP:
+            click.echo(_HELP_TEXT)
+            continue
         if lines or line.strip():
             lines.append(line)
         if lines and is_complete("\n".join(lines), session):

@@ -13,8 +13,10 @@ from maintenance.cli.main import run
 from maintenance.errors import OptionError
 from maintenance.operations.history import FAILED, HistoryEntry, history_table, write_history
 from maintenance.operations.report import lines_of, report
+from paimon_maintenance.assets import keys
 from paimon_maintenance.console.night import span_of
 from tests.console_site import Site
+from tests.dagster.conftest import state_of
 from tests.tables import open_warehouse
 
 NOW = datetime.now(UTC)
@@ -41,6 +43,7 @@ def past(site: Site, tmp_path: Path) -> Site:
 
 
 def test_the_page_says_what_was_done_what_failed_and_what_is_open(past: Site) -> None:
+    past.instance.add_instigator_state(state_of(keys.EXPIRY_SCHEDULE, 0.0))
     answer = past.get("/night?since=1+d")
     text = answer.text
     assert "3 operations on 2 tables, 1 failure, 3.0 MiB freed; 3 open problems now." in text

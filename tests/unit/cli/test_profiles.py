@@ -109,6 +109,15 @@ def test_statements_end_with_a_semicolon_that_is_not_in_a_literal(warehouse: str
     assert list(statements(read, session)) == ["SELECT ';\n' AS x;", "SELECT 2 -- ;\n;"]
 
 
+def test_help_says_what_can_be_typed(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = iter(["help", "Help;", "SELECT", "help", ";", "exit"])
+    session = Session({"warehouse": warehouse})
+    assert list(statements(lambda _: next(typed), session)) == ["SELECT\nhelp\n;"]
+    shown = capsys.readouterr().out
+    assert shown.count("A statement ends with a semicolon") == 2
+    assert "exit, quit or Ctrl-D leaves." in shown
+
+
 def test_the_prompt_completes_words_and_names(warehouse: str) -> None:
     session = Session({"warehouse": warehouse})
     assert "t$snapshots" in completions(session, "t")
