@@ -187,6 +187,7 @@ MENDED = (
     Expression("cast", "TRY_CAST('1' AS TIMESTAMP)"),
     Expression("condition", "d2 IN (d2, c)"),
     Expression("condition", "tn IN ('1', NULL)"),
+    Expression("condition", "f32 BETWEEN d18 AND v"),
     Expression("operator", "ts >= '1'"),
     Expression("function", "map_from_entries(array(struct(coalesce(f64, 7D), 1)))"),
     Expression("function", "map_from_arrays(array(coalesce(f64, 7D)), array(1))"),

@@ -119,7 +119,11 @@ def _between(typing: Typing, node: exp.Between, scope: Scope) -> Typed:
         made: exp.Expr = exp.And(this=lower, expression=comparison("<=", [value.copy(), high], kind))
     else:
         made = exp.Between(this=apart(value), low=apart(low), high=apart(high), symmetric=node.args.get("symmetric"))
-    return Typed(made, BOOLEAN, node)
+    if not typing.is_flink and may_fail(values[2], kind):
+        # Spark reads no further where the value is too low.
+        below = comparison("<", [value.copy(), low.copy()], kind)
+        made = filled("CASE WHEN a THEN FALSE ELSE b END", {"a": below, "b": made})
+    return Typed(made if typing.is_flink else where_known(values, kind, made), BOOLEAN, node)
 
 
 def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
