@@ -48,8 +48,8 @@ REFUSED = (
     "VAR_POP(i32) FILTER (WHERE id < 2)",
 )  # fmt: skip
 # A CHAR is a text without a length here, but in IN Flink pads what it is compared with. Which value is the first or the
-# last one depends on the order in which Flink reads.
-_NOT_YET = re.compile(r"\bc (NOT )?IN\b|(FIRST|LAST)_VALUE\([^)]*\)(?! OVER)")
+# last one depends on the order in which Flink reads. What is NULL of a number as written Flink gives out as -1.
+_NOT_YET = re.compile(r"\bc (NOT )?IN\b|(FIRST|LAST)_VALUE\([^)]*\)(?! OVER)|_SAMP\((?![a-z])")
 
 
 @pytest.fixture(scope="module")
