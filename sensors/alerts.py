@@ -8,6 +8,7 @@ no fault yet. What a target does not take it is sent again at the next tick, and
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -31,6 +32,7 @@ from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.checks.writers import with_jobs
+from paimon_maintenance.assets.pages.console_links import console_address
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
@@ -200,6 +202,11 @@ def _silence(state: Any, now: float) -> float | None:
     return (now - last) / 60 if last and now - last > _SILENT_SECONDS else None
 
 
+def _with_console(alert: Alert) -> Alert:
+    """The alert with the page of its table in the console, where that is known."""
+    return replace(alert, console=console_address("tables", alert.tables[0])) if len(alert.tables) == 1 else alert
+
+
 def alert_sensor(project: Project) -> dg.SensorDefinition:
     """The sensor that tells the targets of `project`; it runs from the start where there is a target."""
     routes, url = Routes.of(project), project.alerts.address
@@ -217,6 +224,7 @@ def alert_sensor(project: Project) -> dg.SensorDefinition:
             **check_faults(instance, project.tables, url),
             **sensor_faults(instance, url, time.time()),
         }
+        now = {fault: _with_console(alert) for fault, alert in now.items()}
         reported, sent, troubles = tell(
             routes,
             parse_reported(context.cursor),

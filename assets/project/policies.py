@@ -135,7 +135,7 @@ class ChecksPolicy(Entry):
     )
 
     max_retained_share: float = Field(
-        default=0.8,
+        default=0.9,
         ge=0,
         le=1,
         description="Bytes that only old snapshots need, of them and the live ones, while no expiry is switched on.",

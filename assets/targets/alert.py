@@ -19,6 +19,7 @@ class Alert:
         link: to the run or the asset in Dagster; only a path where the server's address is not known.
         tables: whose fault it is; none where it is not a table's.
         kind: of what it is about.
+        console: the table's page in the console; empty where nobody has said where that is.
     """
 
     fault: str
@@ -29,6 +30,7 @@ class Alert:
     link: str = ""
     tables: tuple[str, ...] = ()
     kind: Kind = "run"
+    console: str = ""
 
     @property
     def title(self) -> str:

@@ -30,7 +30,7 @@ class Email(Target):
         message["Subject"] = f"[paimon] {alert.title}"
         message["From"] = self.sender
         message["To"] = ", ".join(self.to)
-        lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.place]
+        lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.place, alert.console]
         message.set_content("\n\n".join(line for line in lines if line))
         with smtplib.SMTP(from_environment(self.host, _WHERE), self.port, timeout=_TIMEOUT_SECONDS) as server:
             if self.starttls:

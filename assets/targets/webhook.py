@@ -45,4 +45,7 @@ def slack_blocks(alert: Alert) -> dict[str, Any]:
     if alert.place:
         place = f"<{alert.link}|Open in Dagster>" if alert.is_linked else alert.place
         blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": place}]})
+    if alert.console:
+        text = f"<{alert.console}|Open in the console>"
+        blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": text}]})
     return {"text": f"{alert.title}: {alert.summary}"[:3000], "blocks": blocks}

@@ -108,8 +108,9 @@ def test_a_muted_table_is_told_of_afterwards(tmp_path: Path, receiver: Sink) -> 
 
 
 def test_a_recovery_has_its_link_and_says_what_was_done(
-    project: Project, instance: dg.DagsterInstance, receiver: Sink
+    project: Project, instance: dg.DagsterInstance, receiver: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PAIMON_CONSOLE_URL", "http://console")
     visits = project.tables[1]
     alerts = Alerts(url="http://d", targets=(Webhook(kind="webhook", url=receiver[0]),))
     project = project.model_copy(update={"alerts": alerts})
@@ -120,6 +121,7 @@ def test_a_recovery_has_its_link_and_says_what_was_done(
     cursor = evaluate(project, instance, "alerts").cursor
     (told,) = receiver[1].received
     assert told["kind"] == "backlog"
+    assert told["console"] == "http://console/tables/shop.visits"
     done = build_definitions(project).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
     evaluate(project, instance, "alerts", cursor)
     over = receiver[1].received[1]
