@@ -26,10 +26,10 @@ class Amount:
     of_share: int
 
 
-STATES = Amount("snapshots and tags", 200, 25)
+STATES = Amount("snapshots and tags", 200, 50)
 """Snapshots and tags whose manifests are read: some ten milliseconds each."""
-FILES = Amount("files", 20_000, 5_000)
-"""Files that are looked for or deleted: some ten microseconds each on a disk."""
+FILES = Amount("files", 50_000, 25_000)
+"""Files that are looked for or deleted: ten microseconds each on a disk. A task takes as long as 10,000 to begin."""
 MANIFEST_BYTES = Amount("bytes of manifests", 64 << 20, 8 << 20)
 """Manifests that are decoded: some seconds for that many."""
 
