@@ -20,6 +20,8 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.operations import SUMMARIES
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import pyarrow as pa
 
     from maintenance.catalog import Catalog
@@ -85,6 +87,12 @@ class Target:
         from maintenance.cli.output import text_of_values
 
         self._echo(text_of_values(heads, rows, self.output))
+
+    def print_objects(self, objects: list[dict[str, Any]]) -> None:
+        """Print a row for each object; all have the same keys."""
+        import pyarrow as pa
+
+        self.print_rows(pa.Table.from_pylist(objects))
 
     def _echo(self, text: str) -> None:
         """Print rows. As JSON, none are no line, for a blank one is no object."""
@@ -309,13 +317,30 @@ def apply(target: Target, plan: str, into_bin: bool) -> int:
 
 @cli.command()
 @click.argument("database", required=False)
+@click.option("--long", "is_long", is_flag=True, help="Print figures of each table: rows, size, files, snapshots.")
 @_showing
-def tables(target: Target, database: str | None) -> None:
-    """List the tables of a database, or of all: paimonctl --warehouse /data/lake tables db"""
+def tables(target: Target, database: str | None, is_long: bool) -> None:
+    """List the tables of a database, or of all databases.
+
+    \b
+    paimonctl --warehouse /data/lake tables db --long
+    """
     catalog = target.catalog()
+    names = _names(catalog, database)
+    if not is_long:
+        target.print_names(("database", "table"), names)
+        return
+    from maintenance.cli.arrow import load_arrow
+
+    load_arrow()
+    from maintenance.cli.fleet import as_rows, figures
+
+    target.print_objects(as_rows(figures(catalog, names), for_people=target.output == "table"))
+
+
+def _names(catalog: "Catalog", database: str | None) -> list[tuple[str, str]]:
     listed = catalog.list_databases() if database is None else [database]
-    names = [(each, table) for each in listed for table in catalog.list_tables(each)]
-    target.print_names(("database", "table"), names)
+    return [(each, table) for each in listed for table in catalog.list_tables(each)]
 
 
 @cli.command()
@@ -489,31 +514,48 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
 
 
 @cli.command()
-@click.argument("table")
+@click.argument("table", required=False)
 @click.option("--max-age", help="Of the newest rows, such as '1 d'.")
 @_showing
-def health(target: Target, table: str, max_age: str | None) -> int:
+def health(target: Target, table: str | None, max_age: str | None) -> int:
     """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
+
+    Without a table every table of the catalog is judged, and has one line.
 
     \b
     paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
     """
-    import pyarrow as pa
+    from maintenance.options.option import duration
 
+    age = duration(max_age) if max_age is not None else None
+    return _health_of_all(target, age) if table is None else _health_of(target, table, age)
+
+
+def _health_of_all(target: Target, max_age: "timedelta | None") -> int:
+    from maintenance.cli.fleet import as_rows
+    from maintenance.cli.fleet import health as judged
+
+    catalog = target.catalog()
+    lines = judged(catalog, _names(catalog, None), max_age)
+    target.print_objects(as_rows(lines, for_people=target.output == "table"))
+    return 0 if all(line.healthy for line in lines) else FAILED
+
+
+def _health_of(target: Target, table: str, max_age: "timedelta | None") -> int:
     from maintenance.catalog import CatalogTable
     from maintenance.cli.health import judge_table
     from maintenance.errors import UnsupportedError
-    from maintenance.options.option import duration
 
     judged = target.catalog().open_table(table)
     if not isinstance(judged, CatalogTable):
         raise UnsupportedError("there is nothing to judge in such a table", f"table {table}", "Name the table itself.")
-    judgements = judge_table(judged, duration(max_age) if max_age is not None else None)
-    rows = [
-        {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
-        for each in judgements
-    ]
-    target.print_rows(pa.Table.from_pylist(rows))
+    judgements = judge_table(judged, max_age)
+    target.print_objects(
+        [
+            {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
+            for each in judgements
+        ]
+    )
     return 0 if all(each.passed for each in judgements) else FAILED
 
 

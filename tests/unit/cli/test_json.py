@@ -25,6 +25,7 @@ TABLE = "default.t"
 _INDEX = (TABLE, "b", "bitmap")
 # What each command is given, and the commands before it that make this possible.
 ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
+    "acknowledge": ((TABLE, "single_compactor", "ann", "it is known"),),
     "apply": (("0123456789abcdef",),),
     "clear-consumers": ((TABLE,),),
     "clone": (("--database", "default", "--table", "t", "--target-database", "copy", "--target-table", "t",
@@ -53,7 +54,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "explain": ((TABLE, "--snapshot-id", "1"),),
     "fast-forward": ((TABLE, "side"),),
     "fsck": ((TABLE,),),
-    "health": ((TABLE,),),
+    "health": ((TABLE,), ()),
     "held-bytes": ((TABLE,),),
     "inspect": (("{lake}/default.db/t/snapshot/snapshot-1",),),
     "mark-partition-done": (("default.p", "dt=x"),),
@@ -83,7 +84,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "rollback-to-watermark": ((TABLE, "1"),),
     "show": ((TABLE,),),
     "sql": (("SELECT * FROM t",), ("SHOW TABLES; DESCRIBE t",)),
-    "tables": ((), ("default",)),
+    "tables": ((), ("default",), ("--long",)),
     "trigger-tag-automatic-creation": ((TABLE,),),
     "what-if": ((TABLE, "--options", "snapshot.num-retained.max=1,snapshot.num-retained.min=1"),),
     "write": ((TABLE, FILE),),

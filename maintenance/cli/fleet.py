@@ -1,0 +1,144 @@
+"""What `paimonctl tables --long` and `paimonctl health` tell of many tables: a line for each, from metadata alone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from maintenance.amounts import size_text
+from maintenance.catalog import Catalog, CatalogTable
+from maintenance.cli.health import judge_table
+from maintenance.errors import PaimonError
+from maintenance.table.shape import table_shape
+
+_TABLES_AT_ONCE = 8
+Name = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A table as its newest snapshot has it. None: such a table has no such figure, or it cannot be read.
+
+    Attributes:
+        kind: ``primary key``, ``append``, or ``other``: a view, or a table of plain files or objects.
+        rows: physical ones, retractions included; `bytes`: of live data files; `level0_files`: not compacted yet.
+        sorted_runs: in the bucket that has most. `changed`: when the newest snapshot was committed.
+        problem: why there are no figures.
+    """
+
+    database: str
+    table: str
+    kind: str = "other"
+    rows: int | None = None
+    bytes: int | None = None
+    files: int | None = None
+    level0_files: int | None = None
+    sorted_runs: int | None = None
+    snapshots: int | None = None
+    changed: datetime | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether a table is healthy: every check passes. `wrong`: names of those that do not, with commas between them.
+
+    `found`, `fix`: of the first of them.
+    """
+
+    database: str
+    table: str
+    healthy: bool
+    wrong: str = ""
+    found: str = ""
+    fix: str = ""
+    bytes: int | None = None
+    level0_files: int | None = None
+    snapshots: int | None = None
+
+
+def figures(catalog: Catalog, names: Iterable[Name]) -> list[Figures]:
+    """The figures of tables, in their order. `names`: database and table. A table that cannot be read says why."""
+    return _each(lambda name: _figures(catalog, *name), names)
+
+
+def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None) -> list[Health]:
+    """Judgements of tables; those that have no snapshots of their own are left out. `max_age`: of the newest rows."""
+    judged = _each(lambda name: _health(catalog, *name, max_age), names)
+    return [each for each in judged if each is not None]
+
+
+def as_rows(lines: Sequence[Figures] | Sequence[Health], *, for_people: bool) -> list[dict[str, Any]]:
+    """A row for each line. `for_people`: sizes in units, times to the second, yes and no."""
+    rows = [asdict(line) for line in lines]
+    if for_people:
+        return [{_HEADS.get(name, name): _shown(name, value) for name, value in row.items()} for row in rows]
+    return [
+        {**row, "changed": row["changed"] and row["changed"].isoformat()} if "changed" in row else row for row in rows
+    ]
+
+
+_HEADS = {"bytes": "size", "level0_files": "level 0", "sorted_runs": "runs"}
+
+
+def _shown(name: str, value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return size_text(value) if name == "bytes" else f"{value:,}"
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M:%S}"
+    return str(value)
+
+
+def _each(line: Callable[[Name], Any], names: Iterable[Name]) -> list[Any]:
+    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
+        return list(pool.map(line, names))
+
+
+def _figures(catalog: Catalog, database: str, name: str) -> Figures:
+    try:
+        table = catalog.get_table(f"{database}.{name}")
+        if not isinstance(table, CatalogTable):
+            return Figures(database, name)
+        shape, snapshot = table_shape(table), table.latest_snapshot()
+    except PaimonError as error:
+        return Figures(database, name, problem=error.found)
+    return Figures(
+        database,
+        name,
+        kind="primary key" if table.is_primary_key_table else "append",
+        rows=shape.rows,
+        bytes=shape.bytes,
+        files=shape.files,
+        level0_files=shape.level0_files if table.is_primary_key_table else None,
+        sorted_runs=shape.sorted_runs_max if table.is_primary_key_table else None,
+        snapshots=shape.snapshots,
+        changed=None if snapshot is None else datetime.fromtimestamp(snapshot.time_millis / 1000, UTC),
+    )
+
+
+def _health(catalog: Catalog, database: str, name: str, max_age: timedelta | None) -> Health | None:
+    try:
+        table = catalog.get_table(f"{database}.{name}")
+        if not isinstance(table, CatalogTable):
+            return None
+        wrong = [judgement for judgement in judge_table(table, max_age) if not judgement.passed]
+        shape = table_shape(table)
+    except PaimonError as error:
+        return Health(database, name, healthy=False, wrong="readable", found=error.found, fix=error.fix)
+    return Health(
+        database,
+        name,
+        healthy=not wrong,
+        wrong=", ".join(judgement.check for judgement in wrong),
+        found=wrong[0].summary if wrong else "",
+        fix=(wrong[0].fix or "") if wrong else "",
+        bytes=shape.bytes,
+        level0_files=shape.level0_files if table.is_primary_key_table else None,
+        snapshots=shape.snapshots,
+    )

@@ -1,0 +1,73 @@
+"""Figures and judgements of all tables, a line for each."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maintenance.cli.exits import FAILED, REFUSED
+from maintenance.cli.main import run
+from maintenance.sql import Session
+
+SCRIPT = """
+CREATE DATABASE shop;
+CREATE TABLE shop.orders (id INT PRIMARY KEY NOT ENFORCED, v STRING) WITH ('bucket' = '1', 'write-only' = 'true');
+INSERT INTO shop.orders VALUES (1, 'a'), (2, 'b');
+INSERT INTO shop.orders VALUES (2, 'c');
+CREATE TABLE shop.log (id INT)
+"""
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    list(Session({"warehouse": str(tmp_path)}, dialect="flink").execute(SCRIPT))
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert run(list(arguments)) == code
+    return capsys.readouterr().out
+
+
+def objects(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, dict[str, Any]]:
+    lines = printed(capsys, *arguments, "--json", code=code).splitlines()
+    return {row["table"]: row for row in map(json.loads, lines)}
+
+
+def test_the_long_list_has_figures(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = objects(capsys, "--warehouse", str(lake), "tables", "shop", "--long")
+    orders = rows["orders"]
+    assert (orders["kind"], orders["rows"], orders["files"], orders["level0_files"], orders["sorted_runs"]) == (
+        "primary key", 3, 2, 2, 2,
+    )  # fmt: skip
+    stored = sum(path.stat().st_size for path in (lake / "shop.db" / "orders" / "bucket-0").iterdir())
+    assert (orders["bytes"], orders["snapshots"], orders["problem"]) == (stored, 2, "")
+    assert (rows["log"]["kind"], rows["log"]["rows"], rows["log"]["changed"]) == ("append", 0, None)
+
+
+def test_people_read_sizes_and_times(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "--warehouse", str(lake), "tables", "--long")
+    (line,) = [line for line in text.splitlines() if "orders" in line]
+    assert "KiB" in line or "bytes" in line
+    assert "level 0" in text.splitlines()[1] + text.splitlines()[0]
+
+
+def test_every_table_is_judged(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert {*objects(capsys, "--warehouse", str(lake), "health")} == {"orders", "log"}
+    (data,) = list((lake / "shop.db" / "orders" / "bucket-0").iterdir())[:1]
+    data.unlink()
+    (lake / "shop.db" / "log" / "schema" / "schema-0").write_text("{")
+    rows = objects(capsys, "--warehouse", str(lake), "health", code=FAILED)
+    assert not rows["orders"]["healthy"]
+    assert "readable" in rows["orders"]["wrong"]
+    assert rows["orders"]["fix"]
+    assert rows["orders"]["snapshots"] == 2
+    assert not rows["log"]["healthy"]
+    assert rows["log"]["found"]
+    long = objects(capsys, "--warehouse", str(lake), "tables", "--long")
+    assert long["log"]["problem"] == rows["log"]["found"]
+
+
+def test_a_database_that_is_not_there_is_refused(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed(capsys, "--warehouse", str(lake), "tables", "missing", "--long", code=REFUSED)
