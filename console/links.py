@@ -1,11 +1,14 @@
 """Where the pages lead: to each other, and to Dagster, which alone can change something."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
+from maintenance.operations.rows.restorable_partitions import RestorablePartition
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.table_page import launchpad
+from paimon_maintenance.assets.steps.launched import op_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,15 @@ class Links:
         return self.job(
             keys.ACKNOWLEDGE, f"ops: {{{keys.ACKNOWLEDGED}: {{config: {{table: {table}, check: {check}}}}}}}"
         )
+
+    def restore(self, table: str, partition: RestorablePartition) -> str:
+        """A dry run of the job that brings a dropped partition back, from the newest state that holds it."""
+        state = (
+            f"snapshot_id: {partition.snapshot_id}" if partition.tag is None else f"tag: {json.dumps(partition.tag)}"
+        )
+        chosen = json.dumps([partition.partition.by_name()], ensure_ascii=False)
+        config = f"{{table: {table}, partitions: {chosen}, {state}, dry_run: true}}"
+        return self.job("restore_partitions", f"ops: {{{op_name('restore_partitions')}: {{config: {config}}}}}")
 
     def automation(self) -> str:
         """The list of schedules and sensors, where they are switched on."""

@@ -20,6 +20,7 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import pressure
 from maintenance.operations.history import history_table, read_history
 from maintenance.operations.report import Deed
+from maintenance.operations.rows.restorable_partitions import RestorablePartition, restorable_partitions
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, Sight, see
@@ -45,6 +46,7 @@ Made = TypeVar("Made")
 
 _SNAPSHOTS = 60
 _ATTEMPTS = 5
+_DROPPED = 50
 # Of more files the pictures would take too long to make.
 _FILES = 200_000
 
@@ -77,6 +79,7 @@ class TableView:
     Attributes:
         row: as on the page of all tables.
         faults: what could not be read for this page, in words.
+        dropped: partitions that can still come back.
         settings: with where each comes from.
         tried: what other retention would delete, where the form was sent.
     """
@@ -95,6 +98,7 @@ class TableView:
     writers: Sequence[WriterLine] = field(default=())
     past: Sequence[Deed] = field(default=())
     versions: Sequence[Version] = field(default=())
+    dropped: Sequence[RestorablePartition] = field(default=())
     settings: Sequence[SettingLine] = field(default=())
     tried: Tried | None = None
     faults: list[str] = field(default_factory=list)
@@ -144,6 +148,9 @@ def table_view(
             view.attempt("The writers", lambda: _writers(take_census(table, limit=COMMITS_LOOKED_AT), config)) or ()
         )
         view.versions = view.attempt("The schemas", lambda: versions(table.schemas)) or ()
+        if table.schema.partition_keys:
+            dropped = view.attempt("The dropped partitions", lambda: restorable_partitions(table))
+            view.dropped = () if dropped is None else dropped.partitions[:_DROPPED]
         view.holders = who_holds(instance, known.catalog, table, IN_RUNS, view.faults.append)
         view.treemap = None if view.holders is None else _treemap(view.holders)
         view.tried = view.attempt("What other retention would delete", lambda: tried(table, config, query, now))

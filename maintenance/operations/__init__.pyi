@@ -56,6 +56,7 @@ from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.rescale import rescale
+from maintenance.operations.rows.restorable_partitions import restorable_partitions
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
 
@@ -113,6 +114,7 @@ __all__ = [
     "replace_tag",
     "rescale",
     "reset_consumer",
+    "restorable_partitions",
     "restore",
     "restore_partitions",
     "rewrite_file_index",

@@ -3,12 +3,18 @@
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
+
+import yaml
 
 from maintenance.catalog import CatalogTable
 from maintenance.metastore.schema_change import AddColumn, SetOption
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.history import FAILED, HistoryEntry, history_table, write_history
 from maintenance.operations.retention.what_if import what_if
+from maintenance.operations.rows.drop_partitions import drop_partitions
+from maintenance.operations.rows.restorable_partitions import restorable_partitions
+from paimon_maintenance.console.links import Links
 from tests.console_site import Site
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
@@ -35,6 +41,23 @@ def test_partitions_are_as_hot_as_their_worst_bucket(site: Site) -> None:
     assert len(re.findall(r'<rect class="heat-4"', answer.html)) == 1
     assert len(re.findall(r'<rect class="heat-0"', answer.html)) == 1
     assert 'id="partitions"' not in site.get("/tables/db.t").html, "it has none"
+
+
+def test_dropped_partitions_lead_to_the_job_that_restores_them(site: Site, tmp_path: Path) -> None:
+    assert 'id="dropped"' not in site.get("/tables/db.months").html
+    table = get_table(tmp_path / "lake", "db.months")
+    held = table.latest_snapshot()
+    assert held is not None
+    drop_partitions(table, [{"month": "1"}])
+    answer = site.get("/tables/db.months")
+    assert f"month=1 snapshot {held.id} 1" in answer.section("dropped")
+    (link,) = [link for link in answer.links() if "restore_partitions" in link]
+    assert link == "http://dagster.test/guess/restore_partitions"
+    place = Links("http://dagster.test", "own").restore("db.months", restorable_partitions(table).partitions[0])
+    config = yaml.safe_load(unquote(place.partition("config=")[2]))["ops"]["earlier_partitions"]["config"]
+    assert config == {
+        "table": "db.months", "partitions": [{"month": "1"}], "snapshot_id": held.id, "dry_run": True,
+    }  # fmt: skip
 
 
 def test_the_timeline_says_who_committed_what_keeps_it_and_what_goes(site: Site) -> None:

@@ -48,6 +48,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "migrate_database",
         "explain",
         "what_if",
+        "restorable_partitions",
         "restore_partitions",
         "restore_from_bin",
         "delete_branch",

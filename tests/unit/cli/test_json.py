@@ -13,7 +13,7 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import cli, run
 from maintenance.sql import Session
 
-NO_ROWS = {"fsck", "remove-unexisting-files"}  # of a table without a fault
+NO_ROWS = {"fsck", "remove-unexisting-files", "restorable-partitions"}  # of a table without a fault
 # What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, or bin.
 REFUSED_HERE = {
     "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database", "migrate-table", "repair",
@@ -75,6 +75,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "report": ((),),
     "rescale": (("default.p", "--bucket-num", "2"),),
     "reset-consumer": ((TABLE, "reader", "--next-snapshot-id", "1"),),
+    "restorable-partitions": ((TABLE,), ("default.p",)),
     "restore": ((TABLE, "no-run"),),
     "restore-partitions": (("default.p", "dt=x", "--snapshot-id", "1"),),
     "rewrite-file-index": ((TABLE,),),

@@ -29,6 +29,7 @@ WITHOUT_PLAN = {
     "fsck": LOOKS_ONLY,
     "held_bytes": LOOKS_ONLY,
     "probe_file_index": LOOKS_ONLY,
+    "restorable_partitions": LOOKS_ONLY,
     "what_if": LOOKS_ONLY,
     "acknowledge": ADDS_ONLY,
     "alter_column_default_value": ONE_DEFINITION,
