@@ -1,5 +1,6 @@
 """The judgements over a table as Dagster's asset checks: run from the UI, or reported by a sensor without a run."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -56,6 +57,8 @@ _SEVERE = (
     NOTHING_QUARANTINED,
     ROWS_VISIBLE,
 )
+# How a next step names a job.
+_JOB = re.compile(r"\bthe job (\w+)")
 
 
 def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:
@@ -124,6 +127,9 @@ def _description(judgement: Judgement) -> str:
 
 def _metadata(judgement: Judgement) -> dict[str, Any]:
     metadata: dict[str, Any] = {"next step": judgement.fix} if judgement.fix else {}
+    jobs = dict.fromkeys(_JOB.findall(judgement.fix or ""))
+    if jobs:
+        metadata["launch"] = dg.MetadataValue.md(", ".join(f"[{job}](/guess/{job})" for job in jobs))
     for name, value in judgement.details.items():
         if isinstance(value, (int, float, str)):
             metadata[name.replace("_", " ")] = value

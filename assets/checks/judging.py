@@ -34,7 +34,7 @@ from paimon_maintenance.assets.checks.expiring import expiry_due, retention_of
 from paimon_maintenance.assets.checks.writers import naming_jobs
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.runs.failures import NO_STATE
+from paimon_maintenance.assets.runs.failures import NO_STATE, by_job
 from paimon_maintenance.assets.warehouse.holdings import no_table, read_holdings
 
 COMMITS_LOOKED_AT = 100
@@ -168,7 +168,7 @@ def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[Rea
         back = way_back(file_io, location, CorruptFileError(first.found, where, first.fix))
     except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be reported
         return first
-    return replace(first, fix=f"{first.fix} {NO_STATE if back is None else back.summary}")
+    return replace(first, fix=f"{first.fix} {NO_STATE if back is None else by_job(back)}")
 
 
 def judge_conduct(

@@ -88,10 +88,15 @@ def as_dagster_failure(context: Context, place: Place | None = None) -> Iterator
         raise dg.RetryRequested(again.times, seconds) from failure
 
 
+def by_job(back: WayBack) -> str:
+    """The state to go back to, and the job that does."""
+    return back.told(f"the job rollback, with snapshot_id: {back.snapshot_id},")
+
+
 def _failure(error: PaimonError, back: WayBack | None) -> dg.Failure:
     fix = error.fix
     if error.error_class == ErrorClass.DAMAGE:
-        fix = f"{fix} {back.summary if back is not None else NO_STATE}"
+        fix = f"{fix} {NO_STATE if back is None else by_job(back)}"
     metadata: dict[str, Any] = {
         "found": error.found,
         "where": error.where,
@@ -100,6 +105,7 @@ def _failure(error: PaimonError, back: WayBack | None) -> dg.Failure:
     }
     if back is not None:
         metadata["snapshot to go back to"] = back.snapshot_id
+        metadata["launch"] = dg.MetadataValue.md("[rollback](/guess/rollback)")
         if back.tags:
             metadata["tags of that snapshot"] = ", ".join(back.tags)
     if isinstance(error, GroupsFailedError):

@@ -254,7 +254,7 @@ def _compact(table: CatalogTable) -> None:
 
 
 FAULTS = (
-    Fault("fleet.broken_snapshot", "readable", "snapshot-2", "rollback_to(table, snapshot_id=1)", _break_snapshot,
+    Fault("fleet.broken_snapshot", "readable", "snapshot-2", "the job rollback, with snapshot_id: 1", _break_snapshot,
           _restore),
     Fault("fleet.cut_data_file", "readable", "a file has 100 bytes", "Restore the file", _cut_data_file, _restore),
     Fault("fleet.lost_manifest", "readable", "manifest-", "restore it from a copy", _lose_manifest, _restore),

@@ -128,6 +128,8 @@ def test_checks_run_from_the_page_say_why_they_cannot_be_judged(
     result = job.get_subset(asset_check_selection=checks).execute_in_process(instance=instance, raise_on_error=False)
     (evaluated,) = result.get_asset_check_evaluations()
     assert (evaluated.check_name, evaluated.passed) == (READABLE, False)
+    assert "the job rollback, with snapshot_id: 1, goes back to it" in str(evaluated.description)
+    assert evaluated.metadata["launch"].value == "[rollback](/guess/rollback)"
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     shown = failure.step_failure_data.user_failure_data
     assert shown is not None

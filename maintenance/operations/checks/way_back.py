@@ -51,7 +51,11 @@ class WayBack:
 
     @property
     def summary(self) -> str:
-        """What it is and how to go back to it, in a sentence or two."""
+        """What it is and how to go back to it in Python, in a sentence or two."""
+        return self.told(f"rollback_to(table, snapshot_id={self.snapshot_id})")
+
+    def told(self, way: str) -> str:
+        """What it is and how to go back to it. `way`: what does that."""
         at = datetime.fromtimestamp(self.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         tags = f", tag {', '.join(repr(name) for name in self.tags)}" if self.tags else ""
         state = f"Snapshot {self.snapshot_id} ({at}{tags})"
@@ -60,8 +64,7 @@ class WayBack:
         given_up = f"snapshots {self.snapshot_id + 1} to {self.latest_id}"
         if self.latest_id == self.snapshot_id + 1:
             given_up = f"snapshot {self.latest_id}"
-        call = f"rollback_to(table, snapshot_id={self.snapshot_id})"
-        return f"{state} is complete without this file: {call} goes back to it and gives up {given_up}."
+        return f"{state} is complete without this file: {way} goes back to it and gives up {given_up}."
 
 
 def way_back(file_io: FileIO, location: str, error: PaimonError, *, branch: str = MAIN_BRANCH) -> WayBack | None:
