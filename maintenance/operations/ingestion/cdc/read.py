@@ -6,8 +6,8 @@ DuckDB takes messages apart, all at once; decimals that are numbers are read by 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
@@ -18,6 +18,9 @@ from maintenance.format.plain.texts import with_leaves
 from maintenance.operations.ingestion.cdc.form import Form, Leaf, pointer
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 KIND = "_paimon_row_kind"
 _MOST_BAD = 1000
@@ -73,6 +76,8 @@ def read_changes(
     Raises: DataError: not UTF-8; more bad lines than come by accident; rows have a key that is no column;
         UnsupportedError: a column cannot be read from such messages.
     """
+    import duckdb  # only files of messages need it
+
     lines = _lines(data, where)
     with duckdb.connect() as connection:
         connection.register("texts", lines)
@@ -102,7 +107,7 @@ def _lines(data: bytes, where: str) -> pa.Table:
     return table.filter(pc.not_equal(pc.utf8_trim_whitespace(texts), ""))
 
 
-def _check_keys(connection: duckdb.DuckDBPyConnection, known: set[str | None], where: str) -> None:
+def _check_keys(connection: "DuckDBPyConnection", known: set[str | None], where: str) -> None:
     for key, line in connection.execute(_KEYS).fetchall():
         if key not in known:
             raise DataError(f"the table has no column '{key}'", f"{where}, line {line}", "Add the column first.")
@@ -112,7 +117,7 @@ def _check_keys(connection: duckdb.DuckDBPyConnection, known: set[str | None], w
 class _Rows:
     """The rows of the events of a file. `lines`: all of them, as text."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "DuckDBPyConnection"
     fields: Sequence[DataField]
     form: Form
     lines: pa.Table
