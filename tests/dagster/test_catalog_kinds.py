@@ -89,6 +89,7 @@ _OF_EACH_TABLE = ("GET tables", "SQL on paimon_tables", "get_table")
 def test_ticks_ask_the_catalog_for_their_tables_alone(project: Project) -> None:
     catalog = catalog_of(project)
     opened = catalog.open()
+    opened.drop_database("shop", ignore_if_not_exists=True, cascade=True)  # of another test on the same server
     opened.create_database("shop")
     for number in range(8):
         opened.create_table(f"shop.t{number}", Schema([("id", "INT")], options={"bucket": "-1"}))

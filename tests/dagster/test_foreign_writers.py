@@ -10,11 +10,12 @@ import pytest
 
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.policies import Alerts, CompactionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.targets.webhook import Webhook
-from tests.dagster.conftest import Receiver, evaluate
+from tests.dagster.conftest import Receiver, evaluate, switch_on
 from tests.java import conftest as java_tests
 from tests.java.process import JavaProcess
 from tests.pypaimon import test_read_by_pypaimon as pypaimon_tests
@@ -128,6 +129,7 @@ def test_a_thousand_clean_commits_raise_nothing(receiver: Hook, instance: dg.Dag
         partition_keys=("p",),
     )  # fmt: skip
     ticks = Ticks(watched(tmp_path, url), instance)
+    switch_on(instance, keys.EXPIRY_SCHEDULE)  # what expires here is none of its business
     for number in range(500):
         for part, writer in enumerate(("orders-eu", "orders-us")):
             columns = [[part] * 2, [number % 50, 100 + number % 7]]
