@@ -318,7 +318,7 @@ class Operation(Generic[Request, P, Report]):
         sets: parameters of calls that set one of them.
         uses_spark: it has work for Spark.
         judges: its rows say what is wrong.
-        looks_only: it changes nothing.
+        looks_only: it changes nothing, so there is nothing to plan either.
         spellings: None = its own name; empty: statements of SQL do it.
         has_job: Dagster has a job of its own for it, besides the one that takes any statement.
     """
@@ -346,6 +346,11 @@ class Operation(Generic[Request, P, Report]):
     looks_only: bool = False
     has_job: bool = True
     spellings: Sequence[Spelling] | None = None
+
+    def __post_init__(self) -> None:
+        if self.looks_only:
+            object.__setattr__(self, "has_plans", False)
+            object.__setattr__(self, "has_dry_run", False)
 
     @property
     def key(self) -> str:

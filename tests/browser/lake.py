@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from maintenance.catalog import CatalogTable, open_catalog
-from tests.browser.servers import ROOT
+from tests.pypaimon.process import PYTHON, ROOT
 
-PYTHON = ROOT / ".venv-pypaimon" / "bin" / "python"
 CLICKS, RETURNS, STOCK, DAYS, LATER = (f"lake.{name}" for name in ("clicks", "returns", "stock", "days", "later"))
 TAG = "month-end"
 DROPPED, KEPT = "2026-01-01", "2026-01-02"

@@ -91,8 +91,6 @@ OPERATION = Operation(
     as_asked,
     apply,
     shown=lambda report: Shown.texts(("fault",), [(str(fault),) for fault in report.faults], nothing_to_do=False),
-    has_plans=False,
-    has_dry_run=False,
     uses_spark=True,
     judges=True,
     looks_only=True,

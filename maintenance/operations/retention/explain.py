@@ -98,8 +98,6 @@ OPERATION = Operation(
     as_asked,
     apply,
     _shown,
-    has_plans=False,
-    has_dry_run=False,
     looks_only=True,
     said=_said,
 )

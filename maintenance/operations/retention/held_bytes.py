@@ -153,8 +153,6 @@ OPERATION = Operation(
     as_asked,
     apply,
     _shown,
-    has_plans=False,
-    has_dry_run=False,
     looks_only=True,
     has_job=False,
 )
