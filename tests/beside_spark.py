@@ -10,6 +10,11 @@ from pyspark.sql import SparkSession
 
 from maintenance.sql import Session
 
+IN_ORDER = "/*+ COALESCE(1) */"
+"""Keeps the rows of a view together. Of several partitions Spark adds the sums of each: those of doubles that take each
+other's digits depend then on how many processors there are.
+"""
+
 
 def asked_spark(spark: SparkSession, query: str) -> pa.Table | Exception:
     try:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
-from tests.beside_spark import asked, asked_spark, free, is_refused, short, shown_type, values
+from tests.beside_spark import IN_ORDER, asked, asked_spark, free, is_refused, short, shown_type, values
 from tests.examples import some
 from tests.expression_samples import COLUMNS, ROWS, Sample, samples, table_values
 from tests.expressions_not_yet import NOT_YET
@@ -33,7 +33,8 @@ def rows(spark: SparkSession) -> Iterator[None]:
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, (kind, _) in COLUMNS.items())
     names = ", ".join(["id", *COLUMNS])
-    spark.sql(f"SELECT id, {casts} FROM VALUES {table_values()} AS v({names})").createOrReplaceTempView("samples")
+    query = f"SELECT {IN_ORDER} id, {casts} FROM VALUES {table_values()} AS v({names})"
+    spark.sql(query).createOrReplaceTempView("samples")
     yield
     spark.catalog.dropTempView("samples")
     if zone is not None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
-from tests.beside_spark import asked, asked_spark, free, short, shown_type, values
+from tests.beside_spark import IN_ORDER, asked, asked_spark, free, short, shown_type, values
 from tests.examples import SEARCHES, examples
 from tests.models.spark_expressions import COLUMNS, ROWS, Expression, expressions, made_session, table_values
 
@@ -49,7 +49,7 @@ def made_view(spark: SparkSession) -> None:
     texts = [name for name, (kind, _) in COLUMNS.items() if kind.startswith(("CHAR", "VARCHAR"))]
     names = ", ".join(["id", *COLUMNS])
     spark.sql(
-        f"SELECT id, {', '.join([*casts, *texts])} FROM VALUES {table_values()} AS v({names})"
+        f"SELECT {IN_ORDER} id, {', '.join([*casts, *texts])} FROM VALUES {table_values()} AS v({names})"
     ).createOrReplaceTempView("samples")
 
 
