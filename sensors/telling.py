@@ -6,9 +6,9 @@ What comes at the first start, or at once in numbers, is one message that names 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
-from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.targets.target import Target
 from paimon_maintenance.sensors.routes import Reported, Routes
 
@@ -104,7 +104,7 @@ class _Sending:
 
 
 def _bundle(alerts: Sequence[Alert], url: str) -> Alert:
-    """Several alerts of one state as one message, each a line; a single one as it is."""
+    """Several alerts of one state as one message of their most severe kind, each a line; a single one as it is."""
     if len(alerts) == 1:
         return alerts[0]
     lines = [_line(alert) for alert in alerts[:_LISTED]]
@@ -113,7 +113,8 @@ def _bundle(alerts: Sequence[Alert], url: str) -> Alert:
     state: Literal["failed", "recovered", "report"] = alerts[0].state
     fix = "Begin with the first one." if state == "failed" else ""
     fault = ",".join(alert.fault for alert in alerts)
-    return Alert(fault, state, f"{len(alerts)} problems", "\n".join(lines), fix, url, tables)
+    kind = min((alert.kind for alert in alerts), key=get_args(Kind).index)
+    return Alert(fault, state, f"{len(alerts)} problems", "\n".join(lines), fix, url, tables, kind)
 
 
 def _line(alert: Alert) -> str:

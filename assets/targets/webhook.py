@@ -12,6 +12,8 @@ from paimon_maintenance.assets.targets.alert import Alert
 from paimon_maintenance.assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
+# What Slack takes: characters of one text, and sections of one message beside the header and the links.
+_SLACK_TEXT, _SLACK_SECTIONS = 3000, 40
 _SIGNS = {"failed": ":red_circle:", "recovered": ":large_green_circle:", "report": ":large_blue_circle:"}
 
 
@@ -40,7 +42,7 @@ def slack_blocks(alert: Alert) -> dict[str, Any]:
     text = alert.summary + (f"\n*Next step:* {alert.fix}" if alert.fix else "")
     blocks: list[dict[str, Any]] = [
         {"type": "header", "text": {"type": "plain_text", "text": alert.title[:150]}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": f"{sign} {text}"[:3000]}},
+        *({"type": "section", "text": {"type": "mrkdwn", "text": part}} for part in _parts(f"{sign} {text}")),
     ]
     if alert.place:
         place = f"<{alert.link}|Open in Dagster>" if alert.is_linked else alert.place
@@ -48,4 +50,16 @@ def slack_blocks(alert: Alert) -> dict[str, Any]:
     if alert.console:
         text = f"<{alert.console}|Open in the console>"
         blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": text}]})
-    return {"text": f"{alert.title}: {alert.summary}"[:3000], "blocks": blocks}
+    return {"text": f"{alert.title}: {alert.summary}"[:_SLACK_TEXT], "blocks": blocks}
+
+
+def _parts(text: str) -> list[str]:
+    """The text, cut between lines, in parts that Slack takes: a message about many problems has many lines."""
+    parts = [""]
+    for line in text.splitlines():
+        joined = f"{parts[-1]}\n{line}".strip()
+        if len(joined) <= _SLACK_TEXT:
+            parts[-1] = joined
+        else:
+            parts.append(line[:_SLACK_TEXT])
+    return [part for part in parts if part][:_SLACK_SECTIONS]

@@ -71,10 +71,12 @@ def test_a_table_has_targets_of_its_own(tmp_path: Path, receiver: Sink, second: 
 def test_the_first_start_sends_one_digest(tmp_path: Path, receiver: Sink) -> None:
     routes = Routes.of(written(tmp_path, alerts={"targets": [hook(receiver)]}, tables=[{"identifier": "a.b"}]))
     faults = {name: alert for number in range(20) for name, alert in fault(f"x{number}", "a.b").items()}
+    faults["x7"] = replace(faults["x7"], kind="damage")
     reported, _, _ = tell(routes, {}, faults, "http://dagster", first=True)
     (digest,) = receiver[1].received
     assert (digest["subject"], digest["state"]) == ("20 problems", "failed")
     assert digest["summary"].count("Next step: Mend it. http://dagster") == 20
+    assert digest["kind"] == "damage", "the most severe of them"
     assert tell(routes, reported, faults, "")[0] == reported
     assert len(receiver[1].received) == 1
     tell(routes, reported, {}, "", over=lambda name, _: f"{name} was mended.")

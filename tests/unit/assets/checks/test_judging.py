@@ -96,7 +96,7 @@ def test_the_next_step_names_the_state_to_go_back_to(tmp_path: Path, table: Cata
     cut(Path(table.paths.snapshot(2)))
     actual = looked_at(tmp_path)[READABLE]
     assert "Snapshot 1 (" in actual.fix
-    assert "rollback_to(table, snapshot_id=1)" in actual.fix
+    assert "the job rollback, with snapshot_id: 1," in actual.fix
 
 
 def test_an_older_snapshot_that_is_broken_hides_what_needs_it(tmp_path: Path, table: CatalogTable) -> None:
