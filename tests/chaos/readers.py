@@ -252,7 +252,8 @@ class _Follower:
             self.worker.journal.note("wrong changes", start=list(_plain(self.at)), end=list(_plain(end)), texts=wrong)
         self.at = end
         self._keep()
-        stream.progress(end)
+        # In the journal, since whoever is killed here leaves the file that it was writing.
+        self.worker.attempt("record a position", lambda: stream.progress(end))
         if end.splits == 0:
             self.worker.journal.note(
                 READ, durable=False, how="followed", id=end.snapshot_id - 1, found=in_order(self.rows.values())
