@@ -330,6 +330,8 @@ def test_mail_and_slack(mailbox: tuple[Controller, Mailbox], monkeypatch: pytest
     long = slack_blocks(replace(alert, summary="\n".join(["y" * 4000, *lines])))["blocks"]
     texts = [block["text"]["text"] for block in long if block["type"] == "section"]
     assert all(0 < len(text) <= 3000 for text in texts)
-    assert "\n".join(texts).splitlines()[-31:] == [*lines, "*Next step:* Mend it."], "nothing of many problems is cut off"
+    assert "\n".join(texts).splitlines()[-31:] == [*lines, "*Next step:* Mend it."], (
+        "nothing of many problems is cut off"
+    )
     with pytest.raises(OptionError, match="NO_SUCH_NAME"):
         from_environment("${NO_SUCH_NAME}", "a test")
