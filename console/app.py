@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from maintenance.errors import NotFoundError, PaimonError
-from paimon_maintenance.assets.pages.holders import known_orphans
+from paimon_maintenance.assets.pages.freeable import beside_of
 from paimon_maintenance.console.conflict import conflict_view
 from paimon_maintenance.console.fleet import STATES, Choice, fleet_view, lines_of
 from paimon_maintenance.console.lake import Known, Lake
@@ -112,15 +112,17 @@ def fleet(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[st
     lake, choice = pages.lake, Choice.of(request.query_params)
     now = lake.now()
     lines = lines_of(known, pages.looks, now)
-    orphans_of = partial(known_orphans, lake.instance)
-    view = fleet_view(known, lines, choice, now, past=lake.past(), bins=lake.bins(), orphans_of=orphans_of)
+    beside = beside_of(lake.instance, lake.due_in_bin)
+    view = fleet_view(known, lines, choice, now, past=lake.past(), bins=lake.bins(), beside=beside)
     return "fleet.html", {"view": view, "states": STATES}
 
 
 def table(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
     """One table."""
     lake, name = pages.lake, request.path_params["table"]
-    return "table.html", {"view": table_view(known, lake.instance, lake.path, name, lake.now(), request.query_params)}
+    beside = beside_of(lake.instance, lake.due_in_bin)
+    view = table_view(known, lake.instance, lake.path, name, lake.now(), request.query_params, beside)
+    return "table.html", {"view": view}
 
 
 def conflict(_: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:

@@ -4,13 +4,15 @@ The figures are those that the sensor `check_radar` last found, so the page open
 with ten. Only the tables of the page that is shown are asked for more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from maintenance.operations.bin.bytes_in_bin import BytesInBin
+from maintenance.operations.retention.forecast import Forecast
 from paimon_maintenance.assets.pages.fleet import DUE, ILL, ORDER, FleetRow
+from paimon_maintenance.assets.pages.freeable import AskBeside
 from paimon_maintenance.assets.pages.holders import KnownOrphans
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.console.lake import Known
@@ -19,6 +21,7 @@ from paimon_maintenance.console.looks import Looks
 from paimon_maintenance.console.pictures.bar import Bar, Part
 from paimon_maintenance.console.pictures.trend import Trend
 from paimon_maintenance.console.upcoming import Upcoming, upcoming
+from paimon_maintenance.sensors.publishing import Judged
 
 NOT_READ = "not read yet"
 STATES = (*ORDER, NOT_READ)
@@ -104,6 +107,7 @@ class Shown:
     bar: Bar | None
     trend: Trend | None
     next: Upcoming
+    freeable: Forecast | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,8 @@ def lines_of(known: Known, looks: Looks, now: datetime) -> list[Line]:
         judged = known.judged.get(name)
         at = None if judged is None or not judged.row else datetime.fromtimestamp(judged.at, UTC)
         row = FleetRow.parse(judged.row) if judged is not None and judged.row else None
-        (fresh if at is not None and now - at < _STALE else rest).append(Line(config, row, at))
+        is_fresh = at is not None and now - at < _STALE and not (judged and _has_changed(config, judged, known.digests))
+        (fresh if is_fresh else rest).append(Line(config, row, at))
     found = looks.rows(known, [line.config for line in rest]) if rest else {}
     looked = [
         Line(line.config, found[line.name][0], datetime.fromtimestamp(found[line.name][1], UTC))
@@ -152,6 +157,12 @@ def lines_of(known: Known, looks: Looks, now: datetime) -> list[Line]:
     return [*fresh, *looked]
 
 
+def _has_changed(config: TableConfig, judged: Judged, digests: Mapping[str, str]) -> bool:
+    """Whether the sensor has seen the table with other settings than it has now."""
+    before = judged.state.rpartition(" ")[2]
+    return bool(before) and before != digests.get(config.identifier, before)
+
+
 def fleet_view(
     known: Known,
     lines: Sequence[Line],
@@ -160,16 +171,16 @@ def fleet_view(
     *,
     past: Mapping[str, Sequence[Mapping[str, Any]]],
     bins: Mapping[str, BytesInBin],
-    orphans_of: Callable[[Sequence[str]], Mapping[str, KnownOrphans]],
+    beside: AskBeside,
 ) -> FleetView:
-    """The page. `past`: rows of the history by table; `bins`: by table; `orphans_of`: asked for the shown tables."""
+    """The page. `past`: rows of the history by table; `bins`: by table; `beside`: asked for the shown tables."""
     taken = sorted((line for line in lines if choice.takes(line)), key=lambda line: line.rank)
     rows = [line.row for line in lines if line.row is not None]
     states = [line.state for line in lines]
     pages = max(1, -(-len(taken) // PAGE))
     page = min(choice.page, pages)
     shown = taken[(page - 1) * PAGE : page * PAGE]
-    orphans = orphans_of([line.name for line in shown])
+    known_beside = beside([line.name for line in shown])
     return FleetView(
         Choice(choice.database, choice.owner, choice.state, choice.words, page),
         {state: states.count(state) for state in STATES if state in states},
@@ -179,9 +190,10 @@ def fleet_view(
         [
             Shown(
                 line,
-                _bar(line.row, bins.get(line.name), orphans.get(line.name)),
+                _bar(line.row, bins.get(line.name), known_beside[line.name].orphans),
                 Trend.of(past.get(line.name, ()), now),
                 upcoming(line.config, line.row, known, now),
+                None if line.row is None else line.row.forecast(known_beside[line.name]),
             )
             for line in shown
         ],

@@ -14,8 +14,10 @@ from maintenance.errors import NotFoundError
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
 from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets.checks.due import Automation, automation_of
+from paimon_maintenance.assets.pages.table_page import settings_digest
 from paimon_maintenance.assets.project.config import FOLDER, Project, TableConfig, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.discovery import known_table, named_tables
 from paimon_maintenance.console.links import Links
 from paimon_maintenance.console.remembered import Remembered
@@ -35,6 +37,7 @@ class Known:
         tables: all that the project is about, by name; of those that are not described, the name and settings alone.
         judged: what the sensor `check_radar` last found, by table.
         automation: the sensor that compacts and the schedule that expires, whether they are on.
+        digests: what changes when the settings of a table do, by table.
         on: names of schedules and sensors that are on.
     """
 
@@ -45,6 +48,7 @@ class Known:
     automation: Automation
     on: frozenset[str]
     links: Links
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def zone(self) -> ZoneInfo:
@@ -74,13 +78,17 @@ class Lake:
     _named: Remembered[Mapping[str, TableConfig]] = field(init=False)
     _past: Remembered[Mapping[str, Sequence[Mapping[str, Any]]]] = field(init=False)
     _bins: Remembered[Mapping[str, BytesInBin]] = field(init=False)
+    _digests: Remembered[Mapping[str, str]] = field(init=False)
+    _due: Remembered[Mapping[str, BytesInBin] | None] = field(init=False)
     _parsed: tuple[str | None, Cursor[Judged]] = field(init=False, default=(None, Cursor()))
 
     def __post_init__(self) -> None:
         self.project = Remembered(lambda: load_project(self.path, FOLDER), min(self.seconds, 5.0))
         self._named = Remembered(self._list, self.seconds)
+        self._digests = Remembered(self._digest, self.seconds)
         self._past = Remembered(self._read_past, self.seconds)
         self._bins = Remembered(self._read_bins, self.seconds)
+        self._due = Remembered(self._read_due, self.seconds)
 
     def warm_up(self) -> None:
         """Begin to read what the first page will ask for."""
@@ -107,6 +115,7 @@ class Lake:
             automation_of(self.instance, location),
             frozenset(state.name for state in states if state.is_running),
             Links(project.alerts.address, location),
+            self._digests.get(),
         )
 
     def past(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -117,10 +126,17 @@ class Lake:
         """What the bin holds of each table; nothing where it has too many runs to look through, or no place."""
         return self._bins.get()
 
+    def due_in_bin(self) -> Mapping[str, BytesInBin] | None:
+        """What the next emptying of the bin frees of each table. None: the bin has too many runs to look through."""
+        return self._due.get()
+
     def _list(self) -> Mapping[str, TableConfig]:
         project = self.project.get()
         named = named_tables(project, self._catalog(project))
         return {table.identifier: table for table in named.tables}
+
+    def _digest(self) -> Mapping[str, str]:
+        return {name: settings_digest(config) for name, config in self._named.get().items()}
 
     def _read_past(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         project = self.project.get()
@@ -132,6 +148,9 @@ class Lake:
         catalog = self._catalog(self.project.get())
         return (bytes_by_table(catalog.file_io(), catalog.root()) or {}) if catalog.has_root() else {}
 
+    def _read_due(self) -> Mapping[str, BytesInBin] | None:
+        return due_in_bin(self._catalog(self.project.get()), self._named.get().values(), self.now())
+
     def _judged(self, cursor: str | None) -> Mapping[str, Judged]:
         if cursor != self._parsed[0]:
             self._parsed = cursor, cursor_of(cursor)
@@ -142,6 +161,7 @@ class Lake:
             self.known()
             self.past()
             self.bins()
+            self.due_in_bin()
         except Exception:  # noqa: BLE001 - the request that needs it says what is wrong
             return
 

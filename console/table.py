@@ -20,16 +20,20 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import pressure
 from maintenance.operations.history import history_table, read_history
 from maintenance.operations.report import Deed
+from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, Freeable
+from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.operations.rows.restorable_partitions import RestorablePartition, restorable_partitions
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
+from paimon_maintenance.assets.checks.expiring import retention_of, retention_text
 from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, Sight, see
 from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.fleet import FleetRow
+from paimon_maintenance.assets.pages.freeable import AskBeside, forecast_of
 from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, who_holds
 from paimon_maintenance.assets.pages.table_page import what_is_kept, writer_of
 from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.effective import Setting, effective_settings
+from paimon_maintenance.assets.project.effective import Setting, effective_settings, said_of
 from paimon_maintenance.assets.project.yaml_file import YamlFile
 from paimon_maintenance.console.lake import Known
 from paimon_maintenance.console.pictures.bar import Part
@@ -65,6 +69,14 @@ class WriterLine:
 
 
 @dataclass(frozen=True, slots=True)
+class FreeableLine:
+    """What one thing frees, and the setting by which it goes."""
+
+    part: Freeable
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class SettingLine:
     """A setting, and where it is said: ``tables.yaml, line 12``."""
 
@@ -80,6 +92,7 @@ class TableView:
         row: as on the page of all tables.
         faults: what could not be read for this page, in words.
         dropped: partitions that can still come back.
+        freeable: what can be freed, by what frees it.
         settings: with where each comes from.
         tried: what other retention would delete, where the form was sent.
     """
@@ -93,6 +106,7 @@ class TableView:
     heat: Heat | None = None
     timeline: Timeline | None = None
     snapshots: Sequence[Any] = field(default=())
+    freeable: Sequence[FreeableLine] = field(default=())
     holders: Holders | None = None
     treemap: Treemap | None = None
     writers: Sequence[WriterLine] = field(default=())
@@ -135,8 +149,13 @@ def table_view(
     identifier: str,
     now: datetime,
     query: Mapping[str, str],
+    beside: AskBeside,
 ) -> TableView:
-    """The page of a table. `path`: of tables.yaml; `query`: of the address, with what the form asks."""
+    """The page of a table.
+
+    Args: `path`: of tables.yaml; `query`: of the address, with what the form asks; `beside`: what is known of orphans
+        and the bin.
+    """
     config = known.config(identifier)
     view = TableView(config, now, see(known.catalog, config, now, automation=known.automation))
     view.settings = list(_settings(known, path, identifier))
@@ -144,6 +163,7 @@ def table_view(
     table = view.sight.table
     if table is not None and view.sight.shape is not None:
         _read_states(view, known, table, view.sight.shape)
+        view.freeable = view.attempt("What can be freed", lambda: _freeable(view, known, table, beside)) or ()
         view.writers = (
             view.attempt("The writers", lambda: _writers(take_census(table, limit=COMMITS_LOOKED_AT), config)) or ()
         )
@@ -178,6 +198,21 @@ def _read_states(view: TableView, known: Known, table: Table, shape: TableShape)
         writers = {one.snapshot.id: _committer(one.snapshot, view.config) for one in kept.listed}
         tags = {name: tag.snapshot.id for name, tag in table.tags.all().items()}
         view.timeline = Timeline.of(kept, writers, tags, table.consumers.next_snapshots())
+
+
+def _freeable(view: TableView, known: Known, table: Table, beside: AskBeside) -> list[FreeableLine]:
+    """As the page of all tables says it; here it is added up however many snapshots there are."""
+    choice = retention_of(view.config, view.now, known.zone)
+    freed = view.sight.freed if view.sight.freed is not None else next_expiry(table, view.now, choice).bytes
+    shape = view.sight.shape
+    found = forecast_of(freed, None if shape is None else shape.mergeable_bytes, beside([view.name])[view.name])
+    rules = {
+        OLD_SNAPSHOTS: retention_text(view.config, table.options),
+        ORPHANS: said_of(view.config, "orphans") or "no policy 'orphans': nothing removes them by itself",
+        BIN: said_of(view.config, "bin") or "no policy 'bin'",
+        LEVELS: said_of(view.config, "compaction") or "the table's options",
+    }
+    return [FreeableLine(part, rules[part.source]) for part in found.parts]
 
 
 def _committer(snapshot: Snapshot, config: TableConfig) -> str:

@@ -22,6 +22,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import Sight
 from paimon_maintenance.assets.pages.fleet import FleetPage, FleetRow
+from paimon_maintenance.assets.pages.freeable import AskBeside, nothing_known
 from paimon_maintenance.assets.pages.materialization import commit_materialization
 from paimon_maintenance.assets.pages.metadata import table_metadata
 from paimon_maintenance.assets.pages.table_page import TableView, digest_of, table_page
@@ -96,6 +97,7 @@ class Publisher:
         again: seconds until checks and page are reported after the next materialisation; a table may get many of them.
         who_holds: the bytes of a table by holder, as metadata.
         committed: the assets for which a commit of somebody else was reported.
+        beside: what is known of orphans and the bin, of the tables asked for.
     """
 
     now: datetime
@@ -107,6 +109,7 @@ class Publisher:
     who_holds: Callable[[Table], Mapping[str, Any]]
     events: list[Event] = field(default_factory=list)
     committed: list[dg.AssetKey] = field(default_factory=list)
+    beside: AskBeside = nothing_known
 
     def publish(self, look: Look, before: Judged) -> Judged:
         """Report a table. Returns what is to be remembered of it."""
@@ -137,7 +140,8 @@ class Publisher:
         judged = replace(judged, row=row, page=before.page, snapshot=before.snapshot, shown=before.shown)
         table, shape, config = look.sight.table, look.sight.shape, look.config
         past = self.histories.get(config.identifier, ())
-        view = TableView(config, self.now, shape, look.kept, look.sight.judgements, past, self.location)
+        freed = look.sight.freed
+        view = TableView(config, self.now, shape, look.kept, look.sight.judgements, past, self.location, freed)
         if view.digest == before.page and not self._is_covered(config, before.shown):
             return judged
         judged = replace(judged, page=view.digest, shown=self.now.timestamp())
@@ -171,7 +175,7 @@ class Publisher:
         settled = self.now.timestamp() - before.at < _FLEET_SECONDS
         if not rows or numbers == before.page or (urgent == before.state and settled):
             return before
-        self.events += FleetPage(rows).events()
+        self.events += FleetPage(rows, self.beside).events()
         return Judged(urgent, self.now.timestamp(), page=numbers)
 
 

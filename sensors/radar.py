@@ -11,7 +11,6 @@ that alone is reported.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -25,10 +24,13 @@ from paimon_maintenance.assets.checks.closing import repeated_checks
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import see
+from paimon_maintenance.assets.pages.freeable import beside_of
 from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, who_holds
-from paimon_maintenance.assets.pages.table_page import digest_of
+from paimon_maintenance.assets.pages.table_page import settings_digest
 from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
+from paimon_maintenance.assets.project.followed import FollowedTables
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION, configuration
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.publishing import Event, Judged, Look, Publisher
@@ -55,7 +57,6 @@ class Looking:
         automation: what starts compactions and expiries by itself.
         again: seconds after which a table is judged again though nothing was committed to it.
         zone: where days begin, unless a table's settings say otherwise.
-        settings: table -> what changes when its settings do.
     """
 
     catalog: PaimonCatalog
@@ -63,7 +64,6 @@ class Looking:
     automation: Automation
     again: float
     zone: ZoneInfo
-    settings: Mapping[str, str]
 
     def is_due(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
         """Whether to judge a table: it has another snapshot or settings, or was last judged long enough ago."""
@@ -79,13 +79,13 @@ class Looking:
         return Look(config, Judged(state, self.now.timestamp(), _failing(sight.judgements)), sight, sight.kept)
 
     def _state_of(self, config: TableConfig) -> str:
-        """The settings and what the newest snapshot is; these only if there is none, or it cannot be read."""
-        settings = self.settings[config.identifier]
+        """What the newest snapshot and schema are, and the settings; these alone where the table cannot be read."""
         try:
-            newest = str(self.catalog.get_table(config.identifier).snapshots.latest_identity() or "")
+            table = self.catalog.get_table(config.identifier)
+            newest = f"{table.snapshots.latest_identity() or ''} {table.schema.id}"
         except Exception:  # noqa: BLE001 - the judgement says what is wrong
             newest = ""
-        return f"{newest} {settings}"
+        return f"{newest} {settings_digest(config)}"
 
 
 def is_broken(look: Look) -> bool:
@@ -109,9 +109,7 @@ def radar_sensor(
     """
     zone = ZoneInfo(project.expiry.time_zone)
 
-    @cache
-    def settings() -> Mapping[str, str]:
-        return {table.identifier: digest_of(table.model_dump(mode="json", exclude={"found"})) for table in tables}
+    followed = FollowedTables(project, tables)
 
     @dg.sensor(
         name="check_radar",
@@ -122,12 +120,12 @@ def radar_sensor(
         " of the fleet up to date. Starts no run.",
     )
     def check_radar(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
-        cursor = cursor_of(context.cursor)
+        cursor, tables = cursor_of(context.cursor), followed.now()
         now = datetime.now(UTC)
         again = project.radar.again_seconds
         origin = context.code_location_origin
         location = None if origin is None else origin.location_name
-        looking = Looking(catalog, now, automation_of(context.instance, location), again, zone, settings())
+        looking = Looking(catalog, now, automation_of(context.instance, location), again, zone)
         whole = configuration(project, catalog, doubtful)
         news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}
@@ -150,6 +148,7 @@ def radar_sensor(
             again,
             lambda table: holders_page(who_holds(context.instance, catalog, table, IN_PASSING, context.log.warning)),
             news,
+            beside=beside_of(context.instance, lambda: due_in_bin(catalog, tables, now)),
         )
         reported = {name: publisher.publish(look, before[name] or Judged()) for name, look in turn.found.items()}
         publisher.events += repeated_checks(context.instance, publisher.committed, of_runs=True)

@@ -26,6 +26,8 @@ from maintenance.monitor.writers import judge_writers
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.checks.way_back import way_back
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
+from maintenance.operations.expiry.rules import RetentionChoice
+from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.options.option import duration
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
@@ -41,6 +43,8 @@ COMMITS_LOOKED_AT = 100
 _UTC = ZoneInfo("UTC")
 # The search for a state to go back to reads manifests; a sensor's tick has no time for more of them.
 _SEARCHED_BYTES = 8 << 20
+# Nor for the states of more snapshots than these.
+_STATES_READ = 256
 # A backlog that one of these reports is not reported a second time as a compaction that is due.
 _BACKLOGS = (ROWS_VISIBLE, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG)
 
@@ -53,12 +57,14 @@ class Sight:
         judgements: of all checks that can be made; the first one is whether the table can be read.
         table, shape: None where the table cannot be read.
         kept: its snapshots, and what they hold; None where they cannot be read.
+        freed: bytes that the next expiry frees; None where that takes too long to find out.
     """
 
     judgements: tuple[Judgement, ...]
     table: Table | None = None
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
+    freed: int | None = None
 
 
 def look_at(
@@ -86,7 +92,7 @@ def see(
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
     judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *looked.judgements))
-    return Sight(judgements, looked.table, looked.shape, looked.kept)
+    return Sight(judgements, looked.table, looked.shape, looked.kept, looked.freed)
 
 
 @dataclass(slots=True)
@@ -96,7 +102,7 @@ class _Looked:
     Attributes:
         faults: what could not be read, each once, in the order in which it was met.
         exists: False for a table that this project is still to create.
-        table, shape, kept: None as long as they could not be read.
+        table, shape, kept, freed: None as long as they could not be read.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
@@ -105,6 +111,7 @@ class _Looked:
     table: Table | None = None
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
+    freed: int | None = None
 
     def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
         """Judge one part. Returns False, and notes why, if that cannot be done."""
@@ -196,6 +203,18 @@ def _judge_need(config: TableConfig, looked: _Looked, table: Table, automation: 
 def _judge_expiry(
     config: TableConfig, looked: _Looked, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
 ) -> Judgement:
-    looked.kept = kept_snapshots(table, now, retention_of(config, now, zone))
+    choice = retention_of(config, now, zone)
+    looked.kept = kept_snapshots(table, now, choice)
+    looked.freed = _freed(table, now, choice)
     live = 0 if looked.shape is None else looked.shape.bytes
-    return expiry_due(config, looked.kept, live, expires=automation.expires)
+    return expiry_due(config, looked.kept, live, expires=automation.expires, freed=looked.freed, options=table.options)
+
+
+def _freed(table: Table, now: datetime, choice: RetentionChoice) -> int | None:
+    """The bytes that the next expiry frees; None where too many manifests would have to be read."""
+    if len(table.snapshots.list_ids()) > _STATES_READ:
+        return None
+    manifests = table.file_io.list_files(table.paths.manifest_folder())
+    if sum(file.size for file in manifests) > _SEARCHED_BYTES:
+        return None
+    return next_expiry(table, now, choice).bytes

@@ -15,14 +15,24 @@ import dagster as dg
 from maintenance.amounts import size_text
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
+from maintenance.operations.retention.forecast import Forecast
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
 from paimon_maintenance.assets.checks.judging import Sight, see
 from paimon_maintenance.assets.pages.console_links import console_link
+from paimon_maintenance.assets.pages.freeable import (
+    NOTHING_KNOWN,
+    AskBeside,
+    Beside,
+    beside_of,
+    forecast_of,
+    nothing_known,
+)
 from paimon_maintenance.assets.pages.table_page import due_of, text_table
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.configuration import check_spec, configuration
 
 ALL_HEALTHY = "all_tables_healthy"
@@ -32,7 +42,7 @@ ORDER = (UNREADABLE, UNHEALTHY, DUE, ABSENT, HEALTHY)
 ILL = (UNREADABLE, UNHEALTHY)
 _READERS = 8
 _SHOWN = 200
-_WON_SHOWN = 20
+_FREEABLE_SHOWN = 20
 _LINKED = 10
 _PROBLEM_LENGTH = 300
 
@@ -45,6 +55,8 @@ class FleetRow:
         old_bytes: of data files that only old snapshots and tags need.
         due_snapshots: that the next expiry takes.
         waiting_rows: in files that no compaction has merged yet.
+        freed: bytes that the next expiry frees; None where they are not added up.
+        mergeable: bytes that a merge of all levels frees at most.
     """
 
     table: str
@@ -57,6 +69,8 @@ class FleetRow:
     snapshots: int = 0
     problems: str = ""
     waiting_rows: int = 0
+    freed: int | None = 0
+    mergeable: int = 0
 
     @classmethod
     def of(cls, identifier: str, sight: Sight, kept: KeptSnapshots | None) -> Self:
@@ -80,6 +94,8 @@ class FleetRow:
             shape.snapshots,
             (", ".join(judgement.check for judgement in failed) or due)[:_PROBLEM_LENGTH],
             shape.level0_rows,
+            sight.freed,
+            shape.mergeable_bytes,
         )
 
     @classmethod
@@ -93,15 +109,20 @@ class FleetRow:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """The most urgent first; of equally urgent ones that where the most can be won."""
+        """The most urgent first; of equally urgent ones that whose old states hold most."""
         return ORDER.index(self.state), -self.old_bytes, self.table
+
+    def forecast(self, beside: Beside) -> Forecast:
+        """What can be freed of the table."""
+        return forecast_of(self.freed, self.mergeable, beside)
 
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """The page over `rows`, in any order."""
+    """The page over `rows`, in any order. `beside`: what is known of orphans and the bin, of the tables asked for."""
 
     rows: Sequence[FleetRow]
+    beside: AskBeside = nothing_known
 
     @property
     def ill(self) -> list[str]:
@@ -119,9 +140,11 @@ class FleetPage:
         page: dict[str, Any] = {"urgent": dg.MetadataValue.md(_urgent(ranked)), **console_link("")}
         if ranked:
             page["fleet"] = text_table([_cells(row) for row in ranked[:_SHOWN]])
-        winning = sorted((row for row in ranked if row.old_bytes or row.due_snapshots), key=lambda row: -row.old_bytes)
-        if winning:
-            page["space to free"] = text_table([_won(row) for row in winning[:_WON_SHOWN]])
+        freeable = sorted((row for row in ranked if row.freed or row.old_bytes), key=lambda row: -(row.freed or 0))
+        if freeable:
+            shown = freeable[:_FREEABLE_SHOWN]
+            beside = self.beside([row.table for row in shown])
+            page["space to free"] = text_table([_freeable(row, beside.get(row.table, NOTHING_KNOWN)) for row in shown])
         return {
             **page,
             "tables": len(ranked),
@@ -164,9 +187,12 @@ def _cells(row: FleetRow) -> dict[str, str]:
     }
 
 
-def _won(row: FleetRow) -> dict[str, str]:
+def _freeable(row: FleetRow, beside: Beside) -> dict[str, str]:
+    found = row.forecast(beside)
     return {
         "table": row.table,
+        "can be freed": size_text(found.bytes),
+        **{part.source: part.text for part in found.parts},
         "only old snapshots and tags need": size_text(row.old_bytes),
         "beside live data": size_text(row.bytes),
         "snapshots the next expiry takes": f"{row.due_snapshots:,} of {row.snapshots:,}",
@@ -193,9 +219,8 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
     def fleet(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
         automation = automation_of(context.instance, location_of(context.run))
         with ThreadPoolExecutor(_READERS) as pool:
-            page = FleetPage(
-                list(pool.map(lambda table: fleet_row(catalog, table, zone, automation=automation), tables))
-            )
+            rows = list(pool.map(lambda table: fleet_row(catalog, table, zone, automation=automation), tables))
+        page = FleetPage(rows, beside_of(context.instance, lambda: due_in_bin(catalog, tables, datetime.now(UTC))))
         return dg.MaterializeResult(
             metadata=page.metadata(),
             check_results=[

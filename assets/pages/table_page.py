@@ -50,6 +50,7 @@ class TableView:
         shape, kept: None where they could not be read.
         past: rows of the history, newest first.
         location: the code location, for links; None: not known.
+        freed: bytes that the next expiry frees; None where they are not added up.
     """
 
     config: TableConfig
@@ -59,6 +60,7 @@ class TableView:
     judgements: Sequence[Judgement]
     past: Sequence[Mapping[str, Any]] = field(default=())
     location: str | None = None
+    freed: int | None = None
 
     @property
     def identifier(self) -> str:
@@ -82,6 +84,11 @@ class TableView:
 def digest_of(content: Any) -> str:
     """A short text that differs where what JSON can hold does."""
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:16]
+
+
+def settings_digest(config: TableConfig) -> str:
+    """A text that changes when the settings of a table do."""
+    return digest_of(config.settings)
 
 
 def what_is_kept(
@@ -160,6 +167,8 @@ def _glance(view: TableView) -> dict[str, str]:
         entries["only tags need"] = _held(kept.by_tags)
         if kept.due:
             entries["next expiry takes"] = f"{kept.due:,} of {kept.count:,} snapshots"
+        if view.freed:
+            entries["next expiry frees"] = size_text(view.freed)
     numbers = {
         "rows, before merging" if _unmerged(view.config, shape) else "rows": shape.rows,
         "rows deleted by vectors": shape.deleted_rows,

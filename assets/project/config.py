@@ -7,13 +7,13 @@ entry wins, and the table's own entry over all of them, setting by setting.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, InstanceOf, field_validator, model_validator
+from pydantic import Field, InstanceOf, PrivateAttr, field_validator, model_validator
 
 from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.fs.location import is_absolute
@@ -45,7 +45,7 @@ from paimon_maintenance.assets.project.policies import (
     TypeText,
     ZoneName,
 )
-from paimon_maintenance.assets.project.yaml_file import parse_yaml
+from paimon_maintenance.assets.project.yaml_file import YamlFile
 
 # The checkout: where dagster.yaml, workspace.yaml and demo/ are.
 FOLDER = Path(__file__).resolve().parents[2]
@@ -157,8 +157,18 @@ class FoundTable:
     comment: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The file that a project was read from, to say where a setting stands. It makes no two projects differ."""
+
+    file: YamlFile = field(compare=False)
+    project: "Project" = field(compare=False)
+
+
 class TableConfig(TableSettings):
     """One table: what it is called, how it is created if it does not exist, where its rows come from."""
+
+    _origin: Origin | None = PrivateAttr(default=None)
 
     identifier: str = Field(pattern=r"^\w+\.\w+$", description="database.table")
     columns: dict[str, TypeText] = Field(
@@ -175,6 +185,23 @@ class TableConfig(TableSettings):
     found: InstanceOf[FoundTable] | None = Field(
         default=None, exclude=True, description="Not for the file: what the catalog holds."
     )
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where its settings stand; None: they come from no file."""
+        return self._origin
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is kept, as JSON can hold it."""
+        return self.model_dump(mode="json", include=set(TableSettings.model_fields))
+
+    def with_settings_of(self, other: "TableConfig") -> "TableConfig":
+        """The same table, kept as the other one is."""
+        settings = {name: getattr(other, name) for name in TableSettings.model_fields}
+        changed = self.model_copy(update={**settings, "description": other.description or self.description})
+        changed._origin = other.origin
+        return changed
 
     @model_validator(mode="before")
     @classmethod
@@ -319,6 +346,8 @@ class SparkConfig(Entry):
 class Project(Entry):
     """The whole of tables.yaml."""
 
+    _file: YamlFile | None = PrivateAttr(default=None)
+
     warehouse: str = Field(
         description="Root path, relative to the project's folder, or URI of the warehouse; its name at a REST server."
     )
@@ -358,6 +387,11 @@ class Project(Entry):
             raise ValueError("there are neither tables nor patterns")
         return self
 
+    @property
+    def path(self) -> Path | None:
+        """The file that it was read from."""
+        return None if self._file is None else self._file.path
+
     def with_patterns(self, names: Sequence[str]) -> "Project":
         """Every table described here or found in the catalog under a pattern, with what the patterns say of it.
 
@@ -370,6 +404,13 @@ class Project(Entry):
         return self.model_copy(update={"tables": self.are_different(tuple(self._merged(table) for table in entries))})
 
     def _merged(self, table: TableConfig) -> TableConfig:
+        # What was merged before is an entry of no file.
+        origin = table.origin or (None if self._file is None else Origin(self._file, self))
+        merged = self._with_settings(table).model_copy()
+        merged._origin = origin
+        return merged
+
+    def _with_settings(self, table: TableConfig) -> TableConfig:
         matching = [pattern for pattern in self.patterns if pattern.matches(table.identifier)]
         if not matching:
             return table
@@ -425,4 +466,7 @@ def _from(folder: Path, path: str) -> str:
 
 def parse_project(path: Path) -> Project:
     """tables.yaml as it is written. Raises OptionError, with the line of the mistake."""
-    return parse_yaml(path, Project)
+    file = YamlFile.read(path)
+    project = file.as_model(Project)
+    project._file = file
+    return project

@@ -67,3 +67,18 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
             yield from _flat(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value
+
+
+def said_of(config: TableConfig, part: str) -> str:
+    """What the file says of a part of a table's settings, and where: ``retention.keep_at_least = 3 (tables.yaml, line
+    12)``. Empty where it says nothing of it, or nobody knows the file. `part`: ``retention``.
+    """
+    origin = config.origin
+    if origin is None:
+        return ""
+    found = effective_settings(origin.project, config.identifier)
+    chosen = [one for one in found if one.name == part or one.name.startswith(f"{part}.")]
+    folder = f"{origin.file.path.parent}/"
+    return "; ".join(
+        f"{one.name} = {one.value} ({origin.file.where(one.place).removeprefix(folder)})" for one in chosen
+    )

@@ -120,11 +120,6 @@ class SoundPart(Generic[Model]):
         return replace(finding, place=(finding.place[0], numbers[number], *finding.place[2:]))
 
 
-def parse_yaml(path: Path, model: type[Model]) -> Model:
-    """The file as a model. Raises OptionError, with the line of the mistake."""
-    return YamlFile.read(path).as_model(model)
-
-
 def _text(path: Path) -> str:
     """The text of a file. Raises OptionError."""
     try:

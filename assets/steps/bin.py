@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from maintenance.operations.bin.empty_bin import OPERATION, WINDOW, EmptyBin
+from maintenance.operations.bin.empty_bin import OPERATION, EmptyBin
 from maintenance.operations.operation import Run, Warehouse
 from maintenance.options.option import duration
 from paimon_maintenance.assets.pages.metadata import report_metadata
@@ -15,6 +14,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.steps.plans import kept_plan
+from paimon_maintenance.assets.warehouse.bins import emptying_of
 
 EMPTY_BIN = "empty_bin"  # the job
 
@@ -29,17 +29,15 @@ class EmptyBinConfig(dg.Config):
 
 def empty_bin_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """Destroy what has been in the bin for long enough: as long as the most patient table asks."""
-    policies = [table.bin for table in tables if table.bin is not None]
-    window = max((duration(policy.window) for policy in policies), default=WINDOW)
-    limits = [policy.max_bytes for policy in policies if policy.max_bytes is not None]
+    asked = emptying_of(tables)
 
     @dg.op(name="bin", description="Destroys what is past the window of the bin.", out=dg.Out(dg.Nothing))
     def empty(context: dg.OpExecutionContext, config: EmptyBinConfig, catalog: PaimonCatalog) -> None:
         with as_dagster_failure(context):
             file_io, root = catalog.file_io(), catalog.root()
-            limit = max(limits, default=None) if config.max_bytes is None else config.max_bytes
-            chosen: dict[str, Any] = {"window": _window(config.window, window), "max_bytes": limit}
-            run, place, request = Run(progress=context.log.info), Warehouse(file_io, root), EmptyBin(**chosen)
+            limit = asked.max_bytes if config.max_bytes is None else config.max_bytes
+            request = EmptyBin(_window(config.window, asked.window), limit)
+            run, place = Run(progress=context.log.info), Warehouse(file_io, root)
             if config.dry_run:
                 made, plan = OPERATION.keepable(run, place, request)
                 context.add_output_metadata(kept_plan(context, catalog, plan))

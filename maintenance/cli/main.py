@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the tables are, what runs queries and operations, and how results are shown."""
+    """Where the tables are, what runs queries and operations, and how results are shown.
+
+    `described`: the tables.yaml that was named; None: none was.
+    """
 
     options: Mapping[str, str]
     dialect: str
     output: str
     engine: str = "embedded"
+    described: Path | None = None
 
     def as_json(self) -> "Target":
         """The same, with results as JSON."""
@@ -255,7 +259,7 @@ def cli(
         catalog_options = {**settings.options, **catalog_options}
         dialect, engine = dialect or settings.dialect, engine or settings.engine
     shown = "json" if as_json else output
-    context.obj = Target(catalog_options, dialect or "spark", shown, engine or "embedded")
+    context.obj = Target(catalog_options, dialect or "spark", shown, engine or "embedded", described)
 
 
 @cli.command()

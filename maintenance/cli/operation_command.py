@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
 from maintenance.cli.choices import JSON
+from maintenance.cli.described import retention_of
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
@@ -42,6 +45,8 @@ def operation_command(name: str) -> click.Command:
         else:
             _check_with_plan(given)
         values = _values(procedure, given)
+        if name == "forecast" and target.described is not None:
+            values = {**_described(target.described, values), **values}
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
             call = Call(target.session(), values, progress)
@@ -109,6 +114,14 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
         if value not in (None, False, ()):
             values[parameter.name] = procedure.read(parameter, list(value) if isinstance(value, tuple) else value)
     return procedure.with_options(values)
+
+
+def _described(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The retention of the table that tables.yaml says; it goes by it as the expiry in Dagster does."""
+    found = retention_of(path, str(values.get(TABLE.name, "")))
+    if text := found.text(path):
+        click.echo(f"By {text}.", err=True)
+    return found.arguments(datetime.now(UTC))
 
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:

@@ -17,7 +17,7 @@ def catalog_options(path: Path, folder: Path = FOLDER) -> dict[str, str]:
 
     Raises: OptionError: the file cannot be read, or says of no catalog.
     """
-    content = _content(path)
+    content = content_of(path)
     options, warehouse = content.get("catalog") or {}, content.get("warehouse")
     if not isinstance(options, dict):
         raise OptionError("'catalog' is not a mapping", str(path), "Write KEY: VALUE below it.")
@@ -33,7 +33,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _content(path: Path) -> Mapping[str, Any]:
+def content_of(path: Path) -> Mapping[str, Any]:
+    """The file as plain values. Raises: OptionError: it cannot be read."""
     try:
         import yaml
     except ModuleNotFoundError as error:

@@ -49,6 +49,7 @@ from maintenance.operations.repairs.remove_unexisting_files import remove_unexis
 from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
 from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
 from maintenance.operations.retention.explain import explain
+from maintenance.operations.retention.forecast import forecast
 from maintenance.operations.retention.held_bytes import held_bytes
 from maintenance.operations.retention.what_if import what_if
 from maintenance.operations.rows.compact_chain_table import compact_chain_table
@@ -91,6 +92,7 @@ __all__ = [
     "explain",
     "explain_scan",
     "fast_forward",
+    "forecast",
     "fsck",
     "held_bytes",
     "ingest",

@@ -1,5 +1,6 @@
 """How a table stands: the numbers that say whether it needs work."""
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ class TableShape:
         sorted_runs_max, sorted_runs_avg: over (partition, bucket); files of level 0 and levels with files.
         index_files: data files that have a file index; `index_side_files`: of those, with one beside the data file.
         index_bytes: of all file indexes; of those beside data files some are measured where there are many.
+        mergeable_bytes: that a merge of all levels frees, at most, as far as metadata say: of all sorted runs but the
+            largest of each bucket, and of deleted rows. How much it is only the rows themselves can tell.
         vectors: data files with a deletion vector; `deleted_rows`: rows of theirs that are deleted, as far as the index
             manifest says; `vector_bytes`: of the index files that hold the vectors.
     """
@@ -50,6 +53,7 @@ class TableShape:
     vector_bytes: int
     tags: int
     level0_rows: int = 0
+    mergeable_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ def table_shape(table: Table) -> TableShape:
     separate = [entry for entry in indexed if entry.file.embedded_index is None]
     holders = [] if snapshot is None else _vector_files(table.manifests.read_index(snapshot))
     vectors = [part for holder in holders for part in holder.dv_ranges or ()]
+    size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
+    deleted = sum(part.cardinality or 0 for part in vectors)
     return TableShape(
         snapshot_id=None if snapshot is None else snapshot.id,
         snapshots=len(table.snapshots.list_ids()),
@@ -91,17 +97,36 @@ def table_shape(table: Table) -> TableShape:
         level0_files=len(waiting),
         sorted_runs_max=max(runs, default=0),
         sorted_runs_avg=sum(runs) / len(runs) if runs else 0.0,
-        bytes=sum(f.file_size for f in files),
-        rows=sum(f.row_count for f in files),
+        bytes=size,
+        rows=rows,
         index_files=len(indexed),
         index_side_files=len(separate),
         index_bytes=sum(len(e.file.embedded_index or b"") for e in indexed) + _bytes_of_index_files(table, separate),
         vectors=len(vectors),
-        deleted_rows=sum(part.cardinality or 0 for part in vectors),
+        deleted_rows=deleted,
         vector_bytes=sum(holder.file_size for holder in holders),
         tags=len(table.tags.names()),
         level0_rows=sum(file.row_count for file in waiting),
+        mergeable_bytes=min(size, _below_the_largest(table, entries) + (size * deleted // rows if rows else 0)),
     )
+
+
+def _below_the_largest(table: Table, entries: Sequence[ManifestEntry]) -> int:
+    """Bytes of all sorted runs but the largest of each bucket, and of as many rows as retractions may take of that."""
+    if not table.is_primary_key_table:
+        return 0
+    found = 0
+    for group in by_bucket(entries).values():
+        runs: Counter[tuple[int, int]] = Counter()
+        for number, file in enumerate(entry.file for entry in group):
+            runs[file.level, number if file.level == 0 else 0] += file.file_size
+        largest = max(runs.values())
+        rows, retracted = (
+            sum(entry.file.row_count for entry in group),
+            sum(entry.file.delete_row_count or 0 for entry in group),
+        )
+        found += runs.total() - largest + (min(largest, runs.total() * retracted // rows) if rows else 0)
+    return found
 
 
 def _vector_files(index: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:

@@ -5,10 +5,9 @@ moments. Bytes are those that `expire_tags` and then `expire_snapshots` would de
 written until then.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Annotated
 
 import pyarrow as pa
@@ -16,24 +15,12 @@ import pyarrow as pa
 from maintenance.amounts import number_of
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.format.metadata.tag import Tag
-from maintenance.metadata.branches import Branches
-from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.holders import counting_ids, holders_of, needed_by
-from maintenance.metadata.zone import local_time
-from maintenance.operations.expiry.expire_changelogs import expire_changelogs
-from maintenance.operations.expiry.expire_tags import due_tags
-from maintenance.operations.expiry.removal import plan_removals
-from maintenance.operations.expiry.rules import ExpiryRange, Retention, moment_before, plan_range
-from maintenance.operations.expiry.survey import Leaving
-from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
-from maintenance.options import table as table_options
+from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.table.table import Table
 
 DEFAULT_AHEAD = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
-_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +89,7 @@ def apply(run: Run, table: Table, planned: Plan[WhatIf, None]) -> WhatIfReport:
     tried = table.copy(policy.options)
     _check_names(tried, policy)
     moment = run.moment
-    plans = [again_if_expired(partial(_plan, tried, policy, moment + time), _ATTEMPTS) for time in asked.ahead]
+    plans = [_loss(tried, policy, moment + time) for time in asked.ahead]
     paths = tuple(plans[0][1]) if plans else ()
     return WhatIfReport(tried.identifier, tuple(loss for loss, _ in plans), paths)
 
@@ -159,76 +146,24 @@ def _check_names(table: Table, policy: Policy) -> None:
             raise NotFoundError(f"consumer '{name}' does not exist", table.identifier, f"There are: {there}.")
 
 
-def _plan(table: Table, policy: Policy, now: datetime) -> tuple[Loss, dict[str, int]]:
+def _loss(table: Table, policy: Policy, now: datetime) -> tuple[Loss, Mapping[str, int]]:
     """What goes until a moment, and the bytes of each file."""
-    tags = table.tags.all()
-    due = due_tags(table, local_time(now), None) | {name: tags[name] for name in policy.without_tags if name in tags}
-    ids = counting_ids(table.snapshots, table.manifests)
-    snapshots = table.snapshots.find_many(ids)
-    chosen = _chosen(table, policy, ids, snapshots, now)
-    freed = _freed(table, due, chosen, snapshots, now)
-    remaining = {name: tag for name, tag in tags.items() if name not in due}
+    found = next_expiry(table, now, without_tags=policy.without_tags, without_consumers=policy.without_consumers)
+    chosen, snapshots = found.range, found.snapshots
     lost = [snapshots[i] for i in chosen.expired if i in snapshots]
     first = snapshots.get(chosen.kept[0]) if chosen.kept else None
     gone = {snapshot.id for snapshot in lost}
     loss = Loss(
         now,
         tuple(chosen.expired),
-        tuple(due),
-        len(freed),
-        sum(freed.values()),
+        tuple(found.tags),
+        len(found.freed),
+        found.bytes,
         _moment(lost[0]) if lost else None,
         None if not lost or first is None else _moment(first),
-        tuple(name for name, tag in remaining.items() if tag.snapshot.id in gone),
+        tuple(name for name, tag in found.all_tags.items() if name not in found.tags and tag.snapshot.id in gone),
     )
-    return loss, freed
-
-
-def _chosen(
-    table: Table, policy: Policy, ids: Sequence[int], snapshots: Mapping[int, Snapshot], now: datetime
-) -> ExpiryRange:
-    idle_after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
-    idle = [] if idle_after is None else table.consumers.idle_since(moment_before(now, idle_after))
-    gone = {*idle, *policy.without_consumers}
-    following = {name: i for name, i in table.consumers.next_snapshots().items() if name not in gone}
-
-    def time_of(snapshot_id: int) -> int | None:
-        snapshot = snapshots.get(snapshot_id)
-        return None if snapshot is None else snapshot.time_millis
-
-    return plan_range(ids, time_of, Retention.of(table.options, following, now))
-
-
-def _freed(
-    table: Table, due: Mapping[str, Tag], chosen: ExpiryRange, snapshots: Mapping[int, Snapshot], now: datetime
-) -> dict[str, int]:
-    """The bytes of each file that would be deleted, by path."""
-    branches, manifests = Branches(table.file_io, table.paths), table.manifests
-    these_and_next = [snapshots[i] for i in (*chosen.expired, *chosen.kept[:1]) if i in snapshots]
-    leaving = [
-        *unfinished(branches, manifests),
-        *(Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()),
-        *leaving_snapshots(table.snapshots, these_and_next),
-    ]
-    freed = dict(_by_path(expire_changelogs(table, dry_run=True, now=now).deleted_files, table))
-    if not leaving:
-        return freed
-    keeps = table_options.keeps_changelogs(table.options)
-    holders = holders_of(
-        branches,
-        manifests,
-        table.branch,
-        first_snapshot=chosen.kept[0] if chosen.kept else None,
-        without_tags=due,
-        to_changelogs=[snapshots[i] for i in chosen.expired if keeps and i in snapshots],
-    )
-    plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
-    return freed | {part.path: part.size for removal in plan.removals for part in removal.deletions}
-
-
-def _by_path(paths: Iterable[str], table: Table) -> Iterable[tuple[str, int]]:
-    for path in paths:
-        yield path, table.file_io.size(path) or 0
+    return loss, found.freed
 
 
 def _moment(snapshot: Snapshot) -> datetime:

@@ -53,6 +53,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "expire-tags": ((TABLE, "--older-than", "2000-01-01T00:00:00"),),
     "explain": ((TABLE, "--snapshot-id", "1"),),
     "fast-forward": ((TABLE, "side"),),
+    "forecast": ((TABLE,),),
     "fsck": ((TABLE,),),
     "health": ((TABLE,), ()),
     "held-bytes": ((TABLE,),),

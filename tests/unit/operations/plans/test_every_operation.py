@@ -26,6 +26,7 @@ WITHOUT_PLAN = {
     "audit_changelog": LOOKS_ONLY,
     "explain": LOOKS_ONLY,
     "explain_scan": LOOKS_ONLY,
+    "forecast": LOOKS_ONLY,
     "fsck": LOOKS_ONLY,
     "held_bytes": LOOKS_ONLY,
     "probe_file_index": LOOKS_ONLY,
