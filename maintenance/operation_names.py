@@ -1,7 +1,8 @@
 """Which operations there are, found by the modules that hold them: `paimonctl` lists them without importing any.
 
-A module of a package in `operations/` that has `OPERATION = Operation("name", "What it does.", ...)` is an operation,
-and each `Spelling("name", "What it does.", ...)` in it another name of it. Both begin with literals.
+A module of a package in `operations/`, or of `sql/operations/`, that has
+`OPERATION = Operation("name", "What it does.", ...)` is an operation, and each
+`Spelling("name", "What it does.", ...)` in it another name of it. Both begin with literals.
 """
 
 import re
@@ -11,7 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-_PACKAGE = "maintenance.operations"
+_PACKAGE, _OF_SQL = "maintenance.operations", "maintenance.sql.operations"
 _TEXT = r'\(\s*"([^"]*)",\s*"([^"]*)"'
 _OPERATION = re.compile(rf"^OPERATION(?:: [^=]+)? = Operation{_TEXT}", re.MULTILINE)
 _SPELLING = re.compile(r'\bSpelling\(\s*"([^"]*)"(?:,\s*"([^"]*)")?')
@@ -42,15 +43,17 @@ def commands() -> Mapping[str, str]:
 
 @cache
 def _modules_below(places: Sequence[str]) -> Mapping[str, OperationModule]:
-    found = dict(each for place in places for each in _modules_in(Path(place)))
+    packages = {folder: f"{_PACKAGE}.{folder.name}" for place in places for folder in Path(place).iterdir()}
+    # Without importing SQL, which takes long.
+    packages[Path(__file__).parent / "sql" / "operations"] = _OF_SQL
+    found = dict(each for folder, package in packages.items() for each in _modules_in(folder, package))
     return dict(sorted(found.items()))
 
 
-def _modules_in(folder: Path) -> Iterator[tuple[str, OperationModule]]:
-    for path in sorted(folder.glob("*/*.py")):
+def _modules_in(folder: Path, package: str) -> Iterator[tuple[str, OperationModule]]:
+    for path in sorted(folder.glob("*.py")):
         source = path.read_text(encoding="utf-8")
         head = _OPERATION.search(source)
         if head is not None:
             spelt = dict(_SPELLING.findall(source)) or ({} if _NONE in source else {head[1]: head[2]})
-            module = f"{_PACKAGE}.{path.parent.name}.{path.stem}"
-            yield head[1], OperationModule(module, spelt)
+            yield head[1], OperationModule(f"{package}.{path.stem}", spelt)

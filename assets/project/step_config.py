@@ -21,17 +21,6 @@ def chosen_plan(config: dg.Config, *allowed: str) -> str | None:
     return plan_id
 
 
-class RefreshConfig(dg.Config):
-    """Refresh of a materialized table. By default what has changed since the last refresh is made again."""
-
-    full: bool = Field(default=False, description="Make the whole table again, whatever has changed.")
-    partition: dict[str, str | None] = Field(
-        default={}, description="Only this one, changed or not, e.g. {ds: '2026-01-31'}; empty: what has changed."
-    )
-    dry_run: bool = Field(default=False, description="Only show what would be refreshed, and keep it as a plan.")
-    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-
-
 class CompactManyConfig(dg.Config):
     """Compaction of many tables in one run."""
 

@@ -31,9 +31,11 @@ class PlanConfig(dg.Config):
 
 
 @cache
-def step_config(operation: Operation[Any, Any, Any], *optional: str) -> type[dg.Config]:
-    """What may be set for a step of a table's chain. `optional`: fields that may be left out there."""
-    return _config(operation, optional, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)})
+def step_config(
+    operation: Operation[Any, Any, Any], optional: Sequence[str] = (), without: Sequence[str] = ()
+) -> type[dg.Config]:
+    """What may be set for a step of a table's chain. `optional`: fields that may be left out; `without`: not there."""
+    return _config(operation, optional, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, without)
 
 
 @cache

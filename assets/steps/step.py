@@ -109,12 +109,13 @@ class Step:
         description: str = "",
         *,
         optional: Sequence[str] = (),
+        without: Sequence[str] = (),
         config: type[dg.Config] | None = None,
     ) -> None:
         self.operation = operation
         self.name = operation.key
         self.description = description or operation.summary
-        self.config = config or step_config(operation, *optional)
+        self.config = config or step_config(operation, tuple(optional), tuple(without))
         self.uses_spark = operation.uses_spark
         self.said = operation.said
         self.ins: Mapping[str, dg.In] = {}

@@ -13,6 +13,7 @@ from maintenance.operations.databases.clone_tables import clone
 from maintenance.operations.databases.compact_database import compact_database
 from maintenance.operations.databases.migrate_database import migrate_database
 from maintenance.operations.databases.migrate_table import migrate_table
+from maintenance.operations.databases.refresh_object_table import refresh_object_table
 from maintenance.operations.databases.repair import repair
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_partitions import expire_partitions
@@ -25,8 +26,8 @@ from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.indexes.probe_file_index import probe_file_index
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.ingestion.ingest_landed import ingest_landed
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
-from maintenance.operations.ingestion.landed_plan import ingest_landed
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_branch import create_branch
@@ -60,6 +61,8 @@ from maintenance.operations.rows.rescale import rescale
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
+from maintenance.sql.operations.merge_tables import merge_tables
+from maintenance.sql.operations.refresh_materialized_table import refresh_materialized_table
 
 _FUNCTIONS: dict[str, str]
 
@@ -101,11 +104,14 @@ __all__ = [
     "mark_partition_done",
     "merge_branch",
     "merge_into",
+    "merge_tables",
     "migrate_database",
     "migrate_table",
     "probe_file_index",
     "produce_changelog",
     "purge_files",
+    "refresh_materialized_table",
+    "refresh_object_table",
     "remove_orphan_files",
     "remove_unexisting_files",
     "remove_unexisting_manifests",

@@ -285,7 +285,7 @@ class Keeping:
     """How plans are made and carried out that are of tables which the request names.
 
     Attributes:
-        make: the plan to keep.
+        make: the plan to keep, of what was planned.
         carry_out: does what such a plan says and nothing else, or refuses.
         others: what plans are called, too: those of many tables.
     """
@@ -310,7 +310,8 @@ class Operation(Generic[Request, P, Report]):
         again: plans again to carry out a kept plan, and refuses if that is another one by now; None = as `_again`.
         keeping: how plans are kept that its own `plan` and `apply` are too little for.
         kept_as: what plans and steps call it, if not by its name.
-        has_plans, has_dry_run: False where there is nothing to plan.
+        has_plans: False: none of it are kept.
+        has_dry_run: False where there is nothing to plan, nor to keep.
         of_catalog, of_warehouse: it is about a catalog or a `Warehouse`, not a table.
         is_guarded: its only commit changes rows: that of a kept plan has to follow the state that was compared.
         takes_bin: what it deletes can go into the bin.
@@ -348,9 +349,9 @@ class Operation(Generic[Request, P, Report]):
     spellings: Sequence[Spelling] | None = None
 
     def __post_init__(self) -> None:
-        if self.looks_only:
-            object.__setattr__(self, "has_plans", False)
-            object.__setattr__(self, "has_dry_run", False)
+        has_dry_run = self.has_dry_run and not self.looks_only
+        object.__setattr__(self, "has_dry_run", has_dry_run)
+        object.__setattr__(self, "has_plans", self.has_plans and has_dry_run)
 
     @property
     def key(self) -> str:
@@ -366,7 +367,8 @@ class Operation(Generic[Request, P, Report]):
     def keepable(self, run: Run, place: Any, request: Request) -> tuple[P, StoredPlan]:
         """What would be done now, as a plan to apply and as one to keep."""
         if self.keeping is not None:
-            return self.plan(run, place, request), self.keeping.make(run, place, request)
+            made = self.plan(run, place, request)
+            return made, self.keeping.make(run, place, made)
         # Looked up first: if there is a later one by then, the plan is outdated, not wrong.
         base = place.snapshots.latest_identity() if isinstance(place, Table) else None
         now = run.moment
@@ -416,9 +418,10 @@ class Operation(Generic[Request, P, Report]):
     def _kept_request(self, stored: StoredPlan, others: Mapping[str, Any]) -> Request:
         try:
             return self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})
-        except KeyError as error:
+        except (KeyError, TypeError) as error:
+            kept = f"kept {error} with it" if isinstance(error, KeyError) else "kept too little with it"
             raise OptionError(
-                f"an earlier release has made this plan, and kept {error} with it",
+                f"an earlier release has made this plan, and {kept}",
                 f"plan {stored.id}",
                 "Launch a dry run for a new plan.",
             ) from error

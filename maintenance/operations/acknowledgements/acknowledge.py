@@ -56,7 +56,6 @@ OPERATION = Operation(
     as_asked,
     apply,
     shown=Shown.one,
-    has_plans=False,
     has_dry_run=False,
     of_catalog=True,
     has_job=False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.schema_change import UpdateColumnDefaultValue
-from maintenance.operations.operation import Operation, Plan, Run, Spelling, as_asked
+from maintenance.operations.operation import Operation, Plan, Run, as_asked
 from maintenance.operations.parameters import Param
 
 
@@ -31,10 +31,8 @@ OPERATION = Operation(
     AlterColumnDefaultValue,
     as_asked,
     apply,
-    has_plans=False,
     has_dry_run=False,
     of_catalog=True,
-    spellings=(Spelling("alter_column_default_value"),),
 )
 
 

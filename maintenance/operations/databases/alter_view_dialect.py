@@ -6,7 +6,7 @@ from typing import Annotated
 from maintenance.errors import OptionError
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, ViewChange
-from maintenance.operations.operation import Operation, Plan, Run, Spelling, as_asked
+from maintenance.operations.operation import Operation, Plan, Run, as_asked
 from maintenance.operations.parameters import Param
 
 _ACTIONS = ("add", "update", "drop")
@@ -47,10 +47,8 @@ OPERATION = Operation(
     AlterViewDialect,
     as_asked,
     apply,
-    has_plans=False,
     has_dry_run=False,
     of_catalog=True,
-    spellings=(Spelling("alter_view_dialect"),),
 )
 
 

@@ -22,7 +22,7 @@ from maintenance.operations.databases.clone_plan import (
     plan_clone,
     plan_clone_database,
 )
-from maintenance.operations.operation import Keeping, Operation, Run, Shown, Spelling, lazily
+from maintenance.operations.operation import Keeping, Operation, Planned, Run, Shown, Spelling, lazily
 from maintenance.operations.parameters import Param, Parameter, text
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.options.environment import from_environment
@@ -125,7 +125,8 @@ def _work(run: Run, catalog: Catalog, asked: CloneTables, *, dry_run: bool) -> R
     return clone(table, target, goal, **asked.state, **how)
 
 
-def _make(_: Run, catalog: Catalog, asked: CloneTables) -> StoredPlan:
+def _make(_: Run, catalog: Catalog, planned: Planned) -> StoredPlan:
+    asked: CloneTables = planned.request
     asked.check()
     confs = asked.confs
     _check_secrets(confs)

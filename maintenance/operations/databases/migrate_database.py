@@ -20,7 +20,7 @@ from maintenance.operations.databases.migrate_table import (
 )
 from maintenance.operations.databases.migration import MigrateReport
 from maintenance.operations.databases.taking_over import source_of, waiting_name, waiting_table
-from maintenance.operations.operation import Keeping, Operation, Run, Shown, lazily
+from maintenance.operations.operation import Keeping, Operation, Planned, Run, Shown, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, plan_of_many, plans_of
 from maintenance.operations.progress import Progress
@@ -202,7 +202,8 @@ def _work(run: Run, catalog: Catalog, asked: MigrateDatabase, *, dry_run: bool) 
     return migrate_database(own, database, **asked.chosen, **how, into=partial(bin_of, run))
 
 
-def _make(run: Run, catalog: Catalog, asked: MigrateDatabase) -> StoredPlan:
+def _make(run: Run, catalog: Catalog, planned: Planned) -> StoredPlan:
+    asked: MigrateDatabase = planned.request
     asked.check()
     return plan_migrate_database(*run.database_name(catalog, asked.source_database), **asked.chosen)
 

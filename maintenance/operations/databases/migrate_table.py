@@ -24,7 +24,7 @@ from maintenance.operations.databases.migrated_files import SourceFile
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
 from maintenance.operations.databases.migration import MigrateReport, Migration
 from maintenance.operations.databases.taking_over import take_over, waiting_table
-from maintenance.operations.operation import Keeping, Operation, Run, Shown, lazily
+from maintenance.operations.operation import Keeping, Operation, Planned, Run, Shown, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.progress import Progress
@@ -213,7 +213,8 @@ def _work(run: Run, catalog: Catalog, asked: MigrateTable, *, dry_run: bool) -> 
     )
 
 
-def _make(run: Run, catalog: Catalog, asked: MigrateTable) -> StoredPlan:
+def _make(run: Run, catalog: Catalog, planned: Planned) -> StoredPlan:
+    asked: MigrateTable = planned.request
     asked.check()
     source, own, target = asked.named(run, catalog)
     return plan_migrate_table(source, own, target, options=asked.all_options, delete_origin=asked.delete_origin)

@@ -35,7 +35,6 @@ OPERATION = Operation(
     Repair,
     as_asked,
     apply,
-    has_plans=False,
     has_dry_run=False,
     of_catalog=True,
 )

@@ -87,7 +87,6 @@ OPERATION = Operation(
     as_asked,
     apply,
     shown=lambda report: Shown(nothing_to_do=not report.files),
-    has_plans=False,
     has_dry_run=False,
     takes_options=True,
     uses_spark=True,

@@ -7,10 +7,13 @@ that has expired. Nothing else is stored, so a run that died in the middle needs
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from maintenance.commit.replays import last_committed
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
+from maintenance.operations.ingestion.cdc.forms import NAMES
+from maintenance.operations.parameters import Param, one_of
 from maintenance.table.table import Table
 
 PARQUET, SET_ASIDE = "parquet", "set_aside"
@@ -23,20 +26,28 @@ _ENDS_OF_MESSAGES = ("json", "json.gz")
 class LandingFolder:
     """A folder into which a feed delivers micro-batches, one file named ``<delivery>-batch-<number>`` each.
 
-    Attributes:
-        commit_user: stable name of the feed: with the batch number it identifies a commit.
-        row_kind_column: the column with +I, -U, +U or -D; None: all rows are +I.
-        format: of the files: ``parquet``, or a form of change messages, see `cdc.forms`.
-        format_options: of the messages.
-        bad_lines: ``fail``, or ``set_aside``: the others of a file are committed, these written down beside it.
+    Source of the forms of change messages: `cdc.forms`.
     """
 
-    path: str
-    commit_user: str
-    row_kind_column: str | None = None
-    format: str = PARQUET
-    format_options: Mapping[str, str] = field(default_factory=dict)
-    bad_lines: str = "fail"
+    path: Annotated[str, Param("The folder, with files such as 00007-batch-00012.parquet.", others=("folder",))]
+    commit_user: Annotated[str, Param("Stable name of the feed: with the batch number it identifies a commit.")]
+    row_kind_column: Annotated[str | None, Param("Column with +I, -U, +U or -D; empty: all rows are +I.")] = None
+    format: Annotated[
+        str,
+        Param(
+            "Of the files: parquet, or a form of change messages such as debezium-json.", read=one_of(PARQUET, *NAMES)
+        ),
+    ] = PARQUET
+    format_options: Annotated[Mapping[str, str], Param("Of the messages, as k1=v1,k2=v2.")] = field(
+        default_factory=dict
+    )
+    bad_lines: Annotated[
+        str,
+        Param(
+            "fail, or set_aside: the others of a file are committed, these written down next to it.",
+            read=one_of("fail", SET_ASIDE),
+        ),
+    ] = "fail"
 
     @property
     def ends(self) -> tuple[str, ...]:

@@ -84,7 +84,6 @@ OPERATION = Operation(
     CreateBranch,
     as_asked,
     apply,
-    has_plans=False,
     has_dry_run=False,
     has_job=False,
 )

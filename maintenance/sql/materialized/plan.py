@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue
+from maintenance.operations.parameters import Param
 from maintenance.options.materialized import RefreshMode
 from maintenance.sql.materialized.alignment import Alignment, alignment_of, is_repeatable
 from maintenance.sql.materialized.changes import SourceChange, change_of, follows_snapshots
@@ -44,17 +47,13 @@ class RefreshKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RefreshRequest:
-    """What is asked for.
+    """What is made again."""
 
-    Attributes:
-        partition: refresh this one (column -> value), changed or not; None = what has changed.
-        full: refresh the whole table, whatever has changed.
-        zone: in which partitions by the clock are named.
-    """
-
-    partition: Spec | None = None
-    full: bool = False
-    zone: str = "UTC"
+    partition: Annotated[
+        Spec | None, Param("Only this one, changed or not, e.g. ds=2026-01-31; empty: what has changed.")
+    ] = None
+    full: Annotated[bool, Param("Make the whole table again, whatever has changed.")] = False
+    zone: Annotated[str, Param("In which partitions by the clock are named.")] = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +126,9 @@ class _Planning:
     now_millis: int
 
     def plan(self) -> RefreshPlan:
+        if self.request.full and self.request.partition is not None:
+            where = f"refresh of {self.table.identifier}"
+            raise OptionError("'full' and 'partition' are both set", where, "Leave one of them out.")
         resolved = self.query.resolved()
         last = last_refresh(self.table)
         sources, doubt = self._sources(resolved, last)

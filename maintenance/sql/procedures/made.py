@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from maintenance.fs.file_io import FileIO
-from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.operation import Operation, Run, Shown, Spelling, Warehouse, silent
 from maintenance.operations.parameters import Parameter, options
 from maintenance.operations.plan_store import StoredPlan
-from maintenance.sql.names import path_of
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -23,31 +21,10 @@ from maintenance.sql.procedures.procedure import (
     Procedure,
 )
 from maintenance.sql.result import Result
-
-if TYPE_CHECKING:
-    from maintenance.sql.session_state import SessionState
+from maintenance.sql.session_names import SessionNames
 
 _REQUIRED = "!"
 _TABLE_OPTIONS = Parameter(OPTIONS, options, text="Table options of this run, as k1=v1,k2=v2.")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionNames:
-    """Names as a session reads them: of its current catalog and database, if they say no other."""
-
-    session: "SessionState"
-
-    @property
-    def dialect(self) -> str:
-        return self.session.dialect
-
-    def table(self, name: str) -> tuple[Catalog, str]:
-        found = self.session.table_name(path_of(name))
-        return self.session.catalog_of(found.catalog), found.identifier
-
-    def database(self, name: str) -> tuple[Catalog, str]:
-        catalog, database = self.session.database_name(path_of(name))
-        return self.session.catalog_of(catalog), database
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +106,7 @@ class Made:
             into,
             warehouse=lambda: known_folder(catalog),
             into_bin=bool(call.get(INTO_BIN.name)),
-            names=SessionNames(call.session),
+            names=SessionNames.of(call.session, call.values[TABLE.name] if self.operation.is_of_table else None),
         )
 
     def _requests(self, call: Call, place: Any) -> list[Any]:

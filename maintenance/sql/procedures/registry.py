@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from maintenance.operations.operation import all_operations
-from maintenance.sql.procedures import merges, orphans, views
+from maintenance.sql.procedures import orphans
 from maintenance.sql.procedures.made import procedures_of
 from maintenance.sql.procedures.procedure import Procedure
 
-_FAMILIES = (merges, orphans, views)
 PROCEDURES: Mapping[str, Procedure] = {
     **{each.name: each for operation in all_operations().values() for each in procedures_of(operation)},
-    **{each.name: each for family in _FAMILIES for each in family.PROCEDURES},
+    **{each.name: each for each in orphans.PROCEDURES},
 }

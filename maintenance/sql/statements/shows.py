@@ -15,7 +15,6 @@ from maintenance.sql.expressions.table import function_names
 from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition
 from maintenance.sql.patterns import fits
 from maintenance.sql.plain_partitions import plain_spec
-from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
@@ -193,6 +192,9 @@ class ShowProcedures:
     is_spark: bool
 
     def run(self, session: "SessionState") -> Result:
+        # The operations take long to import, and some need statements themselves.
+        from maintenance.sql.procedures.registry import PROCEDURES
+
         if not self.is_spark:
             return Result.of_texts(("procedure name",), [(f"sys.{name}",) for name in sorted(PROCEDURES)])
         rows = [(session.current_catalog, "sys", "sys", name) for name in sorted(PROCEDURES)]

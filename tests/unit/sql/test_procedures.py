@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import SqlError, UnsupportedError
+from maintenance.errors import OptionError, OutdatedPlanError, SqlError, UnsupportedError
+from maintenance.operations import merge_tables
 from maintenance.sql import Session
 from maintenance.sql.procedures.refused import REFUSED
 from maintenance.sql.procedures.registry import PROCEDURES
@@ -281,3 +282,27 @@ def test_single_columns_are_merged_by_a_procedure(tmp_path: Path) -> None:
     call = "CALL sys.data_evolution_merge_into('default.T', '', '', 'S', 'T.id=S.id', 'name=S.name', 2)"
     assert rows(session, call) == [("Success",)]
     assert rows(session, "SELECT * FROM T ORDER BY id") == [(1, "a"), (2, "x")]
+
+
+def test_a_merge_by_a_call_has_dry_runs_and_plans(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql("CREATE TABLE T (id INT PRIMARY KEY NOT ENFORCED, price INT)")
+    session.sql("CREATE TABLE S (id INT, price INT)")
+    session.sql("INSERT INTO T VALUES (1, 10), (2, 20)")
+    session.sql("INSERT INTO S VALUES (2, 21), (3, 30)")
+    call = "CALL sys.merge_into('default.T', '', '', 'S', 'T.id = S.id', '', '*', '', '*'"
+    counted = {"deleted_rows": 0, "updated_rows": 1, "inserted_rows": 1}
+    (dry,) = session.sql(f"{call}, dry_run => true)").to_arrow().to_pylist()
+    assert {name: dry[name] for name in counted} == counted
+    plan = session.plan(f"{call})")
+    assert rows(session, "SELECT * FROM T ORDER BY id") == [(1, 10), (2, 20)], "nothing was changed"
+    session.apply(plan)
+    assert rows(session, "SELECT * FROM T ORDER BY id") == [(1, 10), (2, 21), (3, 30)]
+    session.sql("INSERT INTO S VALUES (4, 40)")
+    with pytest.raises(OutdatedPlanError):
+        session.apply(plan)
+    done = merge_tables(session.current(), "default.T", "default.S", "T.id = S.id", not_matched_insert_values="*")
+    assert (done.inserted_rows, done.updated_rows) == (1, 0)
+    with pytest.raises(OptionError, match="a dry run runs nothing"):
+        session.sql(call.replace("'', '', 'S'", "'', 'CREATE DATABASE d', 'S'") + ", dry_run => true)")
+    assert "d" not in session.current().list_databases()

@@ -13,6 +13,8 @@ _FORMS: Mapping[str, Callable[[Mapping[str, str]], Form]] = {
     maxwell.Maxwell.name: maxwell.Maxwell.of,
 }
 
+NAMES = (*_FORMS, plain.Plain.name)
+
 
 def form_of(name: str, options: Mapping[str, str], row_kind_column: str | None) -> Form:
     """Raises: OptionError: of the options; or the messages say the kinds of rows, and a column is given for them."""

@@ -8,10 +8,18 @@ from typing import Any
 import pytest
 
 from maintenance.catalog import CatalogTable, Schema, open_catalog
-from maintenance.errors import DataError, ErrorClass
-from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
-from maintenance.operations.ingestion.landed_plan import apply_ingest, plan_ingest
+from maintenance.cli.exits import NOTHING_TO_DO
+from maintenance.cli.main import run as paimonctl
+from maintenance.errors import DataError, ErrorClass, OptionError, OutdatedPlanError
+from maintenance.operations.ingestion.ingest_landed import (
+    OPERATION,
+    IngestLanded,
+    LandingReport,
+    ingest_landed,
+    plan_ingest,
+)
 from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.sql import Session
 
 
 def change(op: str, before: Any, after: Any) -> str:
@@ -107,8 +115,26 @@ def test_a_plan_names_the_messages(table: CatalogTable, folder: Path) -> None:
     (folder / "00001-batch-00001.json").write_text(
         change("c", None, row(1, "a")) + "\n\n" + change("c", None, row(2, "b"))
     )
-    landing = LandingFolder(str(folder), "feed", format="debezium-json")
-    plan = plan_ingest(table.file_io, table, "db.t", landing)
+    plan = plan_ingest(table.file_io, table, "db.t", IngestLanded(str(folder), "feed", format="debezium-json"))
     assert [group.reason for group in plan.groups] == ["2 messages"]
-    report = apply_ingest(lambda: None, table, landing, plan, lambda _: None)
+    report = OPERATION.carry_out(table, plan)
     assert report.row_count == 2
+
+
+def test_a_call_and_a_command_commit_what_landed(table: CatalogTable, folder: Path) -> None:
+    warehouse = Path(table.location).parents[1]
+    (folder / "00001-batch-00001.json").write_text(change("c", None, row(1, "a")))
+    session = Session({"warehouse": str(warehouse)})
+    call = f"CALL sys.ingest_landed('db.t', '{folder}', 'feed', format => 'debezium-json'"
+    dry = session.sql(f"{call}, dry_run => true)").to_arrow().to_pylist()
+    assert [(line["landed_batches"], line["committed_batches"], line["snapshot_id"]) for line in dry] == [(1, 1, None)]
+    plan = session.plan(f"{call})")
+    (folder / "00002-batch-00002.json").write_text(change("c", None, row(2, "b")))
+    assert session.apply(plan).to_arrow().column("row_count").to_pylist() == [1], "the second is not part of the plan"
+    with pytest.raises(OutdatedPlanError, match="batch 2 of delivery 2 comes in its place"):
+        session.apply(plan)
+    command = ["--warehouse", str(warehouse), "ingest-landed", "db.t", str(folder), "feed", "--format", "debezium-json"]
+    assert [paimonctl(command), paimonctl(command)] == [0, NOTHING_TO_DO]
+    assert session.sql("SELECT * FROM db.t ORDER BY id").to_arrow().to_pylist() == [row(1, "a"), row(2, "b")]
+    with pytest.raises(OptionError, match="no options"):
+        session.sql(f"CALL sys.ingest_landed('db.t', '{folder}', 'feed', format_options => 'a=b')")

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from maintenance import operations
 from maintenance.catalog import RemoveOption
+from maintenance.cli.exits import NOTHING_TO_DO
+from maintenance.cli.main import run as paimonctl
 from maintenance.errors import ConflictError, OptionError, OutdatedPlanError, PaimonError, SqlError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
@@ -221,6 +224,27 @@ def test_a_plan_is_of_the_states_of_its_sources_not_of_their_numbers(session: Se
     with pytest.raises(OutdatedPlanError, match=r"a is at snapshot 2 \(\w{16}\), was 2 \(\w{16}\)"):
         apply_refresh(defined(session), table(session), plan, lambda: None)
     assert rows(session, "SELECT * FROM m WHERE ds = 'd2'") == [("d2", 1, 20)]
+
+
+def test_a_refresh_is_a_call_a_command_and_a_function(session: Session) -> None:
+    define(session, TOTALS)
+    session.sql("INSERT INTO a VALUES (4, 'd2', 5)")
+    (dry,) = session.sql("CALL sys.refresh_materialized_table('default.m', dry_run => true)").to_arrow().to_pylist()
+    assert (dry["kind"], dry["partitions"], dry["snapshot_id"]) == ("partitions", "ds=d2", None)
+    plan = session.plan("CALL sys.refresh_materialized_table('default.m')")
+    assert [group.name for group in plan.groups] == ["ds=d2"]
+    session.apply(plan)
+    assert rows(session, "SELECT * FROM m WHERE ds = 'd2'") == [("d2", 2, 25)]
+    session.sql("INSERT INTO a VALUES (5, 'd3', 5)")
+    with pytest.raises(OutdatedPlanError, match="ds=d3 would be refreshed, too"):
+        session.apply(plan)
+    warehouse = session.current().options["warehouse"]
+    command = ["--warehouse", warehouse, "refresh-materialized-table", "default.m"]
+    assert [paimonctl(command), paimonctl(command)] == [0, NOTHING_TO_DO]
+    done = operations.refresh_materialized_table(session.current(), "default.m", partition={"ds": "d1"})
+    assert (done.kind, done.partitions) == ("partitions", ("ds=d1",))
+    with pytest.raises(OptionError, match="'full' and 'partition' are both set"):
+        session.sql("CALL sys.refresh_materialized_table('default.m', partition => 'ds=d1', full => true)")
 
 
 def test_a_record_of_an_earlier_form_makes_the_whole_table_again(session: Session) -> None:

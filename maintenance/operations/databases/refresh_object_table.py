@@ -1,0 +1,44 @@
+"""Object tables list their folder at each read, so a refresh only looks whether it is one."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from maintenance.errors import OptionError
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.operation import Operation, Plan, Run, as_asked
+from maintenance.operations.parameters import Param
+from maintenance.table.object_table import ObjectTable
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshObjectTable:
+    """Which one."""
+
+    table: Annotated[str, Param("As database.table.", others=("identifier",))]
+
+
+def apply(run: Run, catalog: Catalog, planned: Plan[RefreshObjectTable, None]) -> None:
+    """Look whether it is one."""
+    own, name = run.table_name(catalog, planned.request.table)
+    if not isinstance(own.open_table(name), ObjectTable):
+        raise OptionError(f"'{name}' is not an object table", "sys.refresh_object_table", "Name one.")
+
+
+OPERATION = Operation(
+    "refresh_object_table",
+    "Say whether a table is an object table: what it lists is always its folder as it is.",
+    RefreshObjectTable,
+    as_asked,
+    apply,
+    of_catalog=True,
+    looks_only=True,
+)
+
+
+def refresh_object_table(catalog: Catalog, table: str) -> None:
+    """Do nothing, for an object table lists its folder at each read.
+
+    Args: `table`: ``database.table``.
+    Raises: NotFoundError: there is no such table; OptionError: it is not an object table.
+    """
+    OPERATION.run(Run(), catalog, RefreshObjectTable(table))

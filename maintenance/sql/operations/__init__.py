@@ -1,0 +1,1 @@
+"""Operations that need statements or queries; the others are in `maintenance.operations`."""
