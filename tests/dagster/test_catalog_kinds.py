@@ -107,7 +107,7 @@ def test_ticks_ask_the_catalog_for_their_tables_alone(project: Project) -> None:
                 cursor = definitions.resolve_sensor_def("latest_snapshots").evaluate_tick(context).cursor
             assert not [name for name in _OF_THE_CATALOG if calls[name]]
             assert sum(calls[name] for name in _OF_EACH_TABLE) == 8
-            assert calls["connect"] <= (8 if project.catalog["metastore"] == "jdbc" else 2), "SQLite opens its file"
+            assert calls["connect"] <= 2
 
 
 def test_where_the_bin_is(project: Project) -> None:

@@ -9,8 +9,10 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
+from pathlib import Path
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
 from maintenance.errors import AlreadyExistsError, InfrastructureError, OptionError
@@ -23,17 +25,18 @@ _AGAIN = "Check the server, and run again."
 
 
 class Connections:
-    """Runs statements; safe to use from several threads. A file of SQLite is opened for each, which is cheap.
+    """Runs statements; safe to use from several threads.
 
-    Connections that are not in use are closed by `close`, when nobody holds this object any more, and when the process
-    ends.
+    There are as many as `pool_size` says at most: who finds none free waits. Those that are not in use are closed by
+    `close`, when nobody holds this object any more, and when the process ends.
     """
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self._idle: list[tuple[float, Any]] = []
+        self._idle: list[_Connection] = []
         weakref.finalize(self, _close_own, self._idle, os.getpid())
         self._guard = Lock()
+        self._free = BoundedSemaphore(max(1, server.pool_size))
         self._memory = Lock()  # a database in memory is its connection, so there is one
 
     def query(self, sql: str, *values: object) -> list[Row]:
@@ -56,8 +59,8 @@ class Connections:
         with self._guard:
             idle = self._idle.copy()
             self._idle.clear()
-        for _, connection in idle:
-            _close(connection)
+        for connection in idle:
+            connection.close()
 
     def _execute(self, cursor: Any, sql: str, values: Sequence[object]) -> None:
         text = sql if self.server.protocol == "sqlite" else sql.replace("?", "%s")
@@ -82,17 +85,17 @@ class Connections:
     def _cursor(self) -> Iterator[Any]:
         if self.server.in_memory:
             with self._memory, self._borrowed() as connection:
-                yield connection.cursor()
+                yield connection.own.cursor()
             return
-        with self._borrowed() as connection:
-            cursor = connection.cursor()
+        with self._free, self._borrowed() as connection:
+            cursor = connection.own.cursor()
             try:
                 yield cursor
             finally:
                 cursor.close()
 
     @contextmanager
-    def _borrowed(self) -> Iterator[Any]:
+    def _borrowed(self) -> Iterator["_Connection"]:
         connection = self._take()
         try:
             yield connection
@@ -103,26 +106,55 @@ class Connections:
             if self.server.in_memory:
                 self._give_back(connection)
             else:
-                _close(connection)
+                connection.close()
             raise
         self._give_back(connection)
 
-    def _take(self) -> Any:
+    def _take(self) -> "_Connection":
         with self._guard:
-            used, connection = self._idle.pop() if self._idle else (0.0, None)
-        if connection is None:
-            return self.server.connect()
-        if self.server.in_memory or time.monotonic() - used < _IDLE_SECONDS or _answers(connection):
+            connection = self._idle.pop() if self._idle else None
+        if connection is not None and connection.leads_to(self.server):
             return connection
-        _close(connection)
-        return self.server.connect()
+        if connection is not None:
+            connection.close()
+        # Looked at first: if another file takes its place meanwhile, the connection is not used again.
+        file = _file_of(self.server)
+        return _Connection(self.server.connect(), file)
 
-    def _give_back(self, connection: Any) -> None:
+    def _give_back(self, connection: "_Connection") -> None:
+        connection.used = time.monotonic()
         with self._guard:
-            if not self.server.is_file and len(self._idle) < self.server.pool_size:
-                self._idle.append((time.monotonic(), connection))
+            if len(self._idle) < self.server.pool_size:
+                self._idle.append(connection)
                 return
-        _close(connection)
+        connection.close()
+
+
+@dataclass(slots=True)
+class _Connection:
+    """Attributes: `own`: the driver's; `file`: which one SQLite has opened; `used`: when it was given back."""
+
+    own: Any
+    file: tuple[int, int] | None
+    used: float = 0.0
+
+    def leads_to(self, server: Server) -> bool:
+        """Whether it still does: a server may have closed it, and a file may be another one by now."""
+        if server.in_memory or server.is_file:
+            return self.file == _file_of(server)
+        return time.monotonic() - self.used < _IDLE_SECONDS or _answers(self.own)
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self.own.close()
+
+
+def _file_of(server: Server) -> tuple[int, int] | None:
+    """Which file a database of SQLite is; None: it is not there, or it is none."""
+    with suppress(OSError):
+        found = Path(server.database).stat() if server.is_file else None
+        return found and (found.st_dev, found.st_ino)
+    return None
 
 
 def connections_of(server: Server) -> Connections:
@@ -137,10 +169,10 @@ def _connections(server: Server, process: int) -> Connections:
     return Connections(server)
 
 
-def _close_own(idle: list[tuple[float, Any]], process: int) -> None:
+def _close_own(idle: list[_Connection], process: int) -> None:
     """Close connections in the process that opened them: another one would end them for it."""
     while idle and os.getpid() == process:
-        _close(idle.pop()[1])
+        idle.pop().close()
 
 
 def _answers(connection: Any) -> bool:
@@ -153,8 +185,3 @@ def _answers(connection: Any) -> bool:
             raise
         return False
     return True
-
-
-def _close(connection: Any) -> None:
-    with suppress(Exception):
-        connection.close()

@@ -2,13 +2,14 @@
 
 import gc
 import os
+import sqlite3
 import subprocess
 import sys
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, patch
 
 import pytest
 
@@ -95,3 +96,21 @@ def test_none_is_left_open(name: str, request: pytest.FixtureRequest, tmp_path: 
     text = f"from maintenance.catalog import open_catalog\nopen_catalog({options!r}).list_databases()"
     done = subprocess.run([sys.executable, "-X", "dev", "-c", text], capture_output=True, text=True, check=True)
     assert "ResourceWarning" not in done.stderr
+
+
+def test_a_file_of_sqlite_is_opened_once_unless_another_takes_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    connections = Connections(Server("sqlite", str(path)))
+    connections.change("CREATE TABLE t (a INT)")
+    with patch.object(Server, "connect", autospec=True, side_effect=Server.connect) as connect:
+        for number in range(20):
+            connections.change("INSERT INTO t VALUES (?)", number)
+        assert connect.call_count == 1, "the first statement made the file"
+        other = tmp_path / "other.db"
+        with sqlite3.connect(other) as made:
+            made.execute("CREATE TABLE t (a INT)")
+        made.close()
+        other.replace(path)
+        assert connections.query("SELECT a FROM t") == []
+        assert connect.call_count == 2
+    connections.close()
