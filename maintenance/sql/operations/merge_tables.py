@@ -223,6 +223,7 @@ OPERATION = Operation(
                 Parameter("matched_update_set", text, field="matched_upsert_setting"),
                 Parameter("sink_parallelism", number),
             ),
+            has_plans=False,
         ),
     ),
 )

@@ -14,10 +14,11 @@ from maintenance.cli.main import cli, run
 from maintenance.sql import Session
 
 NO_ROWS = {"fsck", "remove-unexisting-files", "restorable-partitions"}  # of a table without a fault
-# What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, or bin.
+# What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, bin, view, or
+# table of that kind.
 REFUSED_HERE = {
-    "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database", "migrate-table", "repair",
-    "restore", "rollback-to-watermark",
+    "alter-view-dialect", "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database",
+    "migrate-table", "refresh-materialized-table", "refresh-object-table", "repair", "restore", "rollback-to-watermark",
 }  # fmt: skip
 NOT_OF_JSON = {"completion"}  # it prints a script for a shell
 FILE = "{files}/rows.parquet"
@@ -25,6 +26,8 @@ TABLE = "default.t"
 _INDEX = (TABLE, "b", "bitmap")
 # What each command is given, and the commands before it that make this possible.
 ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
+    "alter-column-default-value": ((TABLE, "b", "x"),),
+    "alter-view-dialect": (("default.v", "drop"),),
     "acknowledge": ((TABLE, "single_compactor", "ann", "it is known"),),
     "apply": (("0123456789abcdef",),),
     "clear-consumers": ((TABLE,),),
@@ -57,14 +60,19 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "fsck": ((TABLE,),),
     "health": ((TABLE,), ()),
     "held-bytes": ((TABLE,),),
+    "ingest-landed": ((TABLE, "{files}/landing", "feed"),),
     "inspect": (("{lake}/default.db/t/snapshot/snapshot-1",),),
     "mark-partition-done": (("default.p", "dt=x"),),
     "merge-branch": (("default.p", "side"),),
+    "merge-into": ((TABLE, "--source-table", "default.e", "--merge-condition", "t.a = e.a",
+                    "--matched-upsert-setting", "*"),),
     "migrate-database": (("hive", "formats"),),
     "migrate-table": (("hive", "default.format", "--target-table", "default.moved"),),
     "produce-changelog": (("default.k",),),
     "purge-files": (("default.p",),),
     "read": ((TABLE,), (TABLE, "--limit", "1", "--output", "{files}/out.csv")),
+    "refresh-materialized-table": ((TABLE,),),
+    "refresh-object-table": ((TABLE,),),
     "remove-orphan-files": ((TABLE,),),
     "remove-unexisting-files": ((TABLE,),),
     "remove-unexisting-manifests": ((TABLE,),),

@@ -48,8 +48,16 @@ WORK = {
     "expire-snapshots": ["default.t", "--retain-max", "1", "--retain-min", "1"],
     "expire-tags": ["default.t", "--older-than", "2999-01-01T00:00:00"],
     "fast-forward": ["default.t", "b"],
+    "ingest-landed": ["default.t", "{warehouse}/landing", "feed", "--format", "json"],
     "merge-branch": ["default.t", "b"],
+    "merge-into": [
+        "default.t",
+        "--source-table=default.s",
+        "--merge-condition=t.a=s.a",
+        "--matched-upsert-setting=a=s.b",
+    ],
     "produce-changelog": ["default.k"],
+    "refresh-materialized-table": ["default.m"],
     "remove-orphan-files": ["default.t"],
     "rename-branch": ["default.t", "b", "b2"],
     "rename-tag": ["default.t", "old", "older"],
@@ -93,6 +101,7 @@ PREPARED = {
     "CALL sys.create_global_index('default.g', 'a', 'btree')",
     "trigger-tag-automatic-creation": "CREATE TABLE a (a INT); INSERT INTO a VALUES (1);"
     "ALTER TABLE a SET TBLPROPERTIES ('tag.automatic-creation' = 'process-time')",
+    "merge-into": "CREATE TABLE s (a INT, b INT); INSERT INTO s VALUES (1, 5)",
     "repair-earliest-snapshot": "INSERT INTO t VALUES (3, 'x')",
     "produce-changelog": f"CREATE TABLE k (a INT) TBLPROPERTIES ({CHANGES}); INSERT INTO k VALUES (1)",
     "rewrite-file-index": "CREATE TABLE i (a INT); INSERT INTO i VALUES (1);"
@@ -111,6 +120,13 @@ def prepare(warehouse: str, command: str) -> None:
         orphan = Path(warehouse) / "default.db/t/p=20200101/bucket-0/data-x.parquet"
         orphan.write_bytes(b"x")
         os.utime(orphan, (0, 0))
+    elif command == "ingest-landed":
+        (Path(warehouse) / "landing").mkdir()
+        (Path(warehouse) / "landing/00001-batch-00001.json").write_text('{"a": 3, "p": "20200101"}')
+    elif command == "refresh-materialized-table":
+        flink = Session({"warehouse": warehouse}, dialect="flink")
+        flink.sql("CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' HOUR AS SELECT COUNT(*) AS c FROM t")
+        flink.sql("INSERT INTO t VALUES (3, 'x')")
     elif command == "repair-earliest-snapshot":
         Path(session.table(("t",)).paths.snapshot(2)).unlink()
     elif command.startswith(("remove-unexisting", "rollback-to")):
@@ -148,7 +164,7 @@ def test_a_dry_run_keeps_a_plan_that_is_carried_out(
     command: str, warehouse: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prepare(warehouse, command)
-    arguments = WORK[command]
+    arguments = [each.replace("{warehouse}", warehouse) for each in WORK[command]]
     if command in ("fast-forward", "merge-branch"):
         arguments = ["default.t", "c"]
     if command == "clone":
