@@ -107,6 +107,9 @@ def leftovers(
             yield path, f"{left.task} of {left.name}"
         elif path in known or path in of_branches:
             yield path, "a deleted branch"
+        elif "/tag/." in path and any("tag" in part.task for part in operations):
+            # It was a second name of the tag, which got a new time when it was moved away.
+            yield path, "a tag that was being made"
         elif "/branch/." in path and any(part.task.endswith("branch") for part in operations):
             yield path, "a branch that was being made or deleted"
         elif _is_of_java(path, ours) and any(part.may_have_left(changed) for part in second):
