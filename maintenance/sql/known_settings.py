@@ -4,8 +4,7 @@ A setting that would change what statements mean or give is honoured, or refused
 knows. Settings of Spark go to the Spark session, if there is one. Source: the configuration pages of Flink and Spark.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maintenance.errors import SqlError
@@ -83,20 +82,6 @@ def hand_to_spark(key: str, value: str | None, spark: "SparkSession | None") -> 
             spark.conf.set(name, value)
     except PySparkException as error:
         raise SqlError(str(error).splitlines()[0], f"setting '{key}'", "") from error
-
-
-@contextmanager
-def spark_in_zone(spark: "SparkSession | None", zone: str) -> Iterator[None]:
-    """Have a Spark session evaluate in a time zone meanwhile."""
-    before = zone if spark is None else spark.conf.get(_SPARK_ZONE)
-    if spark is None or before == zone:
-        yield
-        return
-    spark.conf.set(_SPARK_ZONE, zone)
-    try:
-        yield
-    finally:
-        spark.conf.set(_SPARK_ZONE, str(before))
 
 
 def _is_of_spark(key: str, spark: "SparkSession | None") -> bool:

@@ -12,8 +12,8 @@ from maintenance.operations.plan_store import StoredPlan, check_plan
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
 from maintenance.operations.rows.planned_merge import PlannedWriter, groups_of
 from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.spark.zone import spark_in_zone
 from maintenance.sql.cursor import Cursor, Source, statements_of
-from maintenance.sql.known_settings import spark_in_zone
 from maintenance.sql.settings import READ_SETTINGS
 from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table

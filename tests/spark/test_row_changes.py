@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,8 @@ from maintenance.operations import create_branch, merge_into, update
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.planned_merge import apply_merge_into, plan_merge_into
+from maintenance.spark.zone import SESSION_ZONE, zone_of
+from maintenance.sql import Session
 from tests.tables import create_table, keyed, live_files, state
 
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -241,3 +244,79 @@ def test_an_update_that_the_merge_engine_would_pass_over(spark: SparkSession, tm
         rows[1],
         {"k": 3, "a": None, "g": None, "b": None, "c": None},
     ]
+
+
+ZONED = (
+    ("spark", "SET spark.sql.session.timeZone = {}", "DELETE FROM t WHERE hour(at) = 1"),
+    ("spark", "SET spark.sql.session.timeZone = {}", "UPDATE t SET s = CAST(at AS STRING) WHERE hour(at) = 1"),
+    ("flink", "SET 'table.local-time-zone' = '{}'", "DELETE FROM t WHERE EXTRACT(HOUR FROM at) = 1"),
+)
+
+
+@pytest.mark.parametrize(("dialect", "setting", "statement"), ZONED, ids=["delete", "update", "flink"])
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["append", "keyed"])
+def test_a_kept_change_is_judged_in_the_zone_of_its_plan(
+    spark: SparkSession, tmp_path: Path, key: str, dialect: Literal["flink", "spark"], setting: str, statement: str
+) -> None:
+    options = {"warehouse": str(tmp_path)}
+    made = Session(options, dialect="flink")
+    made.sql(f"CREATE TABLE t (id INT, at TIMESTAMP_LTZ(3), s STRING{key})")
+    made.sql("SET 'table.local-time-zone' = 'UTC'")
+    hours = (f"({h}, CAST(TIMESTAMP '2024-01-01 {h:02}:30:00' AS TIMESTAMP_LTZ(3)), 'as it was')" for h in range(24))
+    made.sql(f"INSERT INTO t VALUES {', '.join(hours)}")
+    before = zone_of(spark)
+    try:
+        planning = Session(options, spark, dialect)
+        planning.sql(setting.format("Asia/Shanghai"))
+        plan = planning.plan(statement)
+        applying = Session(options, spark, dialect)
+        applying.sql(setting.format("America/New_York"))
+        applying.apply(plan)
+        assert zone_of(spark) == "America/New_York"
+    finally:
+        spark.conf.set(SESSION_ZONE, str(before))
+    rows = {row["id"]: row["s"] for row in made.sql("SELECT id, s FROM t").to_arrow().to_pylist()}
+    assert [hour for hour in range(24) if rows.get(hour) != "as it was"] == [17], "1 o'clock in Shanghai"
+    assert rows.get(17) == ("2024-01-02 01:30:00" if statement.startswith("UPDATE") else None)
+
+
+FLINKS = {
+    "d": "a / 2", "truth": "CAST(a = 7 AS STRING)", "cut": "CAST('abcdef' AS VARCHAR(2))",
+    "padded": "CAST('ab' AS CHAR(4))", "time": "CAST(n AS STRING)", "part": "SPLIT_INDEX('p-q', '-', 1)",
+    "json": "JSON_VALUE('{\"a\": 1}', '$.a')", "p": "p / 3",
+}  # fmt: skip
+FLINK_COLUMNS = (
+    "id INT, a INT, d DOUBLE, truth STRING, cut STRING, padded STRING, `time` STRING, part STRING, json STRING, "
+    "p DECIMAL(20, 10), n TIMESTAMP(3)"
+)
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["append", "keyed"])
+def test_changes_in_flinks_dialect_write_the_values_of_flink(spark: SparkSession, tmp_path: Path, key: str) -> None:
+    values = {name: value.replace("(a ", "(t.a ").replace("(n ", "(t.n ") for name, value in FLINKS.items()}
+    values |= {"d": "t.a / 2", "p": "t.p / 3"}
+    statements = (
+        f"UPDATE t SET {', '.join(f'`{name}` = {value}' for name, value in FLINKS.items())} WHERE a / 2 = 3",
+        "MERGE INTO t USING (SELECT 2 AS k) AS s ON t.id = s.k AND t.a / 2 = 4 WHEN MATCHED THEN UPDATE SET "
+        + ", ".join(f"`{name}` = {value}" for name, value in values.items()),
+        "DELETE FROM t WHERE a / 2 = 5",
+    )
+    found = []
+    for name, engine in (("alone", None), ("spark", spark)):
+        session = Session({"warehouse": str(tmp_path / name)}, engine, "flink")
+        session.sql(f"CREATE TABLE t ({FLINK_COLUMNS}{key})")
+        rows = (
+            f"({n}, {6 + n}, 0.0, '', '', '', '', '', '', 1.25, TIMESTAMP '2024-02-29 12:34:56.780')" for n in (1, 2)
+        )
+        session.sql(f"INSERT INTO t VALUES {', '.join(rows)}")
+        session.sql("INSERT INTO t (id, a) VALUES (5, 11)")
+        for statement in statements:
+            session.sql(statement)
+        found.append(session.sql("SELECT * FROM t ORDER BY id").to_arrow().to_pylist())
+    alone, with_spark = found
+    assert with_spark == alone
+    first = alone[0]
+    assert [first[name] for name in ("d", "truth", "cut", "padded", "time", "part", "json")] == [
+        3.0, "TRUE", "ab", "ab  ", "2024-02-29 12:34:56.780", "q", "1",
+    ]  # fmt: skip
+    assert [row["id"] for row in alone] == [1, 2]

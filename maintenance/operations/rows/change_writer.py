@@ -1,22 +1,19 @@
 """What becomes of the changes that a MERGE INTO or another statement has found: they are written, or only looked at."""
 
-import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.format.variant.extension import as_stored
 from maintenance.operations.rows.evolved import apply_changes
 from maintenance.operations.rows.record_changes import write_records
 from maintenance.operations.rows.row_changes import Positions, RowChangeReport, TargetState
+from maintenance.operations.rows.row_digests import digest_of
 from maintenance.operations.rows.update import applied
-from maintenance.spark.cancellation import ended_with_caller
-from maintenance.spark.tasks import in_task
 from maintenance.table.table import Table
-from maintenance.types.row_hash import Digest, HashOf, row_hashes
+from maintenance.types.row_hash import Digest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,23 +107,3 @@ class ChangePreview(ChangeWriter):
     def as_records(self, table: Table, rows: "DataFrame | pa.Table", report: RowChangeReport) -> RowChangeReport:
         self.found = FoundChanges(report, self._latest, {}, {}, digest_of(rows))
         return report
-
-
-def digest_of(rows: "DataFrame | pa.Table") -> Digest:
-    """The digest of some rows, which does not depend on their order."""
-    if isinstance(rows, pa.Table):
-        return _digest(as_stored(rows))
-
-    @in_task
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        digests = [pickle.dumps(_digest(pa.Table.from_batches([batch]))) for batch in batches if batch.num_rows]
-        yield pa.RecordBatch.from_arrays([pa.array(digests, pa.binary())], names=["digest"])
-
-    with ended_with_caller(rows.sparkSession):
-        found = rows.mapInArrow(run, "digest binary").collect()
-    return sum((pickle.loads(bytes(row[0])) for row in found), Digest())
-
-
-def _digest(rows: pa.Table) -> Digest:
-    names = tuple(rows.column_names)
-    return Digest.of(row_hashes(rows, {"row": HashOf(names, tuple(range(len(names))))})["row"])

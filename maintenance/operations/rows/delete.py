@@ -16,11 +16,11 @@ from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.metadata.partition_value import PartitionValue
-from maintenance.operations.operation import Operation, Run, lazily
+from maintenance.operations.operation import Operation, Run
 from maintenance.operations.parameters import Param
 from maintenance.operations.rows.evolved import check_deletes, commit_evolved, is_evolved, positions_of, rows_with_ids
 from maintenance.operations.rows.keyed_files import check_compacted, deletes_in_files, rewritten_files
-from maintenance.operations.rows.matching_rows import matching_rows, shown
+from maintenance.operations.rows.matching_rows import InZone, in_kept_zone, matching_rows, shown
 from maintenance.operations.rows.record_changes import DELETED, newest, write_records
 from maintenance.operations.rows.row_changes import (
     COPY_ON_WRITE,
@@ -45,6 +45,7 @@ from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.split_read import partition_values
 from maintenance.spark.sail import evaluated
+from maintenance.spark.zone import spark_in_zone
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.values import arrow_of_values
 
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(InZone):
     """Which rows, and what becomes of them."""
 
     where: Annotated[str | None, Param("Rows for which this condition is true, in Spark SQL; empty: all.")] = None
@@ -61,15 +62,15 @@ class Delete:
 
 def _work(run: Run, table: Table, request: Delete, /, *, dry_run: bool) -> Any:
     if dry_run:
-        return list(matching_rows(run.session(), table, request.where, ()))
-    return delete(run.session(), table, request.where)
+        return list(matching_rows(run.session(), table, request.where, (), zone=request.zone))
+    return delete(run.session(), table, request.where, zone=request.zone)
 
 
 OPERATION = Operation(
     "delete",
     "Delete rows of a table.",
     Delete,
-    *lazily(_work, lambda _, found: found),
+    *in_kept_zone(_work),
     is_guarded=True,
     shown=shown,
     uses_spark=True,
@@ -78,7 +79,9 @@ OPERATION = Operation(
 )
 
 
-def delete(spark: "SparkSession | None", table: Table, where: str | None = None) -> RowChangeReport:
+def delete(
+    spark: "SparkSession | None", table: Table, where: str | None = None, *, zone: str | None = None
+) -> RowChangeReport:
     """Delete rows.
 
     Args:
@@ -86,10 +89,11 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
             subqueries too; None, or a session of Sail, whose values are its own = this process.
         where: a condition in Spark's SQL dialect; rows for which it is null stay. None = all rows. If it matches no
             partition, the report's finding says so.
+        zone: in which Spark evaluates the condition; None = that of its session.
     Raises: PredicateError; UnsupportedError: the table is to be compacted first, see `keyed_files`; ConflictError:
         other writers kept changing the same files; CommitError.
     """
-    with evaluated(spark) as evaluator:
+    with evaluated(spark) as evaluator, spark_in_zone(evaluator, zone):
         return _delete(evaluator, table, where)
 
 

@@ -5,49 +5,91 @@ elsewhere does not matter. Elsewhere it counts the rows of one snapshot, and any
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.operations.operation import Shown
+from maintenance.format.rows.system_fields import ROW_ID
+from maintenance.operations.operation import LazyPlan, Run, Shown, Work, lazily
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
-from maintenance.operations.rows.evolved import is_evolved
+from maintenance.operations.rows.evolved import is_evolved, rows_with_ids
+from maintenance.operations.rows.record_changes import newest
 from maintenance.operations.rows.row_changes import (
     Positions,
     RowChangeReport,
     TargetState,
     check_newest,
-    count_rows,
     filter_of,
     find_positions,
     own_rows,
     positions_of_frame,
     whole_rows,
 )
+from maintenance.operations.rows.row_digests import digest_of
 from maintenance.predicate.tree import Predicate
+from maintenance.spark.sail import evaluated, evaluator_of
+from maintenance.spark.zone import spark_in_zone, zone_of
 from maintenance.table.table import Table
+from maintenance.types.row_hash import Digest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ALL = "true"
-
 
 def matching_rows(
-    spark: "SparkSession | None", table: Table, where: str | None, moved: Iterable[str] = ()
+    spark: "SparkSession | None", table: Table, where: str | None, moved: Iterable[str] = (), *, zone: str | None = None
 ) -> Iterator[PlannedGroup]:
-    """The rows that a condition selects now. `moved`: columns that get new values."""
+    """The rows that a condition selects now. `moved`: columns that get new values; `zone`: as of `delete`."""
+    with evaluated(spark) as evaluator, spark_in_zone(evaluator, zone):
+        yield from _matching(evaluator, table, where, moved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InZone:
+    """A request to change rows."""
+
+    zone: Annotated[
+        str | None, Param("Time zone in which Spark evaluates conditions and values; empty: that of its session.")
+    ] = None
+
+
+Request = TypeVar("Request", bound=InZone)
+Lazy = LazyPlan[Request, RowChangeReport]
+
+
+def in_kept_zone(
+    work: Work[Request, RowChangeReport],
+) -> tuple[
+    Callable[[Run, Any, Request], Lazy[Request]],
+    Callable[[Run, Any, Lazy[Request]], RowChangeReport],
+]:
+    """`plan` and `apply` of a change of rows. Its plan keeps the zone in which Spark has judged its rows."""
+    plan, apply = lazily(work, lambda _, found: found)  # type: ignore[arg-type, return-value]
+
+    def plan_in_zone(run: Run, table: Table, request: Request) -> Lazy[Request]:
+        zone = request.zone or zone_of(evaluator_of(run.session()))
+        return plan(run, table, replace(request, zone=zone))
+
+    return plan_in_zone, apply
+
+
+def _matching(
+    spark: "SparkSession | None", table: Table, where: str | None, moved: Iterable[str]
+) -> Iterator[PlannedGroup]:
     check_newest(table)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     table = own_rows(spark, table, where, predicate, moved)
     if table.is_primary_key_table or is_evolved(table):
         latest = table.snapshots.latest()
-        count = 0 if latest is None else count_rows(spark, table, where or _ALL)
-        if latest is not None and count:
-            yield PlannedGroup.of_snapshot(f"rows of snapshot {latest.id}", latest, 0, f"{count} rows match")
+        chosen = Digest() if latest is None else _rows_found(spark, table, where, predicate)
+        if latest is not None and chosen.rows:
+            reason = f"{chosen.rows} rows match, by their keys {chosen.text[:16]}"
+            yield PlannedGroup.of_snapshot(f"rows of snapshot {latest.id}", latest, 0, reason)
         return
     state, found = _found(spark, table, where, predicate)
     for name, rows in sorted(found.items()):
@@ -72,6 +114,21 @@ def _found(
         return state, find_positions(spark, state)
     state = TargetState.of(table, None, whole_rows(table))
     return state, positions_of_frame(state.frame(spark).where(where))
+
+
+def _rows_found(spark: "SparkSession | None", table: Table, where: str | None, predicate: Predicate | None) -> Digest:
+    """The rows of a table that are not found by files, by their keys or ids."""
+    by_spark = where if predicate is None else None
+    if table.is_primary_key_table:
+        names, state = list(table.schema.primary_keys), newest(table)
+        passed = where if predicate is not None else None
+        rows = state.to_arrow(where=passed) if spark is None else state.to_spark(spark, where=passed)
+    else:
+        of = TargetState.of(table, predicate, whole_rows(table))
+        names, rows = [ROW_ID.name], rows_with_ids(spark, of)
+    if by_spark is not None and not isinstance(rows, pa.Table):
+        rows = rows.where(by_spark)
+    return digest_of(rows.select(names))
 
 
 def shown(report: RowChangeReport) -> Shown:

@@ -16,7 +16,7 @@ from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.format.variant.extension import as_stored
-from maintenance.operations.operation import Operation, Run, lazily
+from maintenance.operations.operation import Operation, Run
 from maintenance.operations.parameters import Param
 from maintenance.operations.rows.assignments import Assigned, assigned, old_and_new, resolved
 from maintenance.operations.rows.evolved import (
@@ -28,7 +28,7 @@ from maintenance.operations.rows.evolved import (
     new_columns,
     rows_with_ids,
 )
-from maintenance.operations.rows.matching_rows import matching_rows, shown
+from maintenance.operations.rows.matching_rows import InZone, in_kept_zone, matching_rows, shown
 from maintenance.operations.rows.record_changes import UPDATED, check_moves, check_updates, newest, write_records
 from maintenance.operations.rows.row_changes import (
     COPY_ON_WRITE,
@@ -53,6 +53,7 @@ from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.predicate.tree import Predicate
 from maintenance.read.positioned import FILE
 from maintenance.spark.sail import evaluated
+from maintenance.spark.zone import spark_in_zone
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class Update(InZone):
     """Which rows, and what becomes of them."""
 
     assignments: Annotated[Mapping[str, object], Param("Column to new value in Spark SQL, of the row as it was.")]
@@ -70,15 +71,15 @@ class Update:
 
 def _work(run: Run, table: Table, request: Update, /, *, dry_run: bool) -> Any:
     if dry_run:
-        return list(matching_rows(run.session(), table, request.where, request.assignments))
-    return update(run.session(), table, request.assignments, request.where)
+        return list(matching_rows(run.session(), table, request.where, request.assignments, zone=request.zone))
+    return update(run.session(), table, request.assignments, request.where, zone=request.zone)
 
 
 OPERATION = Operation(
     "update",
     "Update rows of a table.",
     Update,
-    *lazily(_work, lambda _, found: found),
+    *in_kept_zone(_work),
     is_guarded=True,
     shown=shown,
     uses_spark=True,
@@ -88,7 +89,12 @@ OPERATION = Operation(
 
 
 def update(
-    spark: "SparkSession | None", table: Table, assignments: Mapping[str, object], where: str | None = None
+    spark: "SparkSession | None",
+    table: Table,
+    assignments: Mapping[str, object],
+    where: str | None = None,
+    *,
+    zone: str | None = None,
 ) -> RowChangeReport:
     """Update rows.
 
@@ -99,10 +105,11 @@ def update(
         assignments: column to new value: SQL text in Spark's dialect (``"price * 2"``, ``"'text'"``, ``"NULL"``), or a
             value of Python that is not a text. All are of the row as it was before.
         where: a condition; rows for which it is null stay as they are. None = all rows.
+        zone: in which Spark evaluates assignments and conditions; None = that of its session.
     Raises: PredicateError, DataError, UnsupportedError: the table's merge engine does not take updates; ConflictError:
         other writers kept changing the same files; CommitError.
     """
-    with evaluated(spark) as evaluator:
+    with evaluated(spark) as evaluator, spark_in_zone(evaluator, zone):
         return _update(evaluator, table, assignments, where)
 
 

@@ -19,7 +19,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.options import table as table_options
 from maintenance.spark.sail import evaluator_of
-from maintenance.sql.known_settings import spark_in_zone
+from maintenance.spark.zone import spark_in_zone
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.partitions import reading_condition, restricted
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, Source, plan_refresh

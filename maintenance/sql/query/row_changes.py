@@ -4,8 +4,8 @@ The query joins the table's rows, which carry a number, with the source. For eac
 the kind of change and the new values. Without a source there is no join.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -100,6 +100,21 @@ class RowChange:
     using: exp.Expr | None = None
     on: exp.Expr | None = None
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    def said(self, words: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]]) -> "RowChange":
+        """The same statement in other words. `words`: what its expressions become, in their order."""
+        others = iter(words([part for part in parts_of(self) if part is not None]))
+
+        def other(part: exp.Expr | None) -> exp.Expr | None:
+            return None if part is None else next(others)
+
+        def of(clause: RowClause) -> RowClause:
+            condition = other(clause.condition)
+            values = None if clause.values is None else {name: next(others) for name in clause.values}
+            return replace(clause, condition=condition, values=values)
+
+        on = other(self.on)
+        return replace(self, on=on, clauses=[of(clause) for clause in self.clauses])
 
 
 def change_rows(

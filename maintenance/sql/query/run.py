@@ -54,6 +54,20 @@ def prepared(
     return resolved
 
 
+def in_words_of_spark(
+    session: "SessionState", source: Source, tables: exp.Select, nodes: Sequence[exp.Expr]
+) -> list[exp.Expr]:
+    """Expressions of Flink's dialect as a Spark has to be asked for them, which has other functions and types.
+
+    Args: `tables`: a query of nothing, from the tables whose columns they are of. Raises: SqlError, as `run_query`.
+    """
+    if session.dialect != "flink" or session.engine.is_embedded or not nodes:
+        return list(nodes)
+    named = [exp.alias_(node.copy(), f"x{number}", quoted=True) for number, node in enumerate(nodes)]
+    query = prepared(session, tables.select(*named), source).tree
+    return [output.unalias() for output in query.expressions]
+
+
 def _told_apart(resolved: Resolved, *, is_case_sensitive: bool) -> Resolved:
     """The query with names that DuckDB tells apart, where some differ only in case."""
     relations, bound = resolved.relations.values(), resolved.bound

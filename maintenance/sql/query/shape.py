@@ -9,6 +9,7 @@ from maintenance.errors import SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark, known
 from maintenance.sql.expressions.generators import name_of
 from maintenance.sql.expressions.queries import type_query
+from maintenance.sql.query.casts_on_spark import shape_casts_on_spark
 from maintenance.sql.query.decimal_types import Rules
 from maintenance.sql.query.decimals import cast_decimals
 from maintenance.sql.query.expression_types import ExpressionTypes
@@ -16,7 +17,6 @@ from maintenance.sql.query.flink_functions import shape_flink
 from maintenance.sql.query.integers import shape_integers
 from maintenance.sql.query.intervals import shape_intervals
 from maintenance.sql.query.resolve import Resolved
-from maintenance.sql.query.times_on_spark import shape_times_on_spark
 from maintenance.types.data_type import DataType
 
 
@@ -54,7 +54,7 @@ def _columns_in_flink(resolved: Resolved) -> Sequence[tuple[str, DataType]]:
 def _for_spark(resolved: Resolved) -> None:
     """Flink's dialect for Spark, whose own needs no change."""
     tree, types = resolved.tree, _column_types(resolved)
-    shape_times_on_spark(tree, ExpressionTypes(resolved, is_flink=True))
+    shape_casts_on_spark(tree, ExpressionTypes(resolved, is_flink=True))
     rules = Rules.of_query(tree, types, is_flink=True)
     _maps(tree)
     shape_integers(tree, rules)

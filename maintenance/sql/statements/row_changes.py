@@ -27,7 +27,7 @@ from maintenance.sql.defaults import default_values
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows, parts_of
-from maintenance.sql.query.run import prepared
+from maintenance.sql.query.run import in_words_of_spark, prepared
 from maintenance.sql.query.zoned import has_moments, with_instants
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
@@ -51,7 +51,7 @@ class Delete:
         table = session.table(self.path)
         where = self._condition(session, table)
         if self._is_simple(session, table, where):
-            delete(session.spark, table, where)
+            delete(session.spark, table, where, zone=session.zone)
         else:
             self.carry_out(session, table, ChangeWriter())
         return Result()
@@ -61,7 +61,7 @@ class Delete:
         table = session.table(self.path)
         where = self._condition(session, table)
         if self._is_simple(session, table, where):
-            return DELETE.dry_run(table, Run(session.spark), where=where)
+            return DELETE.dry_run(table, Run(session.spark), where=where, zone=session.zone)
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:
@@ -74,7 +74,7 @@ class Delete:
         )
 
     def _condition(self, session: "SessionState", table: Table) -> str | None:
-        return _filter_text(session, table, self.where, (self.alias, self.path[-1]))
+        return _Rows(session, table, self.path, self.alias, self.cursor).condition(self.where)
 
     def _is_simple(self, session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
@@ -99,7 +99,7 @@ class Update:
         table = self.target(session)
         texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
-            update(session.spark, table, texts, where)
+            update(session.spark, table, texts, where, zone=session.zone)
         else:
             self.carry_out(session, table, ChangeWriter())
         return Result()
@@ -109,7 +109,8 @@ class Update:
         table = self.target(session)
         texts, where = self._texts(session, table)
         if self._is_simple(session, table, texts, where):
-            return UPDATE.dry_run(table, Run(session.spark), assignments=texts, where=where)
+            run = Run(session.spark)
+            return UPDATE.dry_run(table, run, assignments=texts, where=where, zone=session.zone)
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:
@@ -130,9 +131,8 @@ class Update:
 
     def _texts(self, session: "SessionState", table: Table) -> tuple[dict[str, str], str | None]:
         """New values and the condition."""
-        names = (self.alias, self.path[-1])
-        texts = {name: plain_text(value, names) for name, value in self._values(table).items()}
-        return texts, _filter_text(session, table, self.where, names)
+        rows = _Rows(session, table, self.path, self.alias, self.cursor)
+        return rows.values(self._values(table)), rows.condition(self.where)
 
     def _is_simple(self, session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
@@ -140,7 +140,9 @@ class Update:
             return not _reads_tables(session, [self.where, *self.assignments.values()])
         if self.where is not None and where is None:
             return False
-        # It takes times for those of UTC.
+        # It has the casts of Spark's dialect, and takes times for those of UTC.
+        if session.dialect == "flink" and any(value.find(exp.Cast) for value in self.assignments.values()):
+            return False
         if session.zone != UTC and any(has_moments(value) for value in self.assignments.values()):
             return False
         try:
@@ -178,6 +180,8 @@ class Merge:
         from maintenance.sql.query.on_spark import frame_of
 
         aliases = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
+        tables = exp.Select().from_(target.copy()).join(using.copy(), join_type="cross")
+        change = change.said(lambda nodes: in_words_of_spark(session, self.cursor.source, tables, nodes))
         rows = rows_with_metadata(using, parts_of(change))
         frame = frame_of(spark, prepared(session, rows, self.cursor.source))
         spoken = [
@@ -187,9 +191,9 @@ class Merge:
                 None if clause.values is None else {k: _aliased(v, aliases) for k, v in clause.values.items()},
                 None if clause.condition is None else _aliased(clause.condition, aliases),
             )
-            for clause in clauses
+            for clause in change.clauses
         ]
-        return merged_by(writer, spark, table, frame, _aliased(on, aliases), spoken)
+        return merged_by(writer, spark, table, frame, _aliased(change.on or on, aliases), spoken)
 
 
 def _plan(session: "SessionState", table: Table, statement: Delete | Update | Merge) -> "StoredPlan":
@@ -215,21 +219,49 @@ def plain_text(node: exp.Expr, names: Sequence[str]) -> str:
     return node.sql("spark", comments=False)
 
 
-def _filter_text(session: "SessionState", table: Table, where: exp.Expr | None, names: Sequence[str]) -> str | None:
-    """A condition as text whose instants are in UTC, or which only Spark can judge, and does in the session's zone.
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows that a DELETE or UPDATE is about; what it says of them, as texts in Spark's dialect."""
 
-    None if there is none, or DuckDB has to judge it. Raises: SqlError: it is a filter, which Spark would have to judge.
-    """
-    if where is None:
-        return None
-    zoned = with_instants(where, table.schema.fields, session.zone, is_flink=session.dialect == "flink")
-    if zoned is None and not session.engine.is_embedded:
-        text = plain_text(where, names)
+    session: "SessionState"
+    table: Table
+    path: tuple[str, ...]
+    alias: str
+    cursor: Cursor
+
+    def values(self, values: Mapping[str, exp.Expr]) -> dict[str, str]:
+        """New values by column."""
+        return dict(zip(values, map(self._text, self._of_spark(*values.values())), strict=True))
+
+    def condition(self, where: exp.Expr | None) -> str | None:
+        """A condition whose instants are in UTC, or which only Spark can judge, and does in the session's zone.
+
+        None if there is none, or DuckDB has to judge it. Raises: SqlError: it is a filter, which Spark would have to
+        judge.
+        """
+        if where is None:
+            return None
+        session, table = self.session, self.table
+        zoned = with_instants(where, table.schema.fields, session.zone, is_flink=session.dialect == "flink")
+        if session.engine.is_embedded:
+            return None if zoned is None else self._text(zoned)
+        text = self._text(where if zoned is None else zoned)
         if not _is_filter(text, table):
-            return text
-        problem = f"the condition compares instants with local times, and the session's zone is {session.zone}"
-        raise SqlError(problem, f"table {table.identifier}", "Cast one side, or set the zone to UTC.")
-    return None if zoned is None else plain_text(zoned, names)
+            return self._text(*self._of_spark(where))
+        if zoned is None:
+            problem = f"the condition compares instants with local times, and the session's zone is {session.zone}"
+            raise SqlError(problem, f"table {table.identifier}", "Cast one side, or set the zone to UTC.")
+        return text
+
+    def _of_spark(self, *nodes: exp.Expr) -> list[exp.Expr]:
+        if _reads_tables(self.session, nodes):
+            return list(nodes)  # the statement is carried out as a query
+        catalog, database, name = (None, None, *self.path)[-3:]
+        named = exp.table_(name or "", database, catalog, quoted=True, alias=self.alias)
+        return in_words_of_spark(self.session, self.cursor.source, exp.Select().from_(named), nodes)
+
+    def _text(self, node: exp.Expr) -> str:
+        return plain_text(node, (self.alias, self.path[-1]))
 
 
 def _aliased(node: exp.Expr, aliases: Mapping[str, str]) -> str:

@@ -1,6 +1,7 @@
-"""Times of Flink's dialect in queries that Spark runs: its types have six digits of a second, whatever is declared.
+"""Casts of Flink's dialect in queries that Spark runs.
 
-A cast to fewer digits cuts off, and a time as a text has as many digits as its type says.
+Spark's times have six digits of a second, whatever is declared: a cast to fewer cuts off, and a time as a text has as
+many digits as its type says. A cast to CHAR(n) or VARCHAR(n) cuts and pads, and truth values are texts in capitals.
 """
 
 from sqlglot import exp
@@ -21,8 +22,8 @@ _TEXTUAL = (
 _CUT = "(:time - MAKE_DT_INTERVAL(0, 0, 0, EXTRACT(SECOND FROM :time) % CAST(:step AS DECIMAL(8, 6))))"
 
 
-def shape_times_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
-    """Change the casts and texts of times in a query, whose tree is as `types` knows it."""
+def shape_casts_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
+    """Change casts, and times that become texts, in a query, whose tree is as `types` knows it."""
     nodes = list(tree.walk())
     casts = [(node, types.of(node.this), types.of(node)) for node in nodes if isinstance(node, exp.Cast)]
     parts = [part for node in nodes if isinstance(node, _TEXTUAL) for part in _parts_of(node)]
@@ -34,8 +35,13 @@ def shape_times_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
         shaped: exp.Expr = node
         if to is not None and to.is_string and of is not None and of.is_timestamp:
             shaped = _text(node.this, of)
+        elif isinstance(node, exp.Cast) and to is not None and to.is_string:
+            shaped = exp.cast(node.this.copy(), "STRING") if _length(node.to) else node
+            shaped = exp.Upper(this=shaped.copy()) if _is_truth(node.this, of) else shaped
         elif to is not None and to.is_timestamp and _loses(of, to):
             shaped = made(_CUT, time=node, step=f"{10 ** -(to.precision or 0):.6f}")
+        if isinstance(node, exp.Cast) and (length := _length(node.to)):
+            shaped = _sized(shaped, length, pads=node.to.this == exp.DType.CHAR)
         if id(node) in texts:
             shaped = _text(shaped, texts[id(node)])
         if shaped is not node:
@@ -47,6 +53,24 @@ def _loses(of: DataType | None, to: DataType) -> bool:
     digits = to.precision or 0
     is_coarse = of is not None and (of.root == "DATE" or (of.is_timestamp and (of.precision or 0) <= digits))
     return digits < _DIGITS and not is_coarse
+
+
+def _is_truth(node: exp.Expr, kind: DataType | None) -> bool:
+    plain = node.unnest()
+    known = isinstance(plain, exp.Predicate | exp.Connector | exp.Not | exp.Boolean)
+    return known or (kind is not None and kind.root == "BOOLEAN")
+
+
+def _length(to: exp.DataType) -> int | None:
+    """The length that a cast to a text names."""
+    is_sized = to.this in (exp.DType.CHAR, exp.DType.VARCHAR) and to.expressions
+    return int(to.expressions[0].name) if is_sized else None
+
+
+def _sized(text: exp.Expr, length: int, *, pads: bool) -> exp.Expr:
+    """A text of the length that its type says."""
+    cut = exp.Left(this=text.copy(), expression=exp.Literal.number(length))
+    return made("RPAD(:text, :length, ' ')", text=cut, length=exp.Literal.number(length)) if pads else cut
 
 
 def _text(time: exp.Expr, kind: DataType) -> exp.Expr:
