@@ -1,7 +1,6 @@
 """How a table's asset is materialised: the event and its page, whoever has changed the table."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -67,7 +66,7 @@ def commit_materialization(
     table: TableConfig, snapshot: Snapshot, page: Mapping[str, Any] = MappingProxyType({})
 ) -> dg.AssetMaterialization:
     """A commit of someone else, as an event of the table's asset that needs no run. `page`: more to show, first."""
-    committed = datetime.fromtimestamp(snapshot.time_millis / 1000, UTC)
+    committed = snapshot.committed_at
     metadata = {
         **page,
         "snapshot": snapshot.id,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from maintenance.amounts import size_text
@@ -118,7 +118,7 @@ def _figures(catalog: Catalog, database: str, name: str) -> Figures:
         level0_files=shape.level0_files if table.is_primary_key_table else None,
         sorted_runs=shape.sorted_runs_max if table.is_primary_key_table else None,
         snapshots=shape.snapshots,
-        changed=None if snapshot is None else datetime.fromtimestamp(snapshot.time_millis / 1000, UTC),
+        changed=None if snapshot is None else snapshot.committed_at,
     )
 
 

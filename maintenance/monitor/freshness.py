@@ -33,7 +33,7 @@ def freshness(table: Table, max_age: timedelta | None, now: datetime) -> Judgeme
         passed = max_age is None
         return Judgement(FRESHNESS, passed, "the table has no snapshot yet", "" if passed else _FIX)
     snapshot = last.snapshot
-    age = now - datetime.fromtimestamp(snapshot.time_millis / 1000, now.tzinfo)
+    age = now - snapshot.committed_at
     passed = max_age is None or age <= max_age
     if last.known:
         summary = f"the newest rows are {_rounded(age)} old: snapshot {snapshot.id} by '{snapshot.commit_user}'"

@@ -89,7 +89,7 @@ def _consumers(table: Table, now: datetime) -> list[Blocker]:
         snapshot = table.snapshots.find(max(following, earliest))
         if snapshot is not None:
             held = _held_since(table, snapshot, latest)
-            blockers.append(Blocker("consumer", name, snapshot.id, _age(snapshot, now), held))
+            blockers.append(Blocker("consumer", name, snapshot.id, now - snapshot.committed_at, held))
     return blockers
 
 
@@ -126,15 +126,11 @@ def _tags_and_branches(table: Table, now: datetime) -> list[Blocker]:
 
 def _blocker(kind: str, name: str, table: Table, snapshot: Snapshot, needed: Collection[str], now: datetime) -> Blocker:
     held = sum(size for file, size in _sizes(table, snapshot).items() if file not in needed)
-    return Blocker(kind, name, snapshot.id, _age(snapshot, now), held)
+    return Blocker(kind, name, snapshot.id, now - snapshot.committed_at, held)
 
 
 def _sizes(table: Table, snapshot: Snapshot) -> dict[str, int]:
     return {entry.file.file_name: entry.file.file_size for entry in table.manifests.live_entries(snapshot)}
-
-
-def _age(snapshot: Snapshot, now: datetime) -> timedelta:
-    return now - datetime.fromtimestamp(snapshot.time_millis / 1000, now.tzinfo)
 
 
 def _days(age: timedelta) -> str:

@@ -55,7 +55,7 @@ def rows_visible(table: Table, entries: Sequence[ManifestEntry], now: datetime, 
         counted = {"invisible rows": rows} if hides(table) else {}
         return Judgement(ROWS_VISIBLE, True, "batch reads see every committed row", details=counted)
     since = _since(table, {entry.file.file_name for entry in hidden})
-    age = now - datetime.fromtimestamp(since.snapshot.time_millis / 1000, now.tzinfo)
+    age = now - since.snapshot.committed_at
     summary = f"{hidden_rows(hidden)}, since {since.description}, {timedelta(seconds=round(age.total_seconds()))} ago"
     details: dict[str, Any] = {
         "invisible rows": rows,

@@ -16,7 +16,7 @@ def committed(snapshot: Snapshot | None) -> str:
     """When a snapshot was committed."""
     if snapshot is None:
         return "of an unknown time"
-    return f"committed {datetime.fromtimestamp(snapshot.time_millis / 1000, UTC):%FT%TZ}"
+    return f"committed {snapshot.committed_at:%FT%TZ}"
 
 
 def tagged(table: Table, name: str) -> Snapshot | None:

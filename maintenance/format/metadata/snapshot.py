@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -66,6 +67,11 @@ class Snapshot:
     uuid: str | None = None
     operation: str | None = None
     writer_version: str | None = None
+
+    @property
+    def committed_at(self) -> datetime:
+        """The moment of the commit, in UTC."""
+        return datetime.fromtimestamp(self.time_millis / 1000, UTC)
 
     @property
     def is_numbered(self) -> bool:

@@ -69,4 +69,4 @@ def state_at(table: Table, moment: datetime) -> Snapshot | None:
 
 
 def _time(snapshot: Snapshot) -> str:
-    return datetime.fromtimestamp(snapshot.time_millis / 1000).astimezone().isoformat(timespec="seconds")
+    return snapshot.committed_at.astimezone().isoformat(timespec="seconds")

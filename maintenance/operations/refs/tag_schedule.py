@@ -86,5 +86,5 @@ def batch_tag(options: Mapping[str, str], snapshot: Snapshot) -> str:
     """The name of the tag of a batch job's commit. Source: Java `TagBatchCreation`."""
     chosen = table_options.TAG_BATCH_CUSTOMIZED_NAME.of(options)
     zone = table_options.SINK_PROCESS_TIME_ZONE.of(options)
-    day = dt.datetime.fromtimestamp(snapshot.time_millis / 1000, zone)
+    day = snapshot.committed_at.astimezone(zone)
     return chosen or f"{_BATCH_PREFIX}{day:%Y-%m-%d}"

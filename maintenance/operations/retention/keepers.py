@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.holders import Holder
 from maintenance.operations.expiry.kept_snapshots import CURRENT, DUE
 from maintenance.operations.expiry.rules import Retention, moment_before, plan_range
@@ -92,7 +91,7 @@ class _Branch:
         successor = None if following is None else self.table.snapshots.find(following)
         if successor is None:
             return "later"
-        ripe = _time(successor) + table_options.SNAPSHOT_TIME_RETAINED.of(self.table.options)
+        ripe = successor.committed_at.astimezone() + table_options.SNAPSHOT_TIME_RETAINED.of(self.table.options)
         return f"after {ripe.isoformat(timespec='seconds')}"
 
     def of_tag(self, name: str) -> tuple[str, str]:
@@ -103,10 +102,6 @@ class _Branch:
             return "'tag.time-expire-enabled' is false: tags do not expire", f"delete_tag '{name}'"
         end = (tag.create_time + tag.time_retained).isoformat(timespec="seconds")
         return f"the tag lives for {_days(tag.time_retained)}", f"expire_tags after {end} local time, or delete_tag"
-
-
-def _time(snapshot: Snapshot) -> datetime:
-    return datetime.fromtimestamp(snapshot.time_millis / 1000).astimezone()
 
 
 def _days(time: timedelta) -> str:

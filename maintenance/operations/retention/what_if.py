@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from maintenance.amounts import number_of
 from maintenance.errors import NotFoundError
-from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.operations.retention.next_expiry import next_expiry
@@ -159,15 +158,11 @@ def _loss(table: Table, policy: Policy, now: datetime) -> tuple[Loss, Mapping[st
         tuple(found.tags),
         len(found.freed),
         found.bytes,
-        _moment(lost[0]) if lost else None,
-        None if not lost or first is None else _moment(first),
+        lost[0].committed_at.astimezone() if lost else None,
+        None if not lost or first is None else first.committed_at.astimezone(),
         tuple(name for name, tag in found.all_tags.items() if name not in found.tags and tag.snapshot.id in gone),
     )
     return loss, found.freed
-
-
-def _moment(snapshot: Snapshot) -> datetime:
-    return datetime.fromtimestamp(snapshot.time_millis / 1000).astimezone()
 
 
 def what_if(

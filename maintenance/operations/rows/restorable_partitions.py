@@ -6,7 +6,7 @@ A partition went with the last snapshot whose delta deletes files of it; what th
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
@@ -93,7 +93,7 @@ def _add(
     for entry in entries:
         if entry.partition not in live and entry.partition not in found:
             files.setdefault(entry.partition, []).append(entry)
-    gone_at = None if dropped is None else datetime.fromtimestamp(dropped.time_millis / 1000, UTC)
+    gone_at = None if dropped is None else dropped.committed_at
     for row, of_partition in files.items():
         found[row] = RestorablePartition(
             table.paths.partition(row),

@@ -92,7 +92,7 @@ class Rules:
             case exp.Count():
                 return self._of_bigint
             case exp.Case() | exp.If() | exp.Coalesce() | exp.Greatest() | exp.Least():
-                return self._widest(_branches(node))
+                return self._widest(branches(node))
         if isinstance(node, (*_SAME, *_WRAPPED)):
             return self.of(node.this)
         if isinstance(node, exp.Sum | exp.Avg):
@@ -246,7 +246,7 @@ def quotient(left: Number, right: Number) -> Number:
     return _fitting(left.precision - left.scale + right.scale + scale, scale, is_decimal=True)
 
 
-def _branches(node: exp.Expr) -> list[exp.Expr]:
+def branches(node: exp.Expr) -> list[exp.Expr]:
     """The expressions that one of several results comes from."""
     if isinstance(node, exp.Case):
         default = node.args.get("default")

@@ -15,6 +15,7 @@ from sqlglot import exp
 from maintenance.errors import UnsupportedError
 from maintenance.sql.dialects import DIGITS
 from maintenance.sql.query.carried import is_carried
+from maintenance.sql.query.decimal_types import branches
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
@@ -228,17 +229,6 @@ def type_of_arrow(part: pa.Field) -> DataType | None:
         return data_type_of_arrow(part.type)
     except UnsupportedError:
         return None
-
-
-def branches(node: exp.Expr) -> list[exp.Expr]:
-    """The expressions that one of several results comes from."""
-    if isinstance(node, exp.Case):
-        default = node.args.get("default")
-        return [*(each.args["true"] for each in node.args["ifs"]), *([] if default is None else [default])]
-    if isinstance(node, exp.If):
-        default = node.args.get("false")
-        return [node.args["true"], *([] if default is None else [default])]
-    return [node.this, *node.expressions]
 
 
 def common(kinds: Iterable[DataType | None]) -> DataType | None:
