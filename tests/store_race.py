@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
-from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.checks.fsck import fsck
 from tests.servers import azure as azure_server
 from tests.servers import gcs as gcs_server
@@ -25,6 +25,7 @@ from tests.servers.gcs import GCS
 from tests.servers.hdfs import Hdfs
 from tests.servers.relay import Relay, relaying
 from tests.servers.s3 import S3
+from tests.tables import table_of
 
 FAULTS = {"slow_down": 0.05, "cut_before": 0.005, "cut_after": 0.005}
 _OPTIONS = {"bucket": "-1", "write-only": "true", "commit.max-retries": "100", "commit.timeout": "10 min"}
@@ -49,7 +50,7 @@ def run(
         ]
         errors = [process.communicate(timeout=900)[1] for process in processes]
     actual = [f"writer {n} ended: {error[-2000:]}" for n, error in enumerate(errors) if processes[n].returncode]
-    return actual + _wrong(_table(catalog), commits, writers)
+    return actual + _wrong(table_of(catalog), commits, writers)
 
 
 def _wrong(table: CatalogTable, commits: int, writers: int) -> list[str]:
@@ -66,7 +67,7 @@ def _wrong(table: CatalogTable, commits: int, writers: int) -> list[str]:
 
 def _write(options: Mapping[str, str], writer: int, commits: int) -> None:
     """One writer. A commit whose outcome is not known is tried again under its number, as a pipeline does."""
-    table = _table(open_catalog(options))
+    table = table_of(open_catalog(options))
     for number in range(commits):
         rows = pa.table({"writer": pa.array([writer], pa.int32()), "number": pa.array([number], pa.int32())})
         for attempt in range(5):
@@ -76,12 +77,6 @@ def _write(options: Mapping[str, str], writer: int, commits: int) -> None:
             except OSError:
                 if attempt == 4:
                     raise
-
-
-def _table(catalog: Catalog) -> CatalogTable:
-    table = catalog.get_table("db.t")
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 @contextmanager

@@ -48,7 +48,12 @@ def create_table(
 
 def get_table(warehouse: Path | str, name: str = "db.t") -> CatalogTable:
     """The table as it is now."""
-    table = open_warehouse(warehouse).get_table(name)
+    return table_of(open_warehouse(warehouse), name)
+
+
+def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
+    """A table of a catalog as it is now."""
+    table = catalog.get_table(name)
     assert isinstance(table, CatalogTable)
     return table
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import AddColumn, Catalog, CatalogTable, Schema, View, open_catalog
+from maintenance.catalog import AddColumn, Catalog, Schema, View, open_catalog
 from maintenance.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -27,6 +27,7 @@ from tests.format_table_statements import exercise
 from tests.java.process import JavaProcess
 from tests.java.rest_server import TOKEN, WAREHOUSE, running
 from tests.small_tables import put, small_table
+from tests.tables import table_of
 
 COLUMNS = [("k", "BIGINT NOT NULL"), ("v", "STRING")]
 
@@ -51,12 +52,6 @@ def catalog(options: dict[str, str]) -> Catalog:
     actual.create_database("db")
     actual.create_table("db.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
     return actual
-
-
-def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def rows(*pairs: tuple[int, str]) -> pa.Table:

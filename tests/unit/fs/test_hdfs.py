@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
+from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import StorageAccessError, StorageError
 from maintenance.fs import webhdfs
 from maintenance.fs.file_io import FileIO
@@ -16,7 +16,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from tests.servers.hdfs import Hdfs
 from tests.servers.relay import Relay, relaying
-from tests.tables import KEYED, keyed, state
+from tests.tables import KEYED, keyed, state, table_of
 
 pytestmark = pytest.mark.slow
 
@@ -31,12 +31,6 @@ def relay(hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> Iterator[Relay]:
 @pytest.fixture
 def root(hdfs: Hdfs) -> str:
     return f"hdfs://{hdfs.rpc}/{hdfs.new_folder()}"
-
-
-def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 @pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])

@@ -4,23 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
+from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.errors import StorageAccessError, StorageError
 from maintenance.fs.file_io import FileIO
 from tests.servers.relay import Relay
 from tests.servers.s3 import S3
-from tests.tables import KEYED, keyed, state
+from tests.tables import KEYED, keyed, state, table_of
 
 
 @pytest.fixture
 def catalog(s3: S3) -> Catalog:
     return open_catalog(s3.options(s3.new_bucket()))
-
-
-def table_of(catalog: Catalog) -> CatalogTable:
-    table = catalog.get_table("db.t")
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def test_first_steps_in_an_empty_bucket(catalog: Catalog) -> None:

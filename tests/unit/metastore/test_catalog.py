@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Catalog, CatalogTable, RemoveOption, Schema, SetOption, open_catalog
+from maintenance.catalog import Catalog, RemoveOption, Schema, SetOption, open_catalog
 from maintenance.errors import (
     AlreadyExistsError,
     NotFoundError,
@@ -18,7 +18,7 @@ from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_branch import delete_branch
 from maintenance.operations.refs.rename_branch import rename_branch
-from tests.tables import KEYED, files_on_disk, keyed, state
+from tests.tables import KEYED, files_on_disk, keyed, state, table_of
 
 PLAIN = Schema(KEYED, ["id"], options={"bucket": "1"})
 
@@ -39,12 +39,6 @@ def with_table(catalog: Catalog) -> Catalog:
     catalog.create_database("db")
     catalog.create_table("db.t", PLAIN)
     return catalog
-
-
-def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def test_databases(catalog: Catalog) -> None:

@@ -10,7 +10,7 @@ from maintenance.catalog import AddColumn, Catalog, CatalogTable, Schema, open_c
 from maintenance.errors import AlreadyExistsError, ConflictError, NotFoundError
 from maintenance.metastore.folder_move import FolderMove
 from tests.servers.s3 import S3
-from tests.tables import KEYED, keyed, state
+from tests.tables import KEYED, keyed, state, table_of
 
 ROWS = {1: "a", 2: "b"}
 SCHEMA = Schema(KEYED, ["id"], options={"bucket": "1"})
@@ -29,12 +29,6 @@ def catalog(request: pytest.FixtureRequest, s3: S3, tmp_path: Path) -> Iterator[
     table_of(opened, "db.t").write_arrow(keyed({2: "b"}))
     yield opened
     opened.close()
-
-
-def table_of(catalog: Catalog, name: str) -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def died(*_: object) -> None:

@@ -6,10 +6,7 @@ import pytest
 
 from maintenance.errors import SqlError
 from maintenance.sql import Session
-
-
-def rows(session: Session, text: str) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+from tests.answers import rows
 
 
 @pytest.fixture

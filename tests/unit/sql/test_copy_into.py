@@ -6,7 +6,6 @@ import json
 import os
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +14,7 @@ import pytest
 from maintenance.errors import AlreadyExistsError, DataError, NotFoundError, OptionError, SqlError, UnsupportedError
 from maintenance.fs.file_io import FileIO
 from maintenance.sql import Session
+from tests.answers import rows
 
 
 @pytest.fixture
@@ -28,10 +28,6 @@ def session(tmp_path: Path) -> Session:
 def put(tmp_path: Path, name: str, text: str) -> str:
     (tmp_path / "in" / name).write_text(text)
     return str(tmp_path / "in")
-
-
-def rows(session: Session, text: str) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 PETS = "SELECT * FROM pets ORDER BY id"

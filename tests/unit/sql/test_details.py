@@ -6,6 +6,7 @@ import pytest
 
 from maintenance.errors import NotFoundError, SqlError
 from maintenance.sql import Session
+from tests.answers import rows
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +18,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     )
     session.sql("INSERT INTO t VALUES (1, array(struct(1, 'q')), 2.5, '2024'), (2, NULL, NULL, '2024')")
     return session
-
-
-def rows(session: Session, text: str) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 COLUMNS = [

@@ -8,16 +8,13 @@ from typing import Any, Literal
 import pytest
 
 from maintenance.sql import Session, SqlError
+from tests.answers import rows
 
 Dialect = Literal["flink", "spark"]
 
 
 def value(session: Session, expression: str) -> Any:
     return session.sql(f"SELECT {expression} AS v").to_arrow().column("v")[0].as_py()
-
-
-def rows(session: Session, text: str) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from maintenance.errors import SqlError
 from maintenance.sql import Session
+from tests.answers import rows
 
 
 @pytest.fixture
@@ -16,10 +17,6 @@ def session(tmp_path: Path) -> Session:
     CREATE TABLE t (a INT, b STRING); INSERT INTO t VALUES (1, 'p'), (2, 'q')"""
     list(session.execute(script))
     return session
-
-
-def rows(session: Session, text: str) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 def described(session: Session, text: str) -> dict[str, object]:

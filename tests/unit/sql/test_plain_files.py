@@ -16,6 +16,7 @@ from maintenance.errors import CorruptFileError
 from maintenance.sql import Session
 from maintenance.sql.query import embedded
 from maintenance.sql.query.plain_files import plain_query
+from tests.answers import rows
 
 
 @contextmanager
@@ -31,10 +32,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     with monkeypatch.context() as patched:
         patched.setattr(embedded, "plain_query", noted)
         yield collected
-
-
-def rows(session: Session, text: str) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from maintenance.sql.procedures.refused import REFUSED
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.procedures.signature import Signature
 from maintenance.sql.procedures.signatures import FLINK, SPARK
+from tests.answers import rows
 
 # Names, parameters and columns of Paimon's procedure classes, by engine.
 REFERENCE = json.loads((Path(__file__).parent / "procedures_of_paimon.json").read_text())
@@ -186,10 +187,6 @@ def test_only_the_named_buckets_are_compacted(tmp_path: Path) -> None:
     for buckets, problem in (("3", "no bucket 3"), ("2-1", "written as 0-3,7"), ("x", "written as 0-3,7")):
         with pytest.raises(SqlError, match=problem):
             session.sql(f"CALL sys.compact(`table` => 't', buckets => '{buckets}')")
-
-
-def rows(session: Session, text: str) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 def test_copy_replaces_the_partitions_that_it_copies(tmp_path: Path) -> None:

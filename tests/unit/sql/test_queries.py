@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from maintenance.sql import Session, SqlError
+from tests.answers import rows
 
 COLUMNS = "a INT, b STRING, d DOUBLE, n DECIMAL(10, 2), day DATE"
 VALUES = "(1, 'abc', 1.5, 12.34, DATE '2024-01-02'), (2, CAST(NULL AS STRING), 2.5, 0.10, DATE '2024-03-04')"
@@ -18,10 +19,6 @@ def open_session(tmp_path: Path, dialect: Any = "flink") -> Session:
     session.sql(f"CREATE TABLE t ({COLUMNS}) PARTITIONED BY (day)")
     session.sql(f"INSERT INTO t VALUES {VALUES}")
     return session
-
-
-def rows(session: Session, text: str) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.sql import Session
 from maintenance.sql.query import repeated
+from tests.answers import rows
 
 STAR = "SELECT * FROM t ORDER BY 1"
 
@@ -20,10 +21,6 @@ def session(tmp_path: Path) -> Session:
     session.sql("CREATE TABLE t (a INT, b STRING)")
     session.sql("INSERT INTO t VALUES (1, 'x')")
     return session
-
-
-def rows(session: Session, text: str) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
 @contextmanager

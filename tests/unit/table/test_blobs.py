@@ -7,18 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Catalog, CatalogTable, Schema
+from maintenance.catalog import Catalog, Schema
 from maintenance.errors import MissingFileError, UnsupportedError
 from maintenance.format.blob_descriptor import BlobDescriptor
 from maintenance.sql import Session
-from tests.tables import open_warehouse
-
-
-def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
-
+from tests.tables import open_warehouse, table_of
 
 OPTIONS = {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 FIELDS = [("id", "INT"), ("b", "BLOB"), ("many", "ARRAY<BLOB>"), ("named", "MAP<STRING, BLOB>")]

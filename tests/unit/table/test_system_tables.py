@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.catalog import Catalog, CatalogTable, Schema, SetOption, open_catalog
+from maintenance.catalog import Catalog, Schema, SetOption, open_catalog
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, PredicateError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.operations.compaction.compact import compact
@@ -21,7 +21,7 @@ from maintenance.table.system.manifests import TABLE_INDEXES
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration
 from maintenance.table.system.view import NAMES, SystemTableView
-from tests.tables import create_table, keyed, live, live_files, open_warehouse, without_statistics
+from tests.tables import create_table, keyed, live, live_files, open_warehouse, table_of, without_statistics
 
 MOMENT = datetime(2026, 8, 1, 12, 30, 15, 123_900, tzinfo=UTC)
 # All system tables of Paimon 2.0 that belong to one table; `ro` is a table of its own kind here.
@@ -47,12 +47,6 @@ def catalog(tmp_path: Path) -> Catalog:
     create_tag(table, "two", snapshot_id=2)
     table.file_io.write_bytes(f"{table.paths.consumer_folder()}/consumer-job", b'{"nextSnapshot" : 3}')
     return catalog
-
-
-def table_of(catalog: Catalog) -> CatalogTable:
-    table = catalog.get_table("db.t")
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def rows(catalog: Catalog, name: str, **how: Any) -> list[dict[str, Any]]:

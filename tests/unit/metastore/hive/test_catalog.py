@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import AddColumn, Catalog, CatalogTable, RemoveOption, Schema, SetOption, View, open_catalog
+from maintenance.catalog import AddColumn, Catalog, RemoveOption, Schema, SetOption, View, open_catalog
 from maintenance.cli.main import run
 from maintenance.commit.lock import LockTimeoutError
 from maintenance.errors import (
@@ -45,6 +45,7 @@ from tests.format_table_statements import DIALECTS, KINDS, exercise
 from tests.servers.hive import Hive
 from tests.small_tables import put, small_table
 from tests.small_tables import rows as small_rows
+from tests.tables import table_of
 
 COLUMNS: list[FieldSpec] = [("k", "BIGINT NOT NULL"), ("v", "STRING", "the value"), ("pt", "STRING NOT NULL")]
 
@@ -81,12 +82,6 @@ def partitions(hive: Hive, db: str, table: str) -> list[str]:
 
 def _metastore(hive: Hive) -> HiveMetastore:
     return HiveMetastore((("127.0.0.1", int(hive.uri.rpartition(":")[2])),))
-
-
-def table_of(catalog: Catalog, name: str) -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def rows(*triples: tuple[int, str, str]) -> pa.Table:

@@ -10,7 +10,6 @@ import pytest
 from maintenance.catalog import (
     AddDialect,
     Catalog,
-    CatalogTable,
     Schema,
     SetOption,
     UpdateComment,
@@ -26,7 +25,7 @@ from maintenance.errors import (
     UnsupportedError,
 )
 from maintenance.metastore.jdbc.catalog import JdbcCatalog
-from tests.tables import KEYED, keyed, state
+from tests.tables import KEYED, keyed, state, table_of
 
 PLAIN = Schema(KEYED, ["id"], options={"bucket": "1"})
 SERVERS = ("sqlite", "postgresql", "mariadb")
@@ -49,12 +48,6 @@ def catalog(options: dict[str, str]) -> Iterator[Catalog]:
     actual.create_table("db.t", PLAIN)
     yield actual
     actual.close()
-
-
-def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
-    table = catalog.get_table(name)
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def test_databases(catalog: Catalog) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Catalog, CatalogTable, Schema, SetOption, open_catalog
+from maintenance.catalog import Catalog, Schema, SetOption, open_catalog
 from maintenance.commit.lock import LockTimeoutError
 from maintenance.errors import CommitError, OptionError, UnsupportedError
 from maintenance.metastore.jdbc.catalog import JdbcCatalog
 from maintenance.metastore.jdbc.connections import connections_of
 from maintenance.metastore.jdbc.lock import HeldRow, JdbcLock, LockSettings
 from maintenance.metastore.jdbc.server import Server
-from tests.tables import KEYED, files_on_disk, keyed
+from tests.tables import KEYED, files_on_disk, keyed, table_of
 
 LOCKS = "paimon_distributed_locks"
 
@@ -35,12 +35,6 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Catalog:
     actual.create_database("db")
     actual.create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1", "commit.max-retries": "0"}))
     return actual
-
-
-def table_of(catalog: Catalog) -> CatalogTable:
-    table = catalog.get_table("db.t")
-    assert isinstance(table, CatalogTable)
-    return table
 
 
 def lock_of(catalog: Catalog) -> JdbcLock:
