@@ -187,6 +187,6 @@ def _bucket_numbers(entries: Iterable[ManifestEntry]) -> Mapping[bytes, int]:
 
 
 def _schemas(source: ScanSource, entries: Iterable[ManifestEntry]) -> Mapping[int, TableSchema]:
-    schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
+    schemas = dict(source.load_schemas(sorted({entry.file.schema_id for entry in entries})))
     schemas[source.schema.id] = source.schema
     return schemas

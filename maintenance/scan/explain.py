@@ -46,7 +46,7 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
     if snapshot is None:
         return ()
     entries = live_entries(source, snapshot, None)
-    schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
+    schemas = dict(source.load_schemas(sorted({entry.file.schema_id for entry in entries})))
     pruning = Pruning(source.schema, {**schemas, source.schema.id: source.schema}, predicate)
     selection_of_entries, _ = entry_filter(source, predicate)
     left_out: dict[int, str] = {}

@@ -1,7 +1,7 @@
 """Plan a batch read: a snapshot and a filter become splits."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,10 +14,10 @@ from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
-from maintenance.metadata.manifests import ManifestFilter, Manifests
+from maintenance.metadata.manifests import ManifestFilter
+from maintenance.metadata.table_files import TableFiles
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
-from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.file_index import has_index, open_container
@@ -30,29 +30,19 @@ _THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class ScanSource:
+class ScanSource(TableFiles):
     """The table scanned.
 
     Attributes:
-        schema: of the read; `schemas`: loads schemas by id.
+        schema: of the read.
         level: see no other.
         level_from: see this level and those above it; None = those that batch reads see.
         left_out: partitions not to see, as serialized rows.
     """
 
-    name: str
-    manifests: Manifests
-    schema: TableSchema
-    options: Mapping[str, str]
-    schemas: Callable[[Sequence[int]], Mapping[int, TableSchema]]
     level: int | None = None
     left_out: frozenset[bytes] = frozenset()
     level_from: int | None = None
-
-    @property
-    def model(self) -> TableModel:
-        """What the options say."""
-        return TableModel.of(self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +80,7 @@ def plan_scan(
     entries = live_entries(source, snapshot, predicate)
     if files_since is not None:
         entries = [entry for entry in entries if _made_since(entry, files_since)]
-    schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
+    schemas = dict(source.load_schemas(sorted({entry.file.schema_id for entry in entries})))
     schemas[source.schema.id] = source.schema
     pruning = Pruning(source.schema, schemas, predicate)
     by_stats, testable = by_statistics(source, entries, pruning)
@@ -116,7 +106,7 @@ def wanted_of(
     """Ids of the rows that may match, by global indexes and conditions on `_ROW_ID`; None = these say nothing."""
     if not source.model.evolves:
         return None
-    return wanted_rows(source.manifests, snapshot, source.schema, source.options, source.schemas, predicate, kept)
+    return wanted_rows(source.manifests, snapshot, source.schema, source.options, source.load_schemas, predicate, kept)
 
 
 def by_statistics(
@@ -212,7 +202,7 @@ def _buckets(source: ScanSource, buckets: frozenset[int] | None) -> frozenset[in
         return buckets
     now = {field.id: field.type.as_nullable() for field in schema.bucket_fields}
     try:
-        earlier = source.schemas(range(schema.id)).values()
+        earlier = source.load_schemas(range(schema.id)).values()
     except NotFoundError:
         return None
     then = (field for old in earlier for field in old.fields if field.id in now)

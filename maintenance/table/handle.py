@@ -1,6 +1,6 @@
 """The handle of a table: its schema and options at one moment, and where its files are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
@@ -195,13 +195,10 @@ class TableHandle:
         return self, self.latest_snapshot()
 
     def scan_source(self) -> ScanSource:
-        def load(ids: Iterable[int]) -> dict[int, TableSchema]:
-            return {i: self.schema if i == self.schema.id else self.schemas.get(i) for i in ids}
-
         level = None
         if self.read_optimized and self.is_primary_key_table:
             level = table_options.num_levels(self.options) - 1
-        return ScanSource(self.identifier, self.manifests, self.schema, self.options, load, level)
+        return ScanSource(*self._files(), level)
 
     def changelog_source(self) -> ScanSource:
         """What has a changelog already, to be scanned: without the levels that a producer has not seen yet.
@@ -214,22 +211,16 @@ class TableHandle:
     # Writing
 
     def write_context(self) -> WriteContext:
-        return WriteContext(self.identifier, self.file_io, self.paths, self.schema, self.options)
+        return WriteContext(*self._files())
 
     def commit_target(self) -> CommitTarget:
         check_callbacks(self.options, self.identifier)
         check_publishable(self.schema, self.options, self.paths.root, self.identifier)
         properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
-        return CommitTarget(
-            self.identifier,
-            self.file_io,
-            self.paths,
-            self.schema,
-            self.options,
-            properties,
-            self.lock,
-            self.record,
-        )
+        return CommitTarget(*self._files(), properties, self.lock, self.record)
+
+    def _files(self) -> tuple[str, FileIO, TablePaths, TableSchema, Mapping[str, str]]:
+        return self.identifier, self.file_io, self.paths, self.schema, self.options
 
     def of_run(self, run: str) -> Self:
         """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""

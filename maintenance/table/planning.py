@@ -281,7 +281,7 @@ def read_of_chain(chain: ChainBranches[TableHandle], splits: Sequence[Split], re
         for file in split.files:
             ids[file.file_name in split.anchored].add(file.schema_id)
     changes, anchors = (
-        table.scan_source().schemas(sorted(needed | {table.schema.id}))
+        table.scan_source().load_schemas(sorted(needed | {table.schema.id}))
         for table, needed in zip((chain.delta, chain.snapshot), ids, strict=True)
     )
     return replace(read, schemas=changes, anchor_schemas=anchors)

@@ -53,7 +53,7 @@ def with_waiting(table: TableHandle, target: ScanTarget, plan: ScanPlan, predica
     ]
     others = [split for split in plan.splits if not (isinstance(split, Split) and split.partition in waiting)]
     entries = [entry for part in (*real.values(), *waiting.values()) for entry in part]
-    schemas = {**plan.schemas, **source.schemas(sorted({entry.file.schema_id for entry in entries}))}
+    schemas = {**plan.schemas, **source.load_schemas(sorted({entry.file.schema_id for entry in entries}))}
     files = plan.live_files + sum(len(part) for part in waiting.values())
     return replace(plan, splits=(*others, *whole), schemas=schemas, live_files=files)
 

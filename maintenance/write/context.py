@@ -2,10 +2,9 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import (
     ROW_ID,
     SEQUENCE_NUMBER,
@@ -14,10 +13,8 @@ from maintenance.format.rows.system_fields import (
     is_system_field,
     key_value_fields,
 )
-from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.table_files import TableFiles
 from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 
 _COMPRESSION_SUFFIXES = {"none": "", "": "", "gzip": ".gz", "bzip2": ".bz2", "zstd": ".zst"}
@@ -29,7 +26,7 @@ def wall_clock_millis() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteContext:
+class WriteContext(TableFiles):
     """The table written to.
 
     Attributes:
@@ -40,19 +37,9 @@ class WriteContext:
         others'.
     """
 
-    name: str
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    options: Mapping[str, str]
     clock: Callable[[], int] = wall_clock_millis
     stamp: str = ""
     write_cols: tuple[str, ...] | None = None
-
-    @property
-    def model(self) -> TableModel:
-        """What the options say."""
-        return TableModel.of(self.options)
 
     @property
     def has_primary_key(self) -> bool:

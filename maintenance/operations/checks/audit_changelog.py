@@ -234,7 +234,7 @@ class _Audit:
 
     def _read(self, schema_ids: Iterable[int]) -> SplitRead:
         table = self.table
-        schemas = {**self.source.schemas(sorted(schema_ids)), table.schema.id: table.schema}
+        schemas = {**self.source.load_schemas(sorted(schema_ids)), table.schema.id: table.schema}
         columns = (SEQUENCE_NUMBER, VALUE_KIND, *table.schema.fields)
         return SplitRead(table.file_io, table.paths, table.schema, schemas, table.options, columns)
 

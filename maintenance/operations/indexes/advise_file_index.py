@@ -166,7 +166,7 @@ def _equal_columns(pushed: Predicate) -> frozenset[str]:
 
 
 def _rows_of(table: Table, entry: ManifestEntry, fields: Sequence[DataField]) -> pa.Table:
-    schemas = {entry.file.schema_id: table.scan_source().schemas([entry.file.schema_id])[entry.file.schema_id]}
+    schemas = {entry.file.schema_id: table.scan_source().load_schemas([entry.file.schema_id])[entry.file.schema_id]}
     context = ReadContext(table.file_io, {**schemas, table.schema.id: table.schema}, tuple(fields))
     path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
     parts = list(DataFileReader(context, path, entry.file, {}).batches(_BATCH_ROWS))
@@ -174,7 +174,7 @@ def _rows_of(table: Table, entry: ManifestEntry, fields: Sequence[DataField]) ->
 
 
 def _left_by_statistics(table: Table, file: DataFileMeta, predicate: Predicate) -> bool:
-    schemas = table.scan_source().schemas([file.schema_id])
+    schemas = table.scan_source().load_schemas([file.schema_id])
     return Pruning(table.schema, {**schemas, table.schema.id: table.schema}, predicate).keeps_values(file)
 
 

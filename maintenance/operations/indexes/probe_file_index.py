@@ -101,7 +101,7 @@ def _conditions(
     """Conditions that a row of the file satisfies, with the row's number in the file."""
     if not fields:
         return
-    schemas = {entry.file.schema_id: source.schemas([entry.file.schema_id])[entry.file.schema_id]}
+    schemas = {entry.file.schema_id: source.load_schemas([entry.file.schema_id])[entry.file.schema_id]}
     context = ReadContext(table.file_io, {**schemas, table.schema.id: table.schema}, tuple(fields))
     path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
     rows = next(DataFileReader(context, path, entry.file, {}).batches(_ROWS), None)
@@ -123,6 +123,6 @@ def _conditions(
 
 def _holds(source: ScanSource, entry: ManifestEntry, condition: Predicate, row: int) -> bool:
     """Whether the file's index leaves over a row that satisfies the condition."""
-    schemas = source.schemas([entry.file.schema_id])
+    schemas = source.load_schemas([entry.file.schema_id])
     pruning = Pruning(source.schema, {**schemas, source.schema.id: source.schema}, condition)
     return all(selection.rows is None or row in selection.rows for _, selection in selections(source, pruning, [entry]))
