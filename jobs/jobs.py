@@ -14,6 +14,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.project.config import Project, TableConfig
+from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.steps.acknowledgement import acknowledge_op
 from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
 from paimon_maintenance.assets.steps.night import night_op
@@ -146,7 +147,19 @@ def _chain_job(
 
 
 def _job(graph: dg.GraphDefinition, description: str, tags: Mapping[str, str], loggers: Loggers) -> dg.JobDefinition:
-    return graph.to_job(description=description, tags=tags, executor_def=dg.in_process_executor, logger_defs=loggers)
+    return graph.to_job(
+        description=description,
+        tags=tags,
+        metadata=_pages(tags),
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
+def _pages(tags: Mapping[str, str]) -> Mapping[str, dg.MetadataValue[Any]]:
+    """The page of the console of the table that a job is about; of all tables, where it is about several."""
+    table = tags.get("paimon/table")
+    return console_link("tables", table) if table else console_link("")
 
 
 def _asset_of(table: TableConfig) -> dg.AssetSelection:
@@ -161,5 +174,10 @@ def _check_job(table: TableConfig, action: str, checks: Sequence[str], descripti
 
 def _asset_job(name: str, selection: dg.AssetSelection, description: str, tags: Mapping[str, str]) -> Any:
     return dg.define_asset_job(
-        name, selection=selection, description=description, tags=tags, executor_def=dg.in_process_executor
+        name,
+        selection=selection,
+        description=description,
+        tags=tags,
+        metadata=_pages(tags),
+        executor_def=dg.in_process_executor,
     )

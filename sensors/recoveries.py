@@ -9,19 +9,22 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.sensors.routes import Reported
 
 _CHECK, _RUN = "check:", "run:"
+_BY_OTHERS = "No run of Dagster on it has succeeded since: others changed the table or a setting, or time has passed."
+_NO_RUN = "No run of the job has succeeded since: the failed run was deleted, or is too long ago to be looked at."
 
 
 def what_was_done(instance: DagsterInstance, fault: str, before: Reported, url: str) -> str:
-    """What was done, in sentences; empty where nothing is known of it."""
+    """What was done, in sentences; where no run of Dagster did it, that."""
     if fault.startswith(_CHECK):
         table, _, check = fault.removeprefix(_CHECK).rpartition(":")
         asset = keys.asset_key(table) if table else keys.FLEET
         says = _says(instance, AssetCheckKey(asset, check))
-        return " ".join(part for part in (says, _by_run(instance, None, _tags(table), before, url)) if part)
+        run = _by_run(instance, None, _tags(table), before, url)
+        return f"{says or 'The check passes again.'} {run or _BY_OTHERS}"
     if fault.startswith(_RUN):
         job = fault.removeprefix(_RUN).partition(" ")[0]
         tags = {"paimon/table": before.tables[0]} if " (" in fault and before.tables else {}
-        return _by_run(instance, job, tags, before, url)
+        return _by_run(instance, job, tags, before, url) or _NO_RUN
     return "It ticks again, or somebody has switched it off."
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
+from paimon_maintenance.assets.project.console_links import console_address
 from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.targets.target import Target
 from paimon_maintenance.sensors.routes import Reported, Routes
@@ -74,7 +75,8 @@ def _recovered(
         if reached:
             text = " ".join(part for part in (_left(before, now.values()), over(fault, before)) if part)
             link = before.link or url
-            alert = Alert(fault, "recovered", before.subject, text, "", link, before.tables, before.kind)
+            page = console_address("tables", before.tables[0]) if len(before.tables) == 1 else ""
+            alert = Alert(fault, "recovered", before.subject, text, "", link, before.tables, before.kind, page)
             for number in reached:
                 news.setdefault(number, []).append(alert)
     unreached: dict[str, Reported] = {}
@@ -114,7 +116,8 @@ def _bundle(alerts: Sequence[Alert], url: str) -> Alert:
     fix = "Begin with the first one." if state == "failed" else ""
     fault = ",".join(alert.fault for alert in alerts)
     kind = min((alert.kind for alert in alerts), key=get_args(Kind).index)
-    return Alert(fault, state, f"{len(alerts)} problems", "\n".join(lines), fix, url, tables, kind)
+    text = "\n".join(lines)
+    return Alert(fault, state, f"{len(alerts)} problems", text, fix, url, tables, kind, console_address(""))
 
 
 def _line(alert: Alert) -> str:

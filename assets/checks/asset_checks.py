@@ -9,6 +9,7 @@ from maintenance.operations.checks.faults import Fault, FaultKind
 from maintenance.operations.checks.fsck import FsckReport, fsck
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.project.step_config import AuditConfig, FsckConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
@@ -44,7 +45,7 @@ def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
             opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
             report = audit_changelog(spark.session(), opened, config.start, config.end)
             context.log.info(str(report))
-            metadata = {**_metadata(report), **spark.metadata()}
+            metadata = {**_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)}
             return dg.AssetCheckResult(passed=report.holds, description=str(report), metadata=metadata)
 
     return changelog_holds
@@ -94,7 +95,7 @@ def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
                 passed=report.healthy,
                 severity=_severity(report),
                 description=_fsck_summary(report),
-                metadata={**_fsck_metadata(report), **spark.metadata()},
+                metadata={**_fsck_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)},
             )
 
     return fsck_holds

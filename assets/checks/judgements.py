@@ -1,7 +1,7 @@
 """The judgements over a table as Dagster's asset checks: run from the UI, or reported by a sensor without a run."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from paimon_maintenance.assets.checks.due import NOTHING_DUE, automation_of, loc
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
@@ -43,7 +44,7 @@ DESCRIPTIONS = {
     CHANGELOG_LAG: "Few commits wait for the changelog that shows their changes.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
     EXPIRY_DUE: "Old snapshots expire, or the schedule that starts it is on.",
-    NOTHING_DUE: "No compaction is due, or the sensor or schedule that starts it is on.",
+    NOTHING_DUE: "No compaction, expiry, file index or tag is due, or the sensor or schedule that does it is on.",
 }
 # What endangers the table, or makes reads of it wrong; the rest costs time or space.
 _SEVERE = (
@@ -63,22 +64,27 @@ _JOB = re.compile(r"\bthe job (\w+)")
 
 def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:
     """A judgement as an event that needs no run."""
-    return dg.AssetCheckEvaluation(asset_key=asset, **_outcome(judgement))
+    return dg.AssetCheckEvaluation(asset_key=asset, **_outcome(asset, judgement))
 
 
 def check_result(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckResult:
     """A judgement as the result of a check in a run."""
-    return dg.AssetCheckResult(asset_key=asset, **_outcome(judgement))
+    return dg.AssetCheckResult(asset_key=asset, **_outcome(asset, judgement))
 
 
-def _outcome(judgement: Judgement) -> dict[str, Any]:
+def console_of(asset: dg.AssetKey) -> Mapping[str, dg.MetadataValue[Any]]:
+    """The page of the console about an asset: of its table, or of all tables."""
+    return console_link("") if asset == keys.FLEET else console_link("tables", ".".join(asset.path))
+
+
+def _outcome(asset: dg.AssetKey, judgement: Judgement) -> dict[str, Any]:
     """What Dagster records of a judgement."""
     return {
         "check_name": judgement.check,
         "passed": judgement.passed,
         "severity": _severity(judgement),
         "description": _description(judgement),
-        "metadata": _metadata(judgement),
+        "metadata": {**_metadata(judgement), **console_of(asset)},
     }
 
 

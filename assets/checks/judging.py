@@ -10,6 +10,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
+from maintenance.metadata.zone import local_time
 from maintenance.monitor.acknowledged import with_acknowledged
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
 from maintenance.monitor.census import Census, take_census
@@ -25,13 +26,21 @@ from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import judge_writers
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.checks.way_back import way_back
+from maintenance.operations.expiry.expire_tags import due_tags
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
 from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.options.option import duration
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
-from paimon_maintenance.assets.checks.due import Automation, nothing_due
+from paimon_maintenance.assets.checks.due import (
+    Automation,
+    compaction_chore,
+    expiry_chore,
+    index_chore,
+    nothing_due,
+    tag_chore,
+)
 from paimon_maintenance.assets.checks.expiring import expiry_due, retention_of
 from paimon_maintenance.assets.checks.writers import naming_jobs
 from paimon_maintenance.assets.project.config import TableConfig
@@ -149,8 +158,9 @@ def _looked(
         looked.attempt(lambda: [snapshot_chain_intact(table)])
         looked.attempt(lambda: judge_backlog(table, config.checks.limits, now))
         looked.attempt(lambda: [retention_blockers(table, now, max_age=held)])
-        looked.attempt(lambda: [_judge_need(config, looked, table, automation)])
+        looked.attempt(lambda: _measured(looked, table))
         looked.attempt(lambda: [_judge_expiry(config, looked, table, now, automation, zone)])
+        looked.attempt(lambda: [_judge_due(config, looked, table, now, automation, zone)])
     return looked
 
 
@@ -192,12 +202,27 @@ def judge_conduct(
     return (*found, compacts_alone(conduct, census, automatic=config.compaction.automatic))
 
 
-def _judge_need(config: TableConfig, looked: _Looked, table: Table, automation: Automation) -> Judgement:
+def _measured(looked: _Looked, table: Table) -> Iterable[Judgement]:
     looked.table, looked.shape = table, table_shape(table)
-    need = compaction_need(table, looked.shape, config.compaction.triggers)
+    return ()
+
+
+def _judge_due(
+    config: TableConfig, looked: _Looked, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
+) -> Judgement:
+    shape = looked.shape or table_shape(table)
+    need = compaction_need(table, shape, config.compaction.triggers)
     failed = {judgement.check for judgement in looked.judgements if not judgement.passed}
     reported_by = next((check for check in _BACKLOGS if check in failed), None)
-    return nothing_due(config, need, watched=automation.compacts, reported_by=reported_by)
+    snapshots = 0 if looked.kept is None else looked.kept.due
+    tags = len(due_tags(table, local_time(now), None))
+    chores = (
+        *compaction_chore(config, need, automation, reported_by),
+        *expiry_chore(config, snapshots, tags, automation),
+        *index_chore(config, table, shape, automation, now),
+        *tag_chore(config, table, automation, zone),
+    )
+    return nothing_due(need, chores)
 
 
 def _judge_expiry(

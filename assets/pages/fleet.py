@@ -20,7 +20,6 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
 from paimon_maintenance.assets.checks.judging import Sight, see
-from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.pages.freeable import (
     NOTHING_KNOWN,
     AskBeside,
@@ -31,6 +30,7 @@ from paimon_maintenance.assets.pages.freeable import (
 )
 from paimon_maintenance.assets.pages.table_page import due_of, text_table
 from paimon_maintenance.assets.project.config import Project, TableConfig
+from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.configuration import check_spec, configuration

@@ -27,8 +27,8 @@ from paimon_maintenance.assets.checks.due import NOTHING_DUE
 from paimon_maintenance.assets.checks.expiring import retention_of
 from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.catalogue import actions
-from paimon_maintenance.assets.pages.console_links import console_link
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.units import files_text, millis_text, time_text
 
 _RUNS_SHOWN = 10

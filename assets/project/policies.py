@@ -286,17 +286,25 @@ class IndexColumns(Entry):
         return options
 
 
+_SLACK = "https://hooks.slack.com/"
+
+
 def _as_targets(given: Any) -> Any:
-    """A list instead of settings: of targets, where `to` is the address of a webhook."""
+    """A list instead of settings: of targets, where `to` is the address of a webhook or an e-mail address."""
     if not isinstance(given, (list, tuple)):
         return given
-    return {"targets": [_as_webhook(target) for target in given]}
+    return {"targets": [_with_kind(target) for target in given]}
 
 
-def _as_webhook(target: Any) -> Any:
+def _with_kind(target: Any) -> Any:
+    """The target with its kind, which `to` says: an address of the web, or addresses of people."""
     if not isinstance(target, dict) or "kind" in target or "to" not in target:
         return target
-    return {"kind": "webhook", "url": target["to"], **{name: value for name, value in target.items() if name != "to"}}
+    to, others = target["to"], {name: value for name, value in target.items() if name != "to"}
+    if isinstance(to, list) or (isinstance(to, str) and "@" in to and "://" not in to):
+        return {"kind": "email", "to": to, **others}
+    slack = {"format": "slack"} if isinstance(to, str) and to.startswith(_SLACK) else {}
+    return {"kind": "webhook", "url": to, **slack, **others}
 
 
 class TableAlerts(Entry):

@@ -17,10 +17,10 @@ from maintenance.options.option import duration
 from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.project.policies import DEFAULT_NAME, TagPolicy
+from paimon_maintenance.assets.project.tag_periods import last_period
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import request_of
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work
-from paimon_maintenance.assets.steps.tags import last_period
 
 
 class _Tag(Step):

@@ -5,9 +5,8 @@ missed, from the snapshot that was the newest then, as long as it is there. A pe
 fails by itself and says why.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -20,41 +19,12 @@ from paimon_maintenance.assets.pages.materialization import data_version
 from paimon_maintenance.assets.pages.metadata import report_numbers
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.policies import TagPolicy
+from paimon_maintenance.assets.project.tag_periods import period_in, periods_of, schedule_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
-
-_DAYS, _MINUTES = "%Y-%m-%d", "%Y-%m-%d-%H:%M"
-
-
-def periods_of(policy: TagPolicy, zone: ZoneInfo) -> dg.TimeWindowPartitionsDefinition:
-    """The periods of a policy with a cron. `zone`: used where the policy names none."""
-    return dg.TimeWindowPartitionsDefinition(
-        start=policy.since.isoformat() if policy.is_daily else f"{policy.since.isoformat()}-00:00",
-        fmt=_DAYS if policy.is_daily else _MINUTES,
-        cron_schedule=policy.cron,
-        timezone=policy.time_zone or str(zone),
-    )
-
-
-def period_of(policy: TagPolicy, start: datetime, end: datetime) -> Period:
-    """The period with its tag's name. Times are in the zone of the periods."""
-    # An hour that the clock shows twice has its offset in the second name.
-    time = f"{start:%H%M}" + (f"{start:%z}" if start.fold else "")
-    return Period(policy.name.format(date=f"{start:%Y-%m-%d}", time=time), end)
-
-
-def last_period(policy: TagPolicy, zone: ZoneInfo) -> Period | None:
-    """The last period that has ended; None if the first one has not."""
-    window = periods_of(policy, zone).get_last_partition_window()
-    return None if window is None else _period(policy, zone, window)
-
-
-def _period(policy: TagPolicy, zone: ZoneInfo, window: dg.TimeWindow) -> Period:
-    local = ZoneInfo(policy.time_zone) if policy.time_zone else zone
-    return period_of(policy, window.start.astimezone(local), window.end)
 
 
 def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.AssetsDefinition:
@@ -75,7 +45,7 @@ def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.Asse
     def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog, spark: Spark) -> dg.MaterializeResult:
         try:
             with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
-                period = _period(policy, zone, context.partition_time_window)
+                period = period_in(policy, zone, context.partition_time_window)
                 return _tagged(context, catalog, spark, table, period, policy.lifetime)
         except dg.Failure as failure:
             keep_failure(context.op_execution_context, catalog, table.identifier, "tag", failure)
@@ -121,9 +91,8 @@ def tag_schedules(tables: Sequence[TableConfig], zone: ZoneInfo) -> tuple[list[A
 
 
 def _job(cron: str, zone: str, tables: Iterable[TableConfig]) -> Any:
-    times = re.sub(r"\W+", "_", f"{cron.replace('*', 'x')} {zone}").strip("_")
     return dg.define_asset_job(
-        f"tags_{times}",
+        schedule_of(cron, zone),
         selection=[keys.tags(table.identifier) for table in tables],
         description=f"Tag tables at the end of a period: {cron} in {zone}.",
         tags={"paimon/action": "tag"},

@@ -1,10 +1,27 @@
 """What an alert says, whatever it is sent by."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["damage", "conflict", "invisible", "backlog", "space", "stale", "run", "sensor", "settings", "report"]
 """What an alert is about, the most severe first: a target may take some kinds alone."""
+
+
+Severity = Literal["error", "warning", "info"]
+"""How urgent an alert is: rows are wrong or in danger, or work has failed; something piles up; nothing is wrong."""
+SEVERITIES: Mapping[Kind, Severity] = {
+    "damage": "error",
+    "conflict": "error",
+    "invisible": "error",
+    "run": "error",
+    "backlog": "warning",
+    "space": "warning",
+    "stale": "warning",
+    "sensor": "warning",
+    "settings": "warning",
+    "report": "info",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +37,7 @@ class Alert:
         tables: whose fault it is; none where it is not a table's.
         kind: of what it is about.
         console: the table's page in the console; empty where nobody has said where that is.
+        severity: of its kind.
     """
 
     fault: str
@@ -31,6 +49,10 @@ class Alert:
     tables: tuple[str, ...] = ()
     kind: Kind = "run"
     console: str = ""
+    severity: Severity = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "severity", SEVERITIES[self.kind])
 
     @property
     def title(self) -> str:

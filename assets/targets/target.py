@@ -5,15 +5,16 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from paimon_maintenance.assets.entry import Entry
-from paimon_maintenance.assets.targets.alert import Alert, Kind
+from paimon_maintenance.assets.targets.alert import SEVERITIES, Alert, Kind, Severity
 
 
 class Target(Entry):
     """A place that alerts go to. Each kind is a subclass in a module of its own, and is named in the registry."""
 
     kind: str
-    only: tuple[Kind, ...] = Field(
-        default=(), description="Alerts of these kinds alone, written as `for`, too; empty: all of them."
+    only: tuple[Kind | Severity, ...] = Field(
+        default=(),
+        description="Alerts of these kinds or severities alone, written as `for`, too; empty: all of them.",
     )
 
     @model_validator(mode="before")
@@ -26,7 +27,7 @@ class Target(Entry):
 
     def takes(self, kind: Kind) -> bool:
         """Whether alerts of a kind go here."""
-        return not self.only or kind in self.only
+        return not self.only or kind in self.only or SEVERITIES[kind] in self.only
 
     def send(self, alert: Alert) -> None:
         """Send one alert. Raises: OSError; OptionError: an environment variable is not set."""

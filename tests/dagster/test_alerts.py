@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import pyarrow as pa
@@ -12,17 +12,20 @@ import pytest
 import yaml
 from dagster._core.scheduler.instigation import InstigatorStatus
 
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.project.policies import Alerts
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.alert import Alert
+from paimon_maintenance.assets.targets.alert import Alert, Kind
+from paimon_maintenance.assets.targets.email import Email
 from paimon_maintenance.assets.targets.webhook import Webhook
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.alerts import check_faults, run_faults, sensor_faults
-from paimon_maintenance.sensors.routes import Routes, parse_reported, reported_text
+from paimon_maintenance.sensors.recoveries import what_was_done
+from paimon_maintenance.sensors.routes import Reported, Routes, parse_reported, reported_text
 from paimon_maintenance.sensors.targets.__main__ import main
 from paimon_maintenance.sensors.telling import tell
-from tests.dagster.conftest import Receiver, evaluate, state_of
+from tests.dagster.conftest import Receiver, checks_of, evaluate, state_of
 from tests.tables import create_table
 
 Sink = tuple[str, type[Receiver]]
@@ -94,6 +97,53 @@ def test_a_target_takes_the_kinds_that_it_asks_for(tmp_path: Path, receiver: Sin
     assert subjects(second) == [("damage", "failed"), ("backlog", "failed")]
     tell(routes, reported, {}, "")
     assert subjects(receiver)[1:] == [("damage", "recovered")]
+
+
+def test_a_list_of_alerts_names_people_as_well_and_severities(tmp_path: Path) -> None:
+    alerts = [
+        {"to": "oncall@example.com", "for": ["damage", "conflict"]},
+        {"to": ["a@example.com", "b@example.com"], "host": "smtp.example", "for": ["error"]},
+        {"to": "https://hooks.slack.com/services/x", "for": ["warning"]},
+        {"to": "${PAGER_URL}"},
+    ]
+    first, second, slack, pager = written(tmp_path, alerts=alerts, tables=[{"identifier": "a.b"}]).alerts.targets
+    assert isinstance(first, Email)
+    assert (first.to, first.host, first.only) == (("oncall@example.com",), "localhost", ("damage", "conflict"))
+    assert isinstance(second, Email)
+    assert [kind for kind in get_args(Kind) if second.takes(kind)] == ["damage", "conflict", "invisible", "run"]
+    assert isinstance(slack, Webhook)
+    assert slack.format == "slack"
+    assert slack.takes("space")
+    assert not slack.takes("damage")
+    assert pager == Webhook(kind="webhook", url="${PAGER_URL}")
+    assert Alert("x", "failed", "x", "It is broken.", kind="damage").severity == "error"
+
+
+def test_a_recovery_that_no_run_has_brought_about_says_so(project: Project, instance: dg.DagsterInstance) -> None:
+    before = Reported("Check freshness of shop.visits", ("shop.visits",), at=time.time())
+    text = what_was_done(instance, "check:shop.visits:freshness", before, "")
+    assert text.startswith("The check passes again. No run of Dagster on it has succeeded since")
+    text = what_was_done(instance, "run:compact_shop_visits", replace(before, subject="Run"), "")
+    assert text.startswith("No run of the job has succeeded since")
+
+
+def test_checks_and_jobs_link_to_the_console(
+    project: Project, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIMON_CONSOLE_URL", "http://console")
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    checks = checks_of(evaluate(project, instance, "check_radar"))
+    of_table = [event for event in checks if event.asset_key == keys.asset_key("shop.visits")]
+    assert of_table
+    assert {event.metadata["console"].value for event in of_table} == {"http://console/tables/shop.visits"}
+    definitions = build_definitions(project)
+    for name in ("compact_shop_visits", "expire_shop_visits", "maintain_shop_visits", "fsck_shop_visits"):
+        assert definitions.resolve_job_def(name).metadata["console"].value == "http://console/tables/shop.visits"
+    assert definitions.resolve_job_def("expire").metadata["console"].value == "http://console/"
+    fsck = definitions.resolve_job_def("fsck_shop_visits").execute_in_process(instance=instance)
+    for event in fsck.get_asset_check_evaluations():
+        assert event.metadata["console"].value == "http://console/tables/shop.visits"
 
 
 def test_a_muted_table_is_told_of_afterwards(tmp_path: Path, receiver: Sink) -> None:

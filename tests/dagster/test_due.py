@@ -1,19 +1,24 @@
 """Healthy means that nothing is due: a table over its trigger is red where nobody starts the compaction."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 
+from maintenance.monitor.judgement import Judgement
+from maintenance.operations.refs.create_tag import create_tag
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import NOTHING_DUE, automation_of
+from paimon_maintenance.assets.checks.due import NOTHING_DUE, Automation, automation_of
+from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.project.policies import CompactionPolicy
+from paimon_maintenance.assets.project.policies import CompactionPolicy, IndexColumns, TagPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import evaluate, state_of, switch_on
 from tests.dagster.test_radar import reported
+from tests.small_tables import set_commit_time
 
 
 @pytest.fixture
@@ -87,3 +92,70 @@ def test_the_sensor_of_another_code_location_does_not_count(instance: dg.Dagster
     instance.add_instigator_state(state_of(keys.LATEST_SENSOR, 0.0, "elsewhere"))
     assert automation_of(instance, None).compacts
     assert not automation_of(instance, here.location_name).compacts
+
+
+def test_an_expiry_that_nothing_starts_is_left_undone(project: Project, instance: dg.DagsterInstance) -> None:
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    for number in range(4):
+        table.write_arrow(pa.table({"id": pa.array([number], pa.int64()), "status": ["new"]}))
+    switch_on(instance, keys.LATEST_SENSOR)
+    found = reported(evaluate(project, instance, "check_radar"), "shop.orders")[NOTHING_DUE]
+    assert not found.passed
+    assert "2 snapshots can expire, and the schedule daily_expiry is off" in str(found.description)
+    assert "expire_shop_orders" in str(found.description)
+    switch_on(instance, keys.EXPIRY_SCHEDULE)
+    found = reported(evaluate(project, instance, "check_radar"), "shop.orders")[NOTHING_DUE]
+    assert found.passed
+    assert "2 snapshots can expire; the schedule daily_expiry does it" in str(found.description)
+
+
+def test_a_tag_that_is_missing_is_left_undone_until_its_schedule_is_on(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    set_commit_time(table, 1, int((datetime.now(UTC) - timedelta(days=2)).timestamp() * 1000))
+    tagged = project.tables[1].model_copy(
+        update={"tag": TagPolicy(name="day-{date}", cron="0 0 * * *", time_zone="UTC")}
+    )
+    project = project.model_copy(update={"tables": (project.tables[0], tagged)})
+    found = reported(evaluate(project, instance, "check_radar"), "shop.visits")[NOTHING_DUE]
+    assert not found.passed
+    assert "is missing, and the schedule tags_0_0_x_x_x_UTC is off" in str(found.description)
+    switch_on(instance, "tags_0_0_x_x_x_UTC")
+    assert reported(evaluate(project, instance, "check_radar"), "shop.visits")[NOTHING_DUE].passed
+    instance.delete_instigator_state(*_ids(instance, "tags_0_0_x_x_x_UTC"))
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    create_tag(table, f"day-{yesterday:%Y-%m-%d}", snapshot_id=1)
+    found = reported(evaluate(project, instance, "check_radar"), "shop.visits")[NOTHING_DUE]
+    assert found.passed
+    assert "nothing is due" in str(found.description)
+
+
+def _ids(instance: dg.DagsterInstance, name: str) -> tuple[str, str]:
+    (state,) = [state for state in instance.all_instigator_state() if state.name == name]
+    return state.instigator_origin_id, state.selector_id
+
+
+def test_file_indexes_that_are_declared_and_missing_are_left_undone(
+    visits: Project, instance: dg.DagsterInstance
+) -> None:
+    config = visits.tables[1].model_copy(update={"index_columns": IndexColumns(bloom_filter=("page",))})
+    catalog = PaimonCatalog(warehouse=visits.warehouse)
+    build_definitions(visits).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
+
+    def judged(moment: datetime, automation: Automation) -> Judgement:
+        found = look_at(catalog, config, moment, automation=automation)
+        (judgement,) = [each for each in found if each.check == NOTHING_DUE]
+        return judgement
+
+    now = datetime.now(UTC)
+    off = judged(now, Automation(expires=True))
+    assert not off.passed
+    assert "1 of 1 file lacks a file index that is declared, and nothing starts its compactions" in off.summary
+    assert "compact_shop_visits" in off.fix
+    on = Automation(compacts=True, expires=True)
+    assert judged(now, on).passed
+    idle = judged(now + timedelta(days=2), on)
+    assert not idle.passed
+    assert "no compaction has come by for a day" in idle.summary

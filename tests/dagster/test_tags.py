@@ -15,8 +15,8 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.project.policies import TagPolicy
+from paimon_maintenance.assets.project.tag_periods import period_of, periods_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.steps.tags import period_of, periods_of
 from paimon_maintenance.definitions import build_definitions
 
 TEXT = """
