@@ -112,6 +112,7 @@ class _Looked:
         faults: what could not be read, each once, in the order in which it was met.
         exists: False for a table that this project is still to create.
         table, shape, kept, freed: None as long as they could not be read.
+        due_tags: how many tags are past their time, as far as they can be read.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
@@ -121,6 +122,7 @@ class _Looked:
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
     freed: int | None = None
+    due_tags: int = 0
 
     def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
         """Judge one part. Returns False, and notes why, if that cannot be done."""
@@ -215,10 +217,9 @@ def _judge_due(
     failed = {judgement.check for judgement in looked.judgements if not judgement.passed}
     reported_by = next((check for check in _BACKLOGS if check in failed), None)
     snapshots = 0 if looked.kept is None else looked.kept.due
-    tags = len(due_tags(table, local_time(now), None))
     chores = (
         *compaction_chore(config, need, automation, reported_by),
-        *expiry_chore(config, snapshots, tags, automation),
+        *expiry_chore(config, snapshots, looked.due_tags, automation),
         *index_chore(config, table, shape, automation, now),
         *tag_chore(config, table, automation, zone),
     )
@@ -231,6 +232,7 @@ def _judge_expiry(
     choice = retention_of(config, now, zone)
     looked.kept = kept_snapshots(table, now, choice)
     looked.freed = _freed(table, now, choice)
+    looked.due_tags = len(due_tags(table, local_time(now), None))
     live = 0 if looked.shape is None else looked.shape.bytes
     return expiry_due(config, looked.kept, live, expires=automation.expires, freed=looked.freed, options=table.options)
 

@@ -122,7 +122,7 @@ class Timeline:
 def _consumer(name: str, at: int, x_of: Mapping[int, float], last: int) -> Flag:
     if at > last:
         return Flag(x_of[last] + _STEP / 2, name, f"consumer {name} has read everything")
-    return Flag(x_of[at], name, f"consumer {name} reads snapshot {at} next")
+    return Flag(x_of[at], name, f"consumer {name} has yet to read snapshot {at}")
 
 
 def _text(snapshot: Snapshot, writer: str, kept_by: str) -> str:

@@ -63,9 +63,12 @@ def figures(catalog: Catalog, names: Iterable[Name]) -> list[Figures]:
     return _each(lambda name: _figures(catalog, *name), names)
 
 
-def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None) -> list[Health]:
-    """Judgements of tables; those that have no snapshots of their own are left out. `max_age`: of the newest rows."""
-    judged = _each(lambda name: _health(catalog, *name, max_age), names)
+def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None, history: str) -> list[Health]:
+    """Judgements of tables; those that have no snapshots of their own are left out.
+
+    `max_age`: of the newest rows; `history`: the database whose history says what was acknowledged.
+    """
+    judged = _each(lambda name: _health(catalog, *name, max_age, history), names)
     return [each for each in judged if each is not None]
 
 
@@ -122,12 +125,13 @@ def _figures(catalog: Catalog, database: str, name: str) -> Figures:
     )
 
 
-def _health(catalog: Catalog, database: str, name: str, max_age: timedelta | None) -> Health | None:
+def _health(catalog: Catalog, database: str, name: str, max_age: timedelta | None, history: str) -> Health | None:
     try:
         table = catalog.get_table(f"{database}.{name}")
         if not isinstance(table, CatalogTable):
             return None
-        wrong = [judgement for judgement in judge_table(table, max_age) if not judgement.passed]
+        judged = judge_table(table, max_age, catalog=catalog, history=history)
+        wrong = [judgement for judgement in judged if not judgement.passed]
         shape = table_shape(table)
     except PaimonError as error:
         return Health(database, name, healthy=False, wrong="readable", found=error.found, fix=error.fix)

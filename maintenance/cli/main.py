@@ -454,7 +454,14 @@ def _prompt(target: Target) -> None:
 
 @cli.command()
 @click.argument("path")
-@click.option("--rows", "limit", type=click.IntRange(min=0), default=5, show_default=True, help="Of a data file.")
+@click.option(
+    "--rows",
+    "limit",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="How many rows of a data file are printed.",
+)
 @_showing
 def inspect(target: Target, path: str, limit: int) -> None:
     """Say what one file holds: a snapshot, schema, tag, manifest, manifest list, index or data file, on any store.
@@ -519,12 +526,14 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
 
 @cli.command()
 @click.argument("table", required=False)
-@click.option("--max-age", help="Of the newest rows, such as '1 d'.")
+@click.option("--max-age", help="How old the newest rows may be, such as '1 d'.")
+@click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
 @_showing
-def health(target: Target, table: str | None, max_age: str | None) -> int:
+def health(target: Target, table: str | None, max_age: str | None, history: str) -> int:
     """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
 
-    Without a table every table of the catalog is judged, and has one line.
+    Without a table every table of the catalog is judged, and has one line. A conflict of writers that was acknowledged
+    passes until the next one.
 
     \b
     paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
@@ -532,28 +541,29 @@ def health(target: Target, table: str | None, max_age: str | None) -> int:
     from maintenance.options.option import duration
 
     age = duration(max_age) if max_age is not None else None
-    return _health_of_all(target, age) if table is None else _health_of(target, table, age)
+    return _health_of_all(target, age, history) if table is None else _health_of(target, table, age, history)
 
 
-def _health_of_all(target: Target, max_age: "timedelta | None") -> int:
+def _health_of_all(target: Target, max_age: "timedelta | None", history: str) -> int:
     from maintenance.cli.fleet import as_rows
     from maintenance.cli.fleet import health as judged
 
     catalog = target.catalog()
-    lines = judged(catalog, _names(catalog, None), max_age)
+    lines = judged(catalog, _names(catalog, None), max_age, history)
     target.print_objects(as_rows(lines, for_people=target.output == "table"))
     return 0 if all(line.healthy for line in lines) else FAILED
 
 
-def _health_of(target: Target, table: str, max_age: "timedelta | None") -> int:
+def _health_of(target: Target, table: str, max_age: "timedelta | None", history: str) -> int:
     from maintenance.catalog import CatalogTable
     from maintenance.cli.health import judge_table
     from maintenance.errors import UnsupportedError
 
-    judged = target.catalog().open_table(table)
+    catalog = target.catalog()
+    judged = catalog.open_table(table)
     if not isinstance(judged, CatalogTable):
         raise UnsupportedError("there is nothing to judge in such a table", f"table {table}", "Name the table itself.")
-    judgements = judge_table(judged, max_age)
+    judgements = judge_table(judged, max_age, catalog=catalog, history=history)
     target.print_objects(
         [
             {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
@@ -574,15 +584,40 @@ def report(target: Target, since: str, history: str) -> int:
     paimonctl --warehouse /data/lake report --since '12 h'
     """
     from maintenance.cli.report import content_of, report_since, text_of
+
+    found = report_since(target.catalog(), history, _back(since))
+    target.say(content_of(found), text_of(found))
+    return FAILED if found.failed or found.still_open else 0
+
+
+@cli.command()
+@click.argument("table", required=False)
+@click.option("--since", default="7 d", show_default=True, help="How far back to look, such as '12 h'.")
+@click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
+@_showing
+def history(target: Target, table: str | None, since: str, history: str) -> None:
+    """Print what maintenance did to a table, or to all tables, newest first, in lines of at most 100 columns.
+
+    \b
+    paimonctl --warehouse /data/lake history db.trips --since '30 d'
+    """
+    from maintenance.cli.report import past, past_rows, past_text
+
+    deeds = past(target.catalog(), history, _back(since), table)
+    if target.output == "table":
+        click.echo(past_text(deeds) or "Nothing was done.")
+    elif deeds:
+        target.print_objects(past_rows(deeds))
+
+
+def _back(since: str) -> "timedelta":
+    """How far back a text says. Raises: click.BadParameter: it is no duration."""
     from maintenance.options.option import duration
 
     try:
-        back = duration(since)
+        return duration(since)
     except ValueError as error:
         raise click.BadParameter(f"'{since}': {error}", param_hint="--since") from error
-    found = report_since(target.catalog(), history, back)
-    target.say(content_of(found), text_of(found))
-    return FAILED if found.failed or found.still_open else 0
 
 
 @cli.command()

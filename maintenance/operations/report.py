@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from textwrap import wrap
 from typing import Any
 
 from maintenance.amounts import number_of, size_text
@@ -138,6 +139,13 @@ def lines_of(found: Report) -> Iterator[str]:
     for each in found.still_open:
         who = f" ({each.who})" if each.who else ""
         yield f"  {each.table}{who}: {each.problem}" + (f" Next step: {each.fix}" if each.fix else "")
+
+
+def past_lines(deeds: Sequence[Deed], width: int) -> Iterator[str]:
+    """Operations as text of at most so many columns, each beginning with its day and time."""
+    for deed in deeds:
+        line = f"{_minute(deed.at)[:10]} {_line(deed)}"
+        yield from wrap(line, width, subsequent_indent=" " * 17, break_long_words=True, break_on_hyphens=False)
 
 
 def _line(deed: Deed) -> str:

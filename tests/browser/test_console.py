@@ -1,7 +1,6 @@
 """The console in a real Chromium: every width, dark and light, without JavaScript, by keyboard, for a screen reader."""
 
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +8,13 @@ from typing import Any
 
 import dagster as dg
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, Page
 
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.plan_store import stored_ids
-from paimon_maintenance.console.app import application
-from paimon_maintenance.console.lake import Lake
-from paimon_maintenance.console.looks import Looks
 from tests.browser import ui
 from tests.browser.console_lake import build
+from tests.browser.console_server import serving
 
 pytestmark = pytest.mark.slow
 
@@ -55,18 +51,8 @@ def served(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
     path = build(tmp_path_factory.mktemp("console"))
     shots = ui.artifacts() / "console"
     shots.mkdir(exist_ok=True)
-    with dg.instance_for_test() as instance:
-        app = application(Lake(path, instance), (), Looks(patience=60))
-        server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", lifespan="off"))
-        serving = threading.Thread(target=server.run, daemon=True)
-        serving.start()
-        while not server.started:
-            serving.join(0.05)
-            assert serving.is_alive()
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Served(f"http://127.0.0.1:{port}", chromium, shots, _plans(path))
-        server.should_exit = True
-        serving.join()
+    with dg.instance_for_test() as instance, serving(path, instance) as url:
+        yield Served(url, chromium, shots, _plans(path))
 
 
 def _plans(path: Path) -> list[str]:

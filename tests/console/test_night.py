@@ -118,3 +118,39 @@ def test_without_a_history_nothing_was_done(tmp_path: Path, capsys: pytest.Captu
     assert run(["--warehouse", str(tmp_path), "report"]) == 0
     assert "Nothing was done" in capsys.readouterr().out
     assert run(["--warehouse", str(tmp_path), "report", "--since", "soon"]) == 2
+
+
+def test_the_command_and_the_page_say_the_same_of_the_same_span(
+    past: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--warehouse", str(tmp_path / "lake"), "--json", "report", "--since", "1 d"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    page = past.get("/night?since=1+d").text
+    done = told["summary"].partition(";")[0]
+    assert done == "3 operations on 2 tables, 1 failure, 3.0 MiB freed"
+    assert done in page
+    for deed in told["operations"]:
+        assert deed["operation"] in page
+        assert deed["found"] in page
+        assert deed["why"] in page
+        assert deed["proof"] in page
+    wrong = [each["problem"] for each in told["open"] if each["problem"].startswith("no_bucket_overlap")]
+    assert wrong
+    assert all(problem.partition(" (")[0] in page for problem in wrong)
+
+
+def test_the_history_fits_into_a_hundred_columns(
+    past: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert run(["--warehouse", str(tmp_path / "lake"), "history", "--since", "2 d"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    text = " ".join(" ".join(lines).split())
+    assert "db.months: compact failed: the disk is full Next step: Make room." in text
+    assert "12 → 2 files" in text
+    assert "3.0 MiB freed" in text
+    assert f"{NOW - timedelta(hours=30):%Y-%m-%d %H:%M} db.t: create tag" in text
+    assert run(["--warehouse", str(tmp_path / "lake"), "--json", "history", "db.months"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (row["table"], row["found"]) == ("db.months", "the disk is full")

@@ -66,7 +66,7 @@ def test_the_timeline_says_who_committed_what_keeps_it_and_what_goes(site: Site)
     assert "till (the tills of the shops): 4 snapshots" in text
     assert "loader: 1 snapshot" in text
     assert "tag kept at snapshot 2" in text
-    assert "consumer feed reads snapshot 4 next" in text
+    assert "consumer feed has yet to read snapshot 4" in text
     assert "snapshot 1, APPEND by till" in text
     assert "kept by nothing: the next expiry takes it" in text
 

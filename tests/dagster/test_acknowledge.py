@@ -1,11 +1,13 @@
 """A conflict that is over, or that somebody has acknowledged, is not red for ever."""
 
+import json
 from datetime import UTC, datetime
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 
+from maintenance.cli.main import run
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP
 from maintenance.operations.history import history_table, read_history
@@ -76,3 +78,20 @@ def test_a_table_says_when_a_conflict_is_over(project: Project) -> None:
     found = overlap(sooner)
     assert found.passed
     assert "the last 3 commits show no two writers at it any more" in found.summary
+
+
+def test_the_command_line_reads_what_was_acknowledged(
+    project: Project, instance: dg.DagsterInstance, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, "flink", "spark", "flink")
+
+    def of_all_tables() -> str:
+        run(["--warehouse", project.warehouse, "--json", "health"])
+        lines = map(json.loads, capsys.readouterr().out.splitlines())
+        return str(next(line["wrong"] for line in lines if line["table"] == "orders"))
+
+    assert NO_BUCKET_OVERLAP in of_all_tables()
+    assert acknowledge(project, instance).success
+    assert NO_BUCKET_OVERLAP not in of_all_tables()
+    assert run(["--warehouse", project.warehouse, "health", ORDERS]) in (0, 1)
+    assert "acknowledged by Ada" in " ".join(capsys.readouterr().out.split())

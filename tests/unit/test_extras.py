@@ -149,3 +149,8 @@ def test_a_package_imports_only_what_is_listed_for_it(package: str) -> None:
                 if not known and not set(map(normal, of_module.get(top, [top]))) & listed:
                     wrong.add(f"{module}:{line} imports {top}")
     assert wrong == set()
+
+
+def test_the_readme_names_each_extra() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert [name for name in EXTRAS if f"'.[{name}]'" not in text] == []

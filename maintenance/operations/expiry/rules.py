@@ -88,7 +88,7 @@ class Retention:
         if not self.consumers:
             return None
         name, following = min(self.consumers.items(), key=lambda item: (item[1], item[0]))
-        return f"consumer {name} reads {following} next" if following <= snapshot_id else None
+        return f"consumer {name} has yet to read snapshot {following}" if following <= snapshot_id else None
 
 
 @dataclass(frozen=True, slots=True)

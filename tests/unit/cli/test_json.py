@@ -13,7 +13,7 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import cli, run
 from maintenance.sql import Session
 
-NO_ROWS = {"fsck", "remove-unexisting-files", "restorable-partitions"}  # of a table without a fault
+NO_ROWS = {"fsck", "history", "remove-unexisting-files", "restorable-partitions"}  # of a table without a fault
 # What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, bin, view, or
 # table of that kind.
 REFUSED_HERE = {
@@ -60,6 +60,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "fsck": ((TABLE,),),
     "health": ((TABLE,), ()),
     "held-bytes": ((TABLE,),),
+    "history": ((),),
     "ingest-landed": ((TABLE, "{files}/landing", "feed"),),
     "inspect": (("{lake}/default.db/t/snapshot/snapshot-1",),),
     "mark-partition-done": (("default.p", "dt=x"),),

@@ -90,7 +90,10 @@ def test_consumers_hold_snapshots_back(tmp_path: Path) -> None:
     (folder / "consumer-etl").write_text(json.dumps({"nextSnapshot": 5}))
     report = expire_snapshots(table, retain_min=1, retain_max=1)
     assert report.expired == (1, 2, 3, 4)
-    assert report.kept_by == {"5 to 11": "consumer etl reads 5 next", "12": "snapshot.num-retained.min = 1"}
+    assert report.kept_by == {
+        "5 to 11": "consumer etl has yet to read snapshot 5",
+        "12": "snapshot.num-retained.min = 1",
+    }
 
 
 def test_an_unreadable_consumer_stops_everything(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_each_snapshot_says_what_keeps_it(tmp_path: Path) -> None:
     actual = kept_snapshots(table, late)
     assert {kept.snapshot.id: kept.kept_by for kept in actual.listed} == {
         5: CURRENT,
-        4: "consumer dashboard reads 4 next",
+        4: "consumer dashboard has yet to read snapshot 4",
         3: DUE,
         2: f"{DUE}; tag month-end",
         1: DUE,

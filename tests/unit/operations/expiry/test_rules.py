@@ -54,7 +54,7 @@ def test_reasons_name_the_age_the_consumer_and_the_minimum() -> None:
     rules = Retention(1, 100, 5, "young", {"slow": 7, "fast": 9})
     assert plan_range(range(1, 11), lambda i: i, rules).kept_by == {
         "4 to 6": "young",
-        "7 to 9": "consumer slow reads 7 next",
+        "7 to 9": "consumer slow has yet to read snapshot 7",
         "10": "snapshot.num-retained.min = 1",
     }
 

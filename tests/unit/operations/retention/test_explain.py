@@ -87,7 +87,7 @@ def test_branches_and_consumers_keep_files_too(table: CatalogTable) -> None:
     actual = explain(table, file=first_file(table), now=NOW).kept_by
     by_holder = {keeper.holder: keeper for keeper in actual}
     assert by_holder["snapshot 1 of branch b"].reason == "the current state"
-    assert by_holder["snapshots 2 to 3"].reason == "consumer job reads 2 next"
+    assert by_holder["snapshots 2 to 3"].reason == "consumer job has yet to read snapshot 2"
     assert by_holder["snapshots 2 to 3"].release.startswith("reset_consumer")
 
 
