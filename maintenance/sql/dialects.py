@@ -27,7 +27,9 @@ OPTIONS = "paimon_options"
 
 
 DIGITS = "paimon_digits_written"
-"""Under this key the type of a literal ``TIMESTAMP '…'`` has the number of digits behind its second, in `meta`."""
+"""Under this key the type of a literal ``TIMESTAMP '…'`` or ``TIME '…'`` has the number of digits behind its second, in
+`meta`.
+"""
 
 
 def check_parser() -> None:
@@ -98,7 +100,9 @@ class _PlainParser(SparkParser):
     UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _positive}
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
         **SparkParser.TYPE_LITERAL_PARSERS,
-        **dict.fromkeys((exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ), _moment),
+        **dict.fromkeys(
+            (exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ, exp.DType.TIME), _moment
+        ),
     }
 
     def _parse_table_parts(self, *arguments: Any, **named: Any) -> Any:

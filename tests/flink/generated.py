@@ -12,6 +12,7 @@ from maintenance.errors import PaimonError
 from maintenance.sql import Session
 from maintenance.types.arrow import arrow_schema, arrow_type
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS
 from maintenance.types.type_text import parse_data_type
 from tests.flink.answers import Answer
 from tests.models.flink_expressions import COLUMNS, ROWS
@@ -32,7 +33,9 @@ def made_session(warehouse: Path) -> Session:
     """A session of a warehouse with the table."""
     fields = [("id", "INT"), *((name, kind) for name, (kind, _) in COLUMNS.items())]
     table = create_table(warehouse, fields, (), name="db.samples")
-    schema = arrow_schema(table.schema.fields)
+    schema = pa.schema(
+        part.with_type(pa.timestamp("ns")) if part.type == NANOS else part for part in arrow_schema(table.schema.fields)
+    )
     rows = [{"id": row, **{name: values[row] for name, (_, values) in COLUMNS.items()}} for row in ROWS]
     table.write_arrow(pa.Table.from_pylist(rows, schema))
     session = Session({"warehouse": str(warehouse)}, dialect="flink")
@@ -44,7 +47,7 @@ def made_session(warehouse: Path) -> Session:
 def template(found: Expression) -> str:
     """The query of an expression for Flink, with ``{x}`` in its place."""
     query = found.query.replace("{", "{{").replace("}", "}}").removesuffix(" ORDER BY id").removesuffix(" ORDER BY 1")
-    return query.replace(f"{found.text} AS x", "{x}").replace("samples", "db.samples")
+    return query.replace(f"{found.asked} AS x", "{x}").replace("samples", "db.samples")
 
 
 def asked(session: Session, query: str) -> pa.Table | Exception:
@@ -76,7 +79,7 @@ def verdict(theirs: Answer, ours: pa.Table | Exception, found: Expression) -> tu
     wanted = [_of_kind(value, ours.column("x").type) for value in theirs.values]
     if any(name in found.text for name in _UNORDERED):
         wanted, values = ([_sorted(value) for value in each] for each in (wanted, values))
-    if found.area == "aggregate":
+    if found.area in ("aggregate", "query"):
         wanted, values = sorted(wanted, key=repr), sorted(values, key=repr)
     return ("equal", "") if repr(wanted) == repr(values) else ("wrong", shown)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from tests.models.spark_expressions import Area, Grammar
+from tests.models.spark_expressions import QUERIES, Area, Grammar, of_queries
 
 _UTC = dt.UTC
 _NAN, _INF = float("nan"), float("inf")
@@ -35,6 +35,8 @@ COLUMNS: Mapping[str, tuple[str, Sequence[Any]]] = {
            dt.datetime(1969, 12, 31, 23, 59, 59, 500000), dt.datetime(2038, 1, 19, 3, 14, 7))),
     "tm": ("TIMESTAMP(3)", (dt.datetime(2024, 2, 29, 12, 34, 56, 789000), dt.datetime(1970, 1, 1), None,
            dt.datetime(1969, 12, 31, 23, 59, 59, 500000), dt.datetime(2038, 1, 19, 3, 14, 7))),
+    # Nanoseconds: Python has no digits behind microseconds.
+    "tw": ("TIMESTAMP(9)", (1_709_210_096_789_012_345, 0, None, -500_000_001, 2_147_483_647_000_000_999)),
     "a": ("ARRAY<INT>", ([3, 1, 2], [], None, [1, None, 1], [None])),
     "m": ("MAP<STRING, INT>", ([("k", 1)], [], None, [("a", None)], [("b", 2), ("c", 3)])),
     "r": ("ROW<p INT, q STRING>", ({"p": 1, "q": "x"}, {"p": None, "q": ""}, None, {"p": -1, "q": None},
@@ -43,7 +45,7 @@ COLUMNS: Mapping[str, tuple[str, Sequence[Any]]] = {
 ROWS = range(5)
 
 _INTEGERS, _FRACTIONS = ("i8", "i16", "i32", "i64"), ("f32", "f64", "d2", "d18")
-_TEXTS, _STAMPS = ("s", "n", "c", "v"), ("ts", "tn", "tm")
+_TEXTS, _STAMPS = ("s", "n", "c", "v"), ("ts", "tn", "tm", "tw")
 _LITERALS = ("1", "'1'", "2.5", "CAST(NULL AS INT)", "DATE '2024-02-29'", "TRUE")
 _GROUPS: Mapping[str, Sequence[str]] = {
     "int": (*_INTEGERS, "1", "-3", "0"),
@@ -132,5 +134,6 @@ _SHAPES: Mapping[Area, Sequence[str]] = {
         "COUNT({any}) OVER (PARTITION BY {order})", "RANK() OVER (ORDER BY {order} DESC)",
         "CUME_DIST() OVER (ORDER BY {order})",
     ),
+    "query": QUERIES,
 }  # fmt: skip
-FLINK = Grammar(_SHAPES, _GROUPS, ("b", "i8", "c", "dy", "s", "d2"))
+FLINK = Grammar(_SHAPES, {**_GROUPS, **of_queries(COLUMNS, _GROUPS["order"])}, ("b", "i8", "c", "dy", "s", "d2"))

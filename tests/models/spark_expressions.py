@@ -1,6 +1,6 @@
 """Expressions of Spark's dialect, drawn by chance over a table that has a column of each type and edge values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -8,7 +8,7 @@ from typing import Literal
 
 from maintenance.sql import Session
 
-Area = Literal["operator", "cast", "condition", "function", "aggregate", "window"]
+Area = Literal["operator", "cast", "condition", "function", "aggregate", "window", "query"]
 
 # By the name of a column: its type in Spark, and the texts of its values there, one for each row.
 COLUMNS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -44,7 +44,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "int": (*_INTEGERS, "1", "-3", "0"),
     "num": (*_INTEGERS, *_FRACTIONS, "2", "1.5", "-0.25D", "7L", "0"),
     "text": (*_TEXTS, "'x'", "'12'"),
-    "time": _TIMES,
+    "time": (*_TIMES, "TIMESTAMP'1969-12-31 23:59:59.1234567'"),
     "bool": ("b", "i32 > 0", "s IS NULL", "true"),
     "atom": ("b", *_INTEGERS, *_FRACTIONS, *_TEXTS, "y", *_TIMES, "1", "'1'", "NULL"),
     "any": tuple(COLUMNS),
@@ -55,6 +55,34 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 _TYPES = (
     "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 2)", "DECIMAL(38, 18)",
     "DECIMAL(3, 1)", "STRING", "BINARY", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ",
+)  # fmt: skip
+# Queries of one column w, of both dialects.
+QUERIES: tuple[str, ...] = (
+    *(f"SELECT {{{group}}} AS w FROM samples {sign} SELECT {{{group}}} FROM samples"
+      for group in ("num", "text", "time", "atom") for sign in ("UNION ALL", "UNION", "INTERSECT", "EXCEPT")),
+    "SELECT {any} AS w FROM samples INTERSECT ALL SELECT {any} FROM samples",
+    "SELECT {num} AS w FROM samples UNION ALL SELECT {num} FROM samples UNION SELECT {num} FROM samples",
+    "SELECT DISTINCT {atom} AS w FROM samples", "SELECT DISTINCT {num} + {num} AS w FROM samples",
+    "SELECT {any} AS w FROM samples ORDER BY {key} DESC, id LIMIT 3",
+    "SELECT {num} AS w FROM samples ORDER BY {key}, id LIMIT 2 OFFSET 1",
+    "SELECT {text} AS w FROM samples ORDER BY {key} NULLS LAST, id DESC LIMIT 2",
+    "SELECT COUNT(*) AS w FROM samples GROUP BY {key} HAVING COUNT({any}) > 0",
+    "SELECT SUM({num}) AS w FROM samples GROUP BY {key} HAVING MAX({num}) > 0",
+    "SELECT MAX({atom}) AS w FROM samples GROUP BY {key}, b HAVING {bool} OR COUNT(*) = 1",
+    "SELECT MIN({text}) AS w FROM samples WHERE {bool} GROUP BY {key}",
+    "SELECT (SELECT MAX({num}) FROM samples) AS w FROM samples",
+    "SELECT {num} > (SELECT MIN({num}) FROM samples) AS w FROM samples",
+    *(f"SELECT {{any}} AS w FROM samples WHERE {{{group}}} {sign} (SELECT {{{group}}} FROM samples)"
+      for group in ("num", "text", "time") for sign in ("IN", "NOT IN")),
+    "SELECT {any} AS w FROM samples AS p WHERE EXISTS (SELECT 1 FROM samples AS q WHERE q.id > p.id AND q.i32 > 0)",
+    "WITH q AS (SELECT id, {num} AS z FROM samples) SELECT z * 2 AS w FROM q WHERE z IS NOT NULL",
+    "WITH q AS (SELECT COUNT({any}) AS c FROM samples GROUP BY {key}) SELECT MAX(c) AS w FROM q",
+    *(f"SELECT two.{{column}} AS w FROM samples AS one {kind} JOIN samples AS two ON one.{{number}} = two.{{number}}"
+      for kind in ("INNER", "LEFT", "FULL")),
+    "SELECT one.{column} AS w FROM samples AS one JOIN samples AS two ON one.{word} = two.{word} WHERE one.id < 4",
+    "SELECT {any} AS w FROM samples WHERE {num} > {num}", "SELECT {any} AS w FROM samples WHERE NOT ({text} < {text})",
+    "SELECT {any} AS w FROM samples WHERE {time} >= {time} OR {bool}",
+    "SELECT z AS w FROM (SELECT {num} AS z, ROW_NUMBER() OVER (ORDER BY {key}, id) AS n FROM samples) AS q WHERE n < 4",
 )  # fmt: skip
 # {group}: what is drawn.
 _SHAPES: Mapping[Area, tuple[str, ...]] = {
@@ -112,7 +140,15 @@ _SHAPES: Mapping[Area, tuple[str, ...]] = {
         "count({any}) OVER (PARTITION BY {order})",
         "rank() OVER (ORDER BY {order} DESC)", "cume_dist() OVER (ORDER BY {order})",
     ),
+    "query": QUERIES,
 }  # fmt: skip
+
+
+def of_queries(columns: Iterable[str], order: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """What is drawn in queries alone."""
+    return {"key": order, "column": tuple(columns), "number": ("i8", "i32", "i64", "d2", "d18"), "word": _TEXTS}
+
+
 _ORDER = ("i32", "f64", "f32", "d18", "s", "c", "y", "day", "ts", "b")
 AREAS: tuple[Area, ...] = tuple(_SHAPES)
 _GROUP_BY = ("b", "i8", "f64", "c", "day", "y", "a")
@@ -130,6 +166,8 @@ class Expression:
     @property
     def query(self) -> str:
         """What gives its values, in an order that is the same each time."""
+        if self.area == "query":
+            return f"SELECT 0 AS id, w AS x FROM ({self.text}) AS q"
         if self.area != "aggregate":
             return f"SELECT id, {self.text} AS x FROM samples ORDER BY id"
         if not self.group:
@@ -138,9 +176,14 @@ class Expression:
         return f"SELECT min(id) AS id, {self.text} AS x FROM samples GROUP BY {self.group} ORDER BY 1"
 
     @property
+    def asked(self) -> str:
+        """What stands in the query in the place of the value."""
+        return "w" if self.area == "query" else self.text
+
+    @property
     def is_of_rows(self) -> bool:
         """Whether a row's value is its own."""
-        return self.area not in ("aggregate", "window")
+        return self.area not in ("aggregate", "window", "query")
 
     @property
     def is_free(self) -> bool:
@@ -175,7 +218,7 @@ class Grammar:
         return list(found)
 
 
-SPARK = Grammar(_SHAPES, {**_GROUPS, "order": _ORDER}, _GROUP_BY)
+SPARK = Grammar(_SHAPES, {**_GROUPS, "order": _ORDER, **of_queries(COLUMNS, _ORDER)}, _GROUP_BY)
 
 
 def expressions(seed: int, count: int) -> list[Expression]:

@@ -74,17 +74,27 @@ def _average_kind(call: Call) -> DataType:
     return decimal(min(MOST_DIGITS, precision + 4), min(MOST_DIGITS, scale + 4))
 
 
+# Doubles that take each other's digits give another sum in another order, which Spark's partitions decide.
+_OF_LARGE = (
+    "CASE WHEN sum(abs(a)) > 9007199254740992 AND abs(sum(a)) < sum(abs(a)) / 10000"
+    " THEN paimon_order_decides(count(a)) ELSE m END"
+)
+
+
 def _average(call: Call) -> exp.Expr:
     kind = call.kinds[0]
     if kind.root == "DECIMAL":
         total, count = _of(call, "sum"), filled("NULLIF(a, 0)", {"a": _of(_again(call), "count")})
-        return quotient(total, count, (kind.scale or 0, 0), call.kind)
+        is_null = call.is_flink or call.name == "try_avg"
+        return quotient(total, count, (kind.scale or 0, 0), call.kind, is_null=is_null)
     if call.is_flink and kinds.is_integer(kind):
         total, count = _of(call, "sum"), filled("NULLIF(a, 0)", {"a": _of(_again(call), "count")})
         return cast_node(filled("a // b", {"a": total, "b": count}), call.kind)
     if kind == BIGINT:
         # Spark adds doubles.
         call.arguments[0].node = cast_node(call.nodes[0], DOUBLE)
+        if not call.is_over:
+            return filled(_OF_LARGE, {"m": _of(call, "avg"), "a": _again(call).nodes[0]})
     made = cast_node(_of(call, "avg"), call.kind)
     return _signed(call, made) if call.is_flink else made
 
@@ -267,6 +277,10 @@ def _spread(call: Call, function: str) -> exp.Expr:
         made = Typed(root, DOUBLE, exp.Null())
     node = converted(made, Wanted(call.kind, is_flink=True))
     assert node is not None
+    select = call.written.find_ancestor(exp.Select)
+    is_grouped = select is not None and select.args.get("group") is not None
+    if function.endswith("samp") and value.is_never_null and (is_grouped or call.is_over):
+        return refusals.unless_null(node, f"{call.name.upper()} of one value that is never NULL")
     return node
 
 
@@ -281,7 +295,7 @@ def _seen_kind(call: Call) -> DataType | None:
     """Of FIRST_VALUE and LAST_VALUE in Flink."""
     kind = call.kinds[0]
     known = kind.is_string or kinds.is_number(kind) or kind.root == "BOOLEAN"
-    return kind if known else None
+    return kind if known and call.arguments[0].char_length is None else None
 
 
 def _counted(call: Call) -> exp.Expr:

@@ -253,6 +253,9 @@ ENTRIES: Sequence[Entry] = (
     entry("+", "DAYS, DAY", lambda call: None if _has_null(call) else DATE, _moved, SPARK),
     entry("+ -", "TIME, INTERVAL", _moved_kind, _moved),
     entry("+", "INTERVAL, TIME", _moved_kind, _moved),
+    *(entry(sign, "CLOCK, MICROS", "1", f"a {sign} b", FLINK, samples=("TIME '12:34:56', INTERVAL '1' HOUR",))
+      for sign in "+-"),
+    entry("+", "MICROS, CLOCK", "2", "b + a", FLINK, samples=("INTERVAL '1' HOUR, TIME '12:34:56'",)),
     entry("+", "MONTHS, MONTHS", "MONTHS", "a + b"),
     entry("+", "MICROS, MICROS", "MICROS", "a + b"),
     entry("-", "MONTHS, MONTHS", "MONTHS", "a - b"),

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry
+from maintenance.sql.expressions.declared import is_cut
+from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry, solved
 from maintenance.sql.expressions.kinds import array, map_of
 from maintenance.sql.expressions.moments import moments
 from maintenance.sql.expressions.stamps import narrow
@@ -266,9 +267,13 @@ def _of_texts(call: Call, template: str) -> exp.Expr:
 
 
 def _as_sets(template: str) -> Callable[[Call], exp.Expr]:
-    """Of arrays whose elements are compared: in Spark zeros have no sign there."""
+    """Of arrays whose elements are compared: in Spark zeros have no sign there, in Flink each NaN is another one."""
 
     def says(call: Call) -> exp.Expr:
+        element = call.kinds[0].element
+        if call.is_flink and element is not None and element.root in ("FLOAT", "DOUBLE"):
+            of_floats = template.replace(" = _n)", " = _n OR isnan(_e))")
+            return filled(of_floats, dict(zip("ab", call.nodes, strict=False)))
         nodes = [each.node if call.is_flink else unsigned(each.node, each.kind) for each in call.arguments]
         return filled(template, dict(zip("ab", nodes, strict=False)))
 
@@ -296,6 +301,26 @@ def _sorted_by(call: Call) -> exp.Expr:
     return filled(_SORTED.format(_BEFORE), {"a": values, "c": found})
 
 
+def _whole(gives: str) -> Callable[[Call], DataType | None]:
+    """The type of a function of an array and a value, in Flink if the value loses nothing as one of its elements."""
+
+    def kind(call: Call) -> DataType | None:
+        return None if call.is_flink and is_cut(*call.arguments) else solved(gives, call.bound)
+
+    return kind
+
+
+def _but_nan(template: str) -> Callable[[Call], exp.Expr]:
+    """A template of an array and a value in Flink, to which no NaN is the same as another. ``{0}``: it is none."""
+
+    def says(call: Call) -> exp.Expr:
+        is_floating = call.kinds[1].root in ("FLOAT", "DOUBLE")
+        known = template.format("(NOT isnan(b))" if is_floating else "TRUE")
+        return filled(known, {"a": call.nodes[0], "b": call.nodes[1]})
+
+    return says
+
+
 def _concatenated(call: Call) -> exp.Expr:
     """Arrays one behind the other, if none of them is NULL."""
     made = filled("flatten(list_value(rest))", {}, call.nodes)
@@ -319,17 +344,19 @@ ENTRIES: Sequence[Entry] = (
     entry("size", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)", SPARK),
     entry("array_size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
     entry("array_contains", "ARRAY<T>, T", "BOOLEAN", _CONTAINS, SPARK),
-    entry("array_contains", "ARRAY<T>, T", "BOOLEAN",
-          "CASE WHEN b IS NULL THEN len(list_filter(a, lambda _e: _e IS NULL)) > 0"
-          " ELSE list_contains(a, b) END", FLINK),
+    entry("array_contains", "ARRAY<T>, T", _whole("BOOLEAN"),
+          _but_nan("CASE WHEN b IS NULL THEN len(list_filter(a, lambda _e: _e IS NULL)) > 0"
+                   " ELSE list_contains(a, b) AND {0} END"), FLINK),
     entry("array_distinct", "ARRAY<T>", "ARRAY<T>", _as_sets(_DISTINCT.format("a"))),
     entry("array_position", "ARRAY<T>, T", "BIGINT", "CASE WHEN a IS NULL OR b IS NULL THEN NULL ELSE"
           " CAST(COALESCE(list_position(a, b), 0) AS BIGINT) END", SPARK),
-    entry("array_position", "ARRAY<T>, T", "INT",
-          "CASE WHEN a IS NOT NULL THEN CAST(COALESCE(list_position(a, b), 0) AS INTEGER) END", FLINK),
+    entry("array_position", "ARRAY<T>, T", _whole("INT"),
+          _but_nan("CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN"
+                   " CAST(COALESCE(CASE WHEN {0} THEN list_position(a, b) END, 0) AS INTEGER) END"), FLINK),
     entry("array_remove", "ARRAY<T>, T", "ARRAY<T>",
           "CASE WHEN b IS NOT NULL THEN list_filter(a, lambda _e: _e IS DISTINCT FROM b) END", SPARK),
-    entry("array_remove", "ARRAY<T>, T", "ARRAY<T>", "list_filter(a, lambda _e: _e IS DISTINCT FROM b)", FLINK),
+    entry("array_remove", "ARRAY<T>, T", _whole("ARRAY<T>"),
+          _but_nan("list_filter(a, lambda _e: _e IS DISTINCT FROM b OR NOT {0})"), FLINK),
     entry("array_reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", FLINK),
     entry("reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", SPARK),
     entry("array_concat", "ARRAY<T>, ARRAY<T>...?", "ARRAY<T>", _concatenated, FLINK),
@@ -342,8 +369,8 @@ ENTRIES: Sequence[Entry] = (
     entry("array_except", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
           f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_filter({_DISTINCT.format('a')},"
           " lambda _x: list_position(b, _x) IS NULL) END"), SPARK),
-    entry("array_append", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
-    entry("array_prepend", "ARRAY<T>, T", "ARRAY<T>", "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
+    entry("array_append", "ARRAY<T>, T", _whole("ARRAY<T>"), "CASE WHEN a IS NOT NULL THEN list_append(a, b) END"),
+    entry("array_prepend", "ARRAY<T>, T", _whole("ARRAY<T>"), "CASE WHEN a IS NOT NULL THEN list_prepend(b, a) END"),
     entry("array_insert", "ARRAY<T>, INT, T", "ARRAY<T>", _INSERTED, SPARK,
           samples=("a, 1, 9", "a, -1, 9", "a, 5, k", "a, -4, k")),
     entry("array_compact", "ARRAY<T>", "ARRAY<T>", "list_filter(a, lambda _e: _e IS NOT NULL)", SPARK),
@@ -353,7 +380,9 @@ ENTRIES: Sequence[Entry] = (
       for name in ("max", "min")
       for kind, says in (("FLOATING", "list_extract(a, list_position(a, {0}))"), ("T", "{0}"))),
     entry("array_join", "ARRAY<STRING>, STRING", "STRING", _JOINED),
-    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED),
+    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED, SPARK),
+    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", f"CASE WHEN c IS NOT NULL THEN {_FILLED} END",
+          FLINK),
     entry("array_join", "ARRAY<T>, STRING", "STRING", lambda call: _of_texts(call, _JOINED), SPARK),
     entry("array_join", "ARRAY<T>, STRING, STRING", "STRING", lambda call: _of_texts(call, _FILLED), SPARK),
     entry("array_repeat", "ANY, INT=", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"

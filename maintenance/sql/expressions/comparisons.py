@@ -53,6 +53,8 @@ def alike(values: Sequence[Typed], common: DataType, *, is_flink: bool) -> list[
 
 
 def _compared(call: Call) -> exp.Expr:
+    if call.is_flink and _is_truth_with_text(call.kinds):
+        return _never_equal(call)
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     assert common is not None
     if not call.is_flink:
@@ -68,6 +70,20 @@ def _compared(call: Call) -> exp.Expr:
         sides = [tried(node) if each.kind == STRING and common != STRING else node
                  for node, each in zip(sides, call.arguments, strict=True)]  # fmt: skip
     return _with_nan(call, comparison(call.name, sides, common), sides)
+
+
+def _is_truth_with_text(found: Sequence[DataType]) -> bool:
+    return {kinds.BOOLEAN, STRING} == set(found)
+
+
+def _never_equal(call: Call) -> exp.Expr:
+    """A BOOLEAN beside a text in Flink 1.20, which compares the two as they are: they are never equal."""
+    template = {
+        "=": "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN FALSE END",
+        "<>": "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN TRUE END",
+        "<=>": "a IS NULL AND b IS NULL",
+    }
+    return filled(template.get(call.name, "a IS NOT NULL OR b IS NOT NULL"), dict(zip("ab", call.nodes, strict=True)))
 
 
 def where_known(values: Sequence[Typed], common: DataType, made: exp.Expr) -> exp.Expr:
@@ -112,6 +128,8 @@ def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr
 def _truth(call: Call) -> DataType | None:
     if call.is_flink and call.name in _EQUALITIES and _is_text_with_number(call.kinds):
         return None
+    if call.is_flink and call.name in _EQUALITIES and _is_truth_with_text(call.kinds):
+        return kinds.BOOLEAN
     common = compared_kind(call.kinds, is_flink=call.is_flink)
     return None if common is None or common.root in ("MAP", "VARIANT") else kinds.BOOLEAN
 
@@ -122,8 +140,6 @@ def _is_text_with_number(found: Sequence[DataType]) -> bool:
 
 
 def _nullif(call: Call) -> exp.Expr:
-    common = compared_kind(call.kinds, is_flink=call.is_flink)
-    assert common is not None
     first = call.arguments[0]
     same = Call("=", [Typed(first.node.copy(), first.kind, first.written), call.arguments[1]], call.is_flink)
     return filled("CASE WHEN b THEN NULL ELSE a END", {"a": first.node, "b": _compared(same)})
@@ -157,15 +173,28 @@ def _if(call: Call) -> exp.Expr:
 
 def _of_all(call: Call) -> exp.Expr:
     """The greatest or least value, if there is no NULL among them. To Java -0.0 is less than 0.0."""
-    chosen: exp.Expr = exp.Anonymous(this=call.name, expressions=call.nodes)
+    nodes = [call.typing.in_type(each, call.kind) for each in call.arguments]
+    chosen: exp.Expr = exp.Anonymous(this=call.name, expressions=nodes)
     if call.kind.root in ("FLOAT", "DOUBLE"):
         template = "a = 0 AND 1 / a < 0" if call.name == "least" else "NOT (a = 0 AND 1 / a > 0)"
-        found = [filled(template, {"a": node.copy()}) for node in call.nodes]
+        found = [filled(template, {"a": node.copy()}) for node in nodes]
         is_below = exp.or_(*found) if call.name == "least" else exp.and_(*found)
         zero = cast_node(filled("CASE WHEN a THEN '-0.0' ELSE '0.0' END", {"a": is_below}), call.kind)
         chosen = filled("CASE WHEN a = 0 THEN z ELSE a END", {"a": chosen, "z": zero})
-    there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in call.nodes))
-    return exp.Case(ifs=[exp.If(this=there, true=chosen)])
+    there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in nodes))
+    return exp.Case(ifs=[exp.If(this=there, true=chosen), *_failing(call, nodes)])
+
+
+def _failing(call: Call, nodes: Sequence[exp.Expr]) -> list[exp.If]:
+    """What becomes of the first NULL: Flink fails at a decimal that it gives more digits."""
+    widened = [each.kind.root == "DECIMAL" and each.kind != call.kind for each in call.arguments]
+    if not any(widened):
+        return []
+    wrong = f"error('{call.name.upper()} of a decimal that is NULL is not supported: run it in Flink')"
+    return [
+        exp.If(this=filled("a IS NULL", {"a": node.copy()}), true=filled(wrong if is_widened else "NULL", {}))
+        for node, is_widened in zip(nodes, widened, strict=True)
+    ]
 
 
 def _compared_as(call: Call, name: str) -> exp.Expr:
@@ -209,7 +238,8 @@ ENTRIES: Sequence[Entry] = (
     entry("if", "BOOLEAN, ANY, ANY", _chosen_kind, _chosen, FLINK, samples=("b, i32, i64", "b, s, n", "b, f32, d")),
     entry("greatest", "T, T...", "T", "greatest(a, b, rest)", SPARK, samples=("1, 2",)),
     entry("least", "T, T...", "T", "least(a, b, rest)", SPARK, samples=("1, 2",)),
-    entry("greatest least", "T...", "T", _of_all, FLINK, samples=("1, 2", "k, i64", "s, n", "d, w")),
+    entry("greatest least", "ANY...", lambda call: kinds.merged(call.kinds), _of_all, FLINK,
+          samples=("1, 2", "k, i64", "s, n", "d, w")),
     entry("isnan", "FLOATING", "BOOLEAN", "COALESCE(isnan(a), FALSE)", SPARK),
     entry("nanvl", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN isnan(a) THEN b ELSE a END", SPARK),
     entry("equal_null", "ANY, ANY", _truth, lambda call: _compared_as(call, "<=>"), SPARK),

@@ -80,6 +80,7 @@ _SPARK: Mapping[tuple[str, str], str] = {
     ("TIMESTAMP_LTZ", "DECIMAL"): _TO_DECIMAL % ("paimon_seconds(a)", "paimon_double_text(paimon_seconds(a))"),
 }
 _OF_FLINK: Mapping[tuple[str, str], str] = {
+    ("CLOCK", "STRING"): "left(CAST(a AS VARCHAR), 8)",
     ("BOOLEAN", "STRING"): "CASE WHEN a THEN 'TRUE' WHEN NOT a THEN 'FALSE' END",
     # As in Java: the last bits of whole numbers stay, those of floats that are too large become the largest.
     ("INTEGER", "INTEGER"): f"COALESCE(TRY_CAST(a AS TARGET), {_LAST_BITS % 'CAST(a AS HUGEINT)'})",

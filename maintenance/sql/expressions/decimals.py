@@ -63,9 +63,11 @@ def exact(call: Call, left: DataType, right: DataType) -> Typed:
     return Typed(cast_node(node, call.kind), call.kind, call.written)
 
 
-def quotient(dividend: exp.Expr, divisor: exp.Expr, scales: tuple[int, int], kind: DataType) -> exp.Expr:
+def quotient(
+    dividend: exp.Expr, divisor: exp.Expr, scales: tuple[int, int], kind: DataType, *, is_null: bool = False
+) -> exp.Expr:
     """A quotient by a function of ours: DuckDB's is a double. `scales`: of the two sides."""
-    name = quotient_function(*scales, kind.precision or 0, kind.scale or 0)
+    name = quotient_function(*scales, kind.precision or 0, kind.scale or 0, is_null=is_null)
     # The function takes decimals; a total of integers may be wider than what DuckDB turns into one by itself.
     widest = [
         cast_node(part, decimal(MOST_DIGITS, scale)) for part, scale in zip((dividend, divisor), scales, strict=True)

@@ -37,6 +37,7 @@ CLASSES: Mapping[str, Callable[[DataType], bool]] = {
     "FLOATING": lambda kind: kind.root in ("FLOAT", "DOUBLE"),
     "TIMESTAMP": lambda kind: kind.is_timestamp,
     "TIME": kinds.is_time,
+    "CLOCK": lambda kind: kind.root == "TIME",
     # Nothing else becomes these by itself.
     "DAY": lambda kind: kind.root == "DATE",
     "DAYS": lambda kind: kind.root in ("TINYINT", "SMALLINT", "INT"),
@@ -59,13 +60,32 @@ class Typed:
     Attributes:
         written: where it stands in the statement.
         is_loose: a decimal whose digits DuckDB has otherwise; its scale and values are right.
-        lambda_of: the names of a lambda, whose body this is not yet.
+        declared: the type of a column, a literal or a cast as it is written there, with its length and NOT NULL; None
+            for others. Flink's functions tell CHAR from STRING, and what may be NULL from what may not.
     """
 
     node: exp.Expr
     kind: DataType
     written: exp.Expr
     is_loose: bool = False
+    declared: DataType | None = None
+
+    @property
+    def is_never_null(self) -> bool:
+        """Whether it is NOT NULL, as far as that is known: it is declared so, or made of literals alone."""
+        if self.declared is not None:
+            return not self.declared.nullable
+        return self.written.find(exp.Column, exp.Query, exp.Null, exp.TryCast) is None
+
+    @property
+    def char_length(self) -> int | None:
+        """The length of a CHAR; None if it is none."""
+        return self.declared.length if self.declared is not None and self.declared.root == "CHAR" else None
+
+    @property
+    def shown_kind(self) -> DataType:
+        """The type as errors name it."""
+        return self.kind if self.char_length is None else DataType("CHAR", length=self.char_length)
 
     @property
     def text(self) -> str | None:
@@ -226,8 +246,15 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
             return None
         cost += step[0]
         wanted.append(step[1])
-    bound: dict[str, DataType] = {}
+    # What stands beside an array becomes one of its elements in Flink.
+    bound = _elements(found, arguments) if call.is_flink else {}
+    if bound is None:
+        return None
     for name, found_kinds in collected.items():
+        if name in bound:
+            if not all(_becomes_element(kind, bound[name]) for kind in found_kinds):
+                return None
+            continue
         # Beside an array nothing becomes what its elements are by a long way.
         is_close = not call.is_flink and found.has_parts
         common = (
@@ -242,6 +269,27 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
     targets = [solved(each, bound) if isinstance(each, str) else each for each in wanted]
     cost += sum(target != argument.kind for target, argument in zip(targets, arguments, strict=True))
     return cost, targets
+
+
+def _elements(found: Entry, arguments: Sequence[Typed]) -> dict[str, DataType] | None:
+    """Of each variable the type of the elements of arrays; None if several arrays have different ones."""
+    own: dict[str, DataType] = {}
+    for number, argument in enumerate(arguments):
+        text, element = found.parameter(number, len(arguments)).alternatives[0], argument.kind.element
+        if not text.startswith("ARRAY<") or not is_open(text) or element is None or element == NULL:
+            continue
+        if own.setdefault(text[6:-1], element) != element:
+            return None
+    return own
+
+
+def _becomes_element(kind: DataType, element: DataType) -> bool:
+    """Whether Flink makes a value an element of an array."""
+    if kind in (NULL, element):
+        return True
+    if {kind.root, element.root} & {"DATE", "ARRAY"}:
+        return False
+    return (kind.root, element.root) == ("DECIMAL", "FLOAT") or _widens(kind, element)
 
 
 def _step(

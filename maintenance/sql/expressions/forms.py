@@ -6,10 +6,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from maintenance.sql.dialects import DIGITS
 from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.aggregates import SPREADS
 from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.declared import as_first, common_char
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.json_functions import json_value
 from maintenance.sql.expressions.kinds import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, decimal
@@ -18,13 +20,14 @@ from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.templates import apart, filled
 from maintenance.sql.expressions.typing import Typing, settled
+from maintenance.types.data_type import DataType
 
 _INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
 
 
 def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
     if node.is_string:
-        return Typed(node, STRING, node)
+        return Typed(node, STRING, node, declared=DataType("CHAR", nullable=False, length=len(node.name)))
     text = str(node.this)
     if text.isdecimal():
         number = int(text)
@@ -57,13 +60,14 @@ def _null(_: Typing, node: exp.Null, __: Scope) -> Typed:
 
 
 def _bytes(_: Typing, node: exp.HexString, __: Scope) -> Typed:
-    return Typed(filled("unhex(a)", {"a": exp.Literal.string(node.name)}), kinds.BINARY, node)
+    declared = DataType("BINARY", nullable=False, length=len(node.name) // 2)
+    return Typed(filled("unhex(a)", {"a": exp.Literal.string(node.name)}), kinds.BINARY, node, declared=declared)
 
 
 def _paren(typing: Typing, node: exp.Paren, scope: Scope) -> Typed:
     inner = typing.of(node.this, scope)
     # What stands around it puts it into brackets where these are needed.
-    return Typed(inner.node, inner.kind, inner.written, inner.is_loose)
+    return Typed(inner.node, inner.kind, inner.written, inner.is_loose, inner.declared)
 
 
 def _alias(typing: Typing, node: exp.Alias, scope: Scope) -> Typed:
@@ -78,7 +82,11 @@ def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
     if made is None:
         shown = f"a cast of {kinds.shown(value.kind)} to {kinds.shown(target.kind)}"
         raise refusals.unsupported(typing.source, node, shown)
-    return Typed(target.cut(made), target.kind, node)
+    if target.kind.root == "TIME" and not node.to.expressions and DIGITS not in node.to.meta and value.is_never_null:
+        # Flink reckons with milliseconds, which what is known when it plans loses.
+        made = filled("CAST(left(CAST(a AS VARCHAR), 8) AS TIME)", {"a": made})
+    declared = target.declared.as_nullable(is_try or not value.is_never_null)
+    return Typed(target.cut(made), target.kind, node, declared=declared)
 
 
 def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:
@@ -92,9 +100,12 @@ def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:
     else:
         conditions = [typing.call("=", [subject.copy(), branch.this], branch.this, scope).node for branch in branches]
     kind, nodes = typing.common(results, node)
+    if typing.is_flink and kind == NULL:
+        raise refusals.error_at(typing.source, node, "a CASE of NULLs has no type", "Write CAST(NULL AS INT).")
     ifs = [exp.If(this=condition, true=result) for condition, result in zip(conditions, nodes, strict=False)]
     last = nodes[-1] if default is not None else None
-    return Typed(exp.Case(ifs=ifs, default=last), kind, node)
+    declared = common_char(results) if default is not None else None
+    return Typed(exp.Case(ifs=ifs, default=last), kind, node, declared=declared)
 
 
 def _if(typing: Typing, node: exp.If, scope: Scope) -> Typed:
@@ -136,7 +147,8 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
     kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
     if kind is None:
         raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
-    value, *listed = alike(values, kind, is_flink=typing.is_flink)
+    compared = as_first(values) if typing.is_flink else values
+    value, *listed = alike(compared, kind, is_flink=typing.is_flink)
     made: exp.Expr = exp.In(this=apart(value), expressions=listed)
     if not typing.is_flink and len(listed) > 1 and any(may_fail(each, kind) for each in values[2:]):
         # Spark reads no further than to the first that is equal.
@@ -217,7 +229,7 @@ def _matched(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -
     if isinstance(node.expression, exp.Any | exp.All | exp.Tuple):
         return _like_several(typing, node, scope, escape)
     value, pattern = (typing.of(part, scope) for part in (node.this, node.expression))
-    if typing.is_flink and any(side.kind not in (STRING, NULL) for side in (value, pattern)):
+    if typing.is_flink and any(side.kind != STRING for side in (value, pattern)):
         raise refusals.no_such_types(typing.source, node, "LIKE", [value.kind, pattern.kind], is_operator=True)
     sides = [_signs(typing, side) for side in (value, pattern)]
     made: exp.Expr = type(node)(this=apart(sides[0]), expression=apart(sides[1]))
@@ -320,7 +332,9 @@ def _bracket(typing: Typing, node: exp.Bracket, scope: Scope) -> Typed:
     if len(node.expressions) != 1:
         raise refusals.unsupported(typing.source, node, "several places in brackets")
     place = node.expressions[0]
-    return typing.called("[]", [typing.value(operand, scope), typing.value(place, scope)], node, scope)
+    made = typing.called("[]", [typing.value(operand, scope), typing.value(place, scope)], node, scope)
+    made.declared = None if made.kind.is_string else made.kind
+    return made
 
 
 def _subquery(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:

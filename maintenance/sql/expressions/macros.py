@@ -111,6 +111,12 @@ MACROS = (
     # As Flink has the parts of a time: of its milliseconds, cut off towards 1970.
     "paimon_millis(x) AS (epoch_us(x) - ((epoch_us(x) % 1000) + 1000) % 1000) // 1000",
     "paimon_flink_day(x) AS CAST('1970-01-01' AS DATE) + CAST(paimon_millis(x) // 86400000 AS INTEGER)",
+    # A time of day has milliseconds, and one before 1970 is none that Flink can give out.
+    (
+        "paimon_time_of(x) AS CASE WHEN paimon_millis(x) % 86400000 < 0"
+        " THEN error('a TIME of a timestamp before 1970 is not supported: run it in Flink')"
+        " ELSE CAST('00:00:00' AS TIME) + to_milliseconds(paimon_millis(x) % 86400000) END"
+    ),
     "paimon_whole_seconds(x) AS (epoch_us(x) - ((epoch_us(x) % 1000000) + 1000000) % 1000000) // 1000000",
     "paimon_seconds(x) AS CAST(epoch_us(x) AS DOUBLE) / 1000000",
     "paimon_wrapped(x, whole) AS ((x + whole // 2) % whole + whole) % whole - whole // 2",
@@ -120,7 +126,8 @@ MACROS = (
     ),
     (
         "paimon_clock(t) AS CASE WHEN regexp_matches(t, '^\\s*\\d{1,2}(:\\d{1,2}(:\\d{1,2}([.]\\d*)?)?)?\\s*$')"
-        " THEN TRY(make_time(paimon_turn(t, 1), paimon_turn(t, 3), paimon_turn(t, 5))) END"
+        " THEN TRY(make_time(paimon_turn(t, 1), paimon_turn(t, 3), paimon_turn(t, 5)))"
+        " + to_milliseconds(CAST(rpad(regexp_extract(t, '[.](\\d{0,3})', 1), 3, '0') AS BIGINT)) END"
     ),
     (
         "paimon_saturated(x, least, most) AS CASE WHEN isnan(x) THEN 0 WHEN x >= most THEN most"
@@ -139,7 +146,11 @@ MACROS = (
         f" WHEN x IS NOT NULL THEN error('{_FAR_SECONDS}') END"
     ),
     "paimon_bigint(x) AS CAST(x AS BIGINT)",
-    # An error also of TRY_CAST.
+    # Errors also of TRY_CAST and its like.
+    (
+        "paimon_order_decides(x) AS error('an average of large BIGINTs of both signs depends on the order of rows:"
+        " run it with `--engine spark`')"
+    ),
     "paimon_no_decimal(x) AS error(concat('Could not convert string ''', x, ''' to DECIMAL'))",
     "paimon_below_zero(x) AS CASE WHEN x = 0 AND 1 / x < 0 THEN -4.9e-324 ELSE x END",
     "paimon_unsigned(x) AS CASE WHEN x = 0 THEN abs(x) ELSE x END",

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from maintenance.sql.cursor import Source
 from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions.declared import filled_up
 from maintenance.sql.expressions.stamps import named_moment
-from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
 _PLAIN = {
@@ -27,13 +27,18 @@ class NamedType:
     length: int | None = None
     is_padded: bool = False
 
+    @property
+    def declared(self) -> DataType:
+        """The type with its length."""
+        if self.length is None:
+            return self.kind
+        return DataType("CHAR" if self.is_padded else "VARCHAR", length=self.length)
+
     def cut(self, node: exp.Expr) -> exp.Expr:
         """A value of the type with its length."""
         if self.length is None:
             return node
-        length = exp.Literal.number(self.length)
-        template = "CASE WHEN a IS NOT NULL THEN rpad(left(a, n), n, ' ') END" if self.is_padded else "left(a, n)"
-        return filled(template, {"a": node, "n": length})
+        return filled_up(node, self.length, is_padded=self.is_padded)
 
 
 def named_type(to: exp.DataType, source: Source, *, is_flink: bool) -> NamedType:

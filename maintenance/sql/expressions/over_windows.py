@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from maintenance.sql.expressions import refusals
+from maintenance.sql.expressions.declared import filled_up
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, entry
 from maintenance.sql.expressions.kinds import is_atomic
 from maintenance.types.data_type import DataType
@@ -24,7 +26,12 @@ def _beside(call: Call) -> exp.Expr:
     """With a value where there is no such row, which becomes one of the first argument's type."""
     first, places, instead = call.arguments
     default = call.typing.in_type(instead, first.kind)
-    return exp.Anonymous(this=call.name, expressions=[first.node, places.node, default])
+    if first.char_length is not None:
+        default = filled_up(default, first.char_length)
+    made = exp.Anonymous(this=call.name, expressions=[first.node, places.node, default])
+    if call.is_flink and instead.is_never_null and not first.is_never_null:
+        return refusals.unless_null(made, f"{call.name.upper()} of a NULL with a value for other rows")
+    return made
 
 
 def _seen(call: Call) -> exp.Expr:

@@ -15,6 +15,7 @@ from maintenance.sql.expressions.forms import FORMS, ordered, specification
 from maintenance.sql.expressions.generators import name_of, rows_of, unnested, with_places
 from maintenance.sql.expressions.kinds import NULL, plain
 from maintenance.sql.expressions.scopes import Columns, Scope
+from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.typing import Typing
 from maintenance.sql.query.carried import is_carried
 from maintenance.sql.query.resolve import Resolved
@@ -142,6 +143,10 @@ class Queries:
         if name_of(inner):
             return self._generated(output, inner, scope)
         value = self.typing.value(inner, scope)
+        if not self.typing.is_flink and is_wide(value.kind) and inner.find(exp.Column, exp.Query) is None:
+            # A time that a statement writes has microseconds in Spark; beside columns that have more it keeps its own.
+            kind = DataType(value.kind.root, precision=6)
+            value = Typed(self.typing.in_type(value, kind), kind, value.written)
         name = output.alias if isinstance(output, exp.Alias) else output.output_name
         made = value.node
         if isinstance(output, exp.Alias):
@@ -216,7 +221,11 @@ class Queries:
             self._lateral(node, scope)
             return
         columns = self._columns_of(node, scope)
-        scope.sources[node.alias_or_name.lower() or f"paimon {len(scope.sources)}"] = columns
+        name = node.alias_or_name.lower() or f"paimon {len(scope.sources)}"
+        scope.sources[name] = columns
+        relation = self.resolved.relations.get(node.name) if isinstance(node, exp.Table) else None
+        if relation is not None:
+            scope.declared[name] = _renamed(node, [(column.name, column.type) for column in relation.fields()])
         for join in node.args.get("joins") or ():
             self._source(join, "this", scope)
             if join.args.get("on") is not None:

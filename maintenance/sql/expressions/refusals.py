@@ -8,6 +8,7 @@ from maintenance.errors import SqlError, UnsupportedError
 from maintenance.sql.cursor import Source
 from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
 ON_SPARK, IN_FLINK = "Run it with `--engine spark`.", "Run the statement in Flink."
@@ -61,6 +62,11 @@ def unknown_function(source: Source, node: exp.Expr, name: str, given: Sequence[
         f"Use another one. {elsewhere(source)}",
         is_unsupported=True,
     )
+
+
+def unless_null(node: exp.Expr, what: str) -> exp.Expr:
+    """A value that Flink takes for NOT NULL: where it is NULL, Flink goes on with -1 or an empty text."""
+    return filled(f"CASE WHEN a IS NULL THEN error('{what} is not supported: run it in Flink') ELSE a END", {"a": node})
 
 
 def unsupported(source: Source, node: exp.Expr, what: str, fix: str = "") -> SqlError:

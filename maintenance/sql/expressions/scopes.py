@@ -17,6 +17,7 @@ class Scope:
 
     Attributes:
         sources: what stands in FROM, by the name that columns may have in front, in lower case.
+        declared: the columns of tables as they are declared, by the same names as `sources`.
         outputs: of the query itself, which its other clauses may name.
         names: the arguments of a lambda, with what DuckDB is told instead.
         merged: columns of several sources that USING makes one.
@@ -25,6 +26,7 @@ class Scope:
 
     around: "Scope | None" = None
     sources: dict[str, Columns] = field(default_factory=dict)
+    declared: dict[str, Columns] = field(default_factory=dict)
     outputs: dict[str, DataType] = field(default_factory=dict)
     names: Mapping[str, tuple[DataType, exp.Expr]] = field(default_factory=dict)
     tables: dict[str, Columns] = field(default_factory=dict)
@@ -44,6 +46,15 @@ class Scope:
         if lowered[0] in self.outputs:
             return self.outputs[lowered[0]], names[1:]
         return None if self.around is None else self.around.find(names)
+
+    def declared_of(self, names: Sequence[str]) -> DataType | None:
+        """The type of a table's column as it is declared; None if it is none of a table."""
+        *table, name = (part.lower() for part in names)
+        for source, columns in self.sources.items():
+            if table not in ([], [source]) or _of(columns, name) is None:
+                continue
+            return _of(self.declared.get(source, ()), name)
+        return None if self.around is None else self.around.declared_of(names)
 
     def local(self, name: str) -> tuple[DataType, exp.Expr] | None:
         """The argument of a lambda around."""

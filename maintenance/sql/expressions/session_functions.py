@@ -6,12 +6,21 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import Wanted, converted
+from maintenance.sql.expressions.declared import type_text
 from maintenance.sql.expressions.entries import SPARK, Call, Entry, entry
+from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
 
 def _type_name(call: Call) -> exp.Expr:
-    return exp.Literal.string(spark_name(call.kinds[0]))
+    if not call.is_flink:
+        return exp.Literal.string(spark_name(call.kinds[0]))
+    text = type_text(call.arguments[0])
+    if text is None:
+        what, fix = "TYPEOF of a computed value", "Give it a column, a literal or a cast."
+        raise refusals.unsupported(call.typing.source, call.written, what, fix)
+    # A cast is made as well, and may fail.
+    return filled("CASE WHEN a IS NULL THEN t ELSE t END", {"a": call.nodes[0], "t": exp.Literal.string(text)})
 
 
 def spark_name(kind: DataType) -> str:
@@ -55,7 +64,7 @@ def _cast(call: Call) -> exp.Expr:
 ENTRIES: Sequence[Entry] = (
     *(entry(name, "ANY", name.upper(), _cast, SPARK) for name in _CASTS),
     entry("decimal", "ANY", "DECIMAL(10, 0)", _cast, SPARK),
-    entry("typeof", "ANY", "STRING", _type_name, SPARK),
+    entry("typeof", "ANY", "STRING", _type_name),
     entry("raise_error", "STRING", "NULL", "error(a)", SPARK),
     entry("assert_true", "BOOLEAN", "NULL", "CASE WHEN a THEN NULL ELSE error('an assertion is not true') END", SPARK),
     entry("assert_true", "BOOLEAN, STRING", "NULL", "CASE WHEN a THEN NULL ELSE error(b) END", SPARK),

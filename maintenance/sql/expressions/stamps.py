@@ -95,9 +95,11 @@ def _of_another(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | Non
 
 def _on_first_day(value: Typed, to: DataType) -> exp.Expr | None:
     """A time of day as a timestamp, in Flink."""
-    if to.root != "TIMESTAMP" or is_wide(to):
+    if is_wide(to):
         return None
     day = filled("CAST('1970-01-01' AS DATE) + a", {"a": value.node})
+    if to.root == "TIMESTAMP_LTZ":
+        return exp.Cast(this=day, to=exp.DataType(this=_NAMES[to.root]))
     kind = exp.DType.TIMESTAMP_MS if (to.precision or 0) <= _MILLI_DIGITS else exp.DType.TIMESTAMP
     return exp.Cast(this=day, to=exp.DataType(this=kind))
 
@@ -141,9 +143,12 @@ def from_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr:
         # Before 1970 it is the day before that of its milliseconds.
         return filled("CASE WHEN d < CAST('1970-01-01' AS DATE) THEN CAST(d - 1 AS DATE) ELSE d END",
                       {"d": filled("paimon_flink_day(a)", {"a": node})})  # fmt: skip
+    if is_flink and to.root == "TIME" and value.kind.root == "TIMESTAMP":
+        return filled("paimon_time_of(a)", {"a": node})
     kind = exp.DType.DATE if to.root == "DATE" else exp.DType.TIME
     if to.root != "DATE" and value.kind.root == "TIMESTAMP_LTZ":
         node = exp.Cast(this=node, to=exp.DataType(this=exp.DType.TIMESTAMPNTZ))
+        node = filled("paimon_cut(a, 1000)", {"a": node}) if is_flink else node
     return exp.Cast(this=node, to=exp.DataType(this=kind))
 
 

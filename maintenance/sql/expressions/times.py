@@ -132,6 +132,13 @@ def _extracted_in_flink(call: Call, unit: str) -> exp.Expr:
     return cast_node(filled(_PARTS[unit], {"a": _day(value)}), call.kind)
 
 
+def _extracted_from_clock(call: Call) -> exp.Expr:
+    unit = (call.arguments[0].text or "").lower()
+    if unit not in ("hour", "minute", "second", "millisecond"):
+        raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a TIME")
+    return cast_node(filled(f"{unit}(a) % 1000", {"a": call.nodes[1]}), call.kind)
+
+
 _OF_MONTHS = ((("year", "years", "yr", "y"), "year(a)"), (("month", "months", "mon"), "month(a)"))
 _OF_MICROS = (
     (("day", "days", "d"), "epoch_us(a) // 86400000000"),
@@ -387,6 +394,9 @@ ENTRIES: Sequence[Entry] = (
     *(entry(name, "TIMESTAMP", "INT", _of_time(f"CAST({name}(a) AS INTEGER)"), SPARK) for name in ("hour", "minute",
           "second")),
     *(entry(name, "TIMESTAMP|DATE", "BIGINT", _of_clock_alone, FLINK) for name in ("hour", "minute", "second")),
+    *(entry(name, "CLOCK", "BIGINT", f"CAST({name}(a) AS BIGINT)", FLINK, samples=("TIME '12:34:56'",))
+      for name in ("hour", "minute", "second")),
+    entry("extract", "'STRING', CLOCK", "BIGINT", _extracted_from_clock, FLINK, samples=("'HOUR', TIME '12:34:56'",)),
     entry("weekday", "TIME|DATE", "INT", _of_time("CAST(isodow(a) - 1 AS INTEGER)"), SPARK),
     entry("dayname", "TIME|DATE", "STRING", _of_time(_DAYNAMES), SPARK),
     entry("monthname", "TIME|DATE", "STRING", _of_time("left(monthname(a), 3)"), SPARK),

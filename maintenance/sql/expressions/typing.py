@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from maintenance.errors import SqlError
 from maintenance.sql.cursor import Source
-from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions import declared, kinds, refusals
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.duck_aggregates import gathers
 from maintenance.sql.expressions.entries import Call, Entry, Typed, fitted, solved
@@ -34,6 +34,15 @@ _LOOSE = frozenset(
     {"+", "-", "*", "negative", "=", "<>", "<", "<=", ">", ">=", "<=>", "sum", "count", "is_null", "is_not_null"}
 )
 """What takes decimals of any digits."""
+
+
+# Where Flink takes a NULL as it is written: from which argument on.
+_TAKES_NULL: Mapping[str, int] = {
+    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">=", "<=>", "distinct", "is_null", "is_not_null", "typeof"), 0),
+    **dict.fromkeys(("coalesce", "ifnull"), 0),
+    **dict.fromkeys(("nullif", "array_contains", "array_append", "array_prepend", "array_remove", "array_position"), 1),
+    **dict.fromkeys(("array_join", "array_slice"), 1),
+}
 
 
 @dataclass(slots=True)
@@ -126,6 +135,7 @@ class Typing:
         """The same of arguments whose types are known."""
         if name not in _LOOSE:
             arguments = [settled(argument) for argument in arguments]
+        self._check_nulls(name, arguments, node)
         call = Call(name, arguments, self.is_flink, written=node, typing=self, is_distinct=is_distinct, is_over=is_over)
         found = self._entry(call, node)
         if found.role in ("aggregate", "window") and wrap is None:
@@ -141,15 +151,28 @@ class Typing:
         self._lambdas(found, call, scope)
         kind = solved_kind(found, call)
         if kind is None:
-            raise refusals.no_such_types(self.source, node, name, call.kinds)
+            raise refusals.no_such_types(self.source, node, name, [each.shown_kind for each in call.arguments])
         call.kind = kind
         said = self._said(found, call)
         result = said if isinstance(said, Typed) else Typed(said, call.kind, node)
+        result.declared = declared.of_call(call) if self.is_flink else None
         if wrap is not None:
             result.node = wrapped(result.node, wrap, node)
         elif "start" in node.meta and "start" not in result.node.meta:
             result.node.meta.update(place_of(node))
         return result
+
+    def _check_nulls(self, name: str, arguments: Sequence[Typed], node: exp.Expr) -> None:
+        """Flink finds no type for a NULL that is written in most places."""
+        first = _TAKES_NULL.get(name)
+        if not self.is_flink:
+            return
+        if name == "array" and any(each.kind != NULL for each in arguments):
+            return
+        for number, each in enumerate(arguments):
+            if each.kind == NULL and isinstance(each.written.unnest(), exp.Null) and (first is None or number < first):
+                problem = f"a NULL in {name.partition('.')[0].upper()} has no type"
+                raise refusals.error_at(self.source, node, problem, "Write CAST(NULL AS INT), or another type.")
 
     def _entry(self, call: Call, node: exp.Expr) -> Entry:
         """The entry for the arguments, which become what it takes."""
@@ -251,7 +274,7 @@ class Typing:
             raise self._missing(node, names, scope)
         kind, inner = found
         if not inner:
-            return Typed(node, kind, node)
+            return Typed(node, kind, node, declared=scope.declared_of(names))
         parts = list(node.parts)[: len(names) - len(inner)]
         column = exp.Column(this=parts[-1], table=parts[-2] if len(parts) > 1 else None)
         return self._inside(Typed(column, kind, node), inner, node)
@@ -274,7 +297,8 @@ class Typing:
             problem, fix = unknown_column(name, [part.name for part in fields])
             raise refusals.error_at(self.source, node, problem, fix)
         taken = exp.Anonymous(this="struct_extract", expressions=[value.node, exp.Literal.string(found.name)])
-        return Typed(taken, found.type, node)
+        # The lengths of texts inside of rows are not known here.
+        return Typed(taken, found.type, node, declared=None if found.type.is_string else found.type)
 
     def _missing(self, node: exp.Column, names: Sequence[str], scope: Scope) -> SqlError:
         table = names[0].lower()
@@ -297,7 +321,7 @@ def settled(value: Typed) -> Typed:
     """A value whose digits are those of its type."""
     if not value.is_loose:
         return value
-    return Typed(cast_node(value.node, value.kind), value.kind, value.written)
+    return Typed(cast_node(value.node, value.kind), value.kind, value.written, declared=value.declared)
 
 
 def solved_kind(found: Entry, call: Call) -> DataType | None:

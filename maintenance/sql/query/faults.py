@@ -222,6 +222,7 @@ _WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Fault], Words]], .
     for pattern, words in (
         (r"executing the UDF: \w+: (.*?) \((?:.*?)\)\. (.*)", lambda found, _: (found[1], found[2])),
         (r"(.*): run it with `--engine spark`", _say("{0}", "Run it with `--engine spark`.")),
+        (r"(.*): run it in Flink", _say("{0}", "Run the statement in Flink.")),
         (r"Failure in decode", _say("bytes are not UTF-8", "Run it with `--engine spark`, whose texts keep them.")),
         (r"Map keys must be unique", _say("a map is given a key twice", "Give each key once.")),
         (r"(?i)division by zero", _say("division by zero", "Divide by NULLIF(x, 0), which gives NULL.")),

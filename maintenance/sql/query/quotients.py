@@ -19,7 +19,7 @@ from maintenance.errors import DataError
 if TYPE_CHECKING:
     import duckdb
 
-_NAME = re.compile(r"paimon_(quotient|product|short)_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
+_NAME = re.compile(r"paimon_(quotient|share|product|short)_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
 # Arrow gives a quotient four digits after the point at least: one more than the divisor has digits.
 _LEAST_DIVISOR = 3
 _MOST, _DIGITS = 76, 38
@@ -27,9 +27,11 @@ _lock = threading.Lock()
 _known: dict[int, set[str]] = {}
 
 
-def quotient_function(dividend_scale: int, divisor_scale: int, precision: int, scale: int) -> str:
-    """The name of the function, which `register_quotients` gives DuckDB."""
-    return f"paimon_quotient_{dividend_scale}_{divisor_scale}_{precision}_{scale}"
+def quotient_function(
+    dividend_scale: int, divisor_scale: int, precision: int, scale: int, *, is_null: bool = False
+) -> str:
+    """The name of the function, which `register_quotients` gives DuckDB. `is_null`: what does not fit is NULL."""
+    return f"paimon_{'share' if is_null else 'quotient'}_{dividend_scale}_{divisor_scale}_{precision}_{scale}"
 
 
 def product_function(scale: int, other_scale: int, target_scale: int, *, is_null: bool) -> str:
@@ -49,8 +51,8 @@ def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, proc
             of_one, of_other, precision, scale = map(int, match.groups()[1:])
             takes = [f"DECIMAL(38, {of_one})", f"DECIMAL(38, {of_other})"]
             target = pa.decimal128(precision, scale)
-            if match[1].lower() == "quotient":
-                function = _function(of_one, of_other, target)
+            if match[1].lower() in ("quotient", "share"):
+                function = _function(of_one, of_other, target, is_null=match[1].lower() == "share")
             else:
                 function = _product(of_one + of_other, target, is_null=match[1].lower() == "short")
             create(name, function, takes, f"DECIMAL({precision}, {scale})", type="arrow", null_handling="special")
@@ -58,9 +60,9 @@ def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, proc
 
 
 def _function(
-    of_dividend: int, of_divisor: int, target: pa.Decimal128Type
+    of_dividend: int, of_divisor: int, target: pa.Decimal128Type, *, is_null: bool
 ) -> Callable[[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array], pa.Array]:
-    return lambda a, b: quotients(_unscaled(a), _unscaled(b), of_dividend - of_divisor, target)
+    return lambda a, b: quotients(_unscaled(a), _unscaled(b), of_dividend - of_divisor, target, is_null=is_null)
 
 
 def _product(
@@ -76,11 +78,13 @@ def _unscaled(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.view(pa.decimal128(38, 0))
 
 
-def quotients(dividends: pa.Array, divisors: pa.Array, shift: int, target: pa.Decimal128Type) -> pa.Array:
+def quotients(
+    dividends: pa.Array, divisors: pa.Array, shift: int, target: pa.Decimal128Type, *, is_null: bool = False
+) -> pa.Array:
     """Quotients of decimals, given as their digits.
 
-    Args: `shift`: how many more digits after the point the dividends have. Raises: DataError: a divisor is 0, or the
-        digits of two numbers are too many.
+    Args: `shift`: how many more digits after the point the dividends have; `is_null`: those that do not fit are NULL.
+        Raises: DataError: a divisor is 0, or the digits of two numbers are too many.
     """
     by_zero = pc.equal(divisors, pa.scalar(0, divisors.type))
     if pc.any(pc.and_(by_zero, pc.is_valid(dividends))).as_py():
@@ -95,7 +99,16 @@ def quotients(dividends: pa.Array, divisors: pa.Array, shift: int, target: pa.De
     whole = pc.cast(dividends, pa.decimal256(_MOST, raised)).view(pa.decimal256(_MOST, 0))
     exact = pc.divide(_of_width(whole, max(1, grown + raised)), _of_width(divisors, width))
     shown = exact.view(pa.decimal256(_MOST, digits + shift))
-    return pc.cast(pc.round(shown, target.scale, "half_towards_infinity"), target)
+    return _fitting(pc.round(shown, target.scale, "half_towards_infinity"), target, "quotient", is_null=is_null)
+
+
+def _fitting(numbers: pa.Array, target: pa.Decimal128Type, what: str, *, is_null: bool) -> pa.Array:
+    """Numbers as decimals of a type; those that are too large are NULL, or an error."""
+    limit = pa.scalar(Decimal(10) ** (target.precision - target.scale), numbers.type)
+    fits = pc.less(pc.abs(numbers), limit)
+    if not is_null and pc.any(pc.invert(fits)).as_py():
+        raise DataError(f"a {what} of decimals is out of the range of its type", "query", "Cast to fewer digits first.")
+    return pc.cast(pc.if_else(fits, numbers, pa.scalar(None, numbers.type)), target)
 
 
 def products(one: pa.Array, other: pa.Array, scale: int, target: pa.Decimal128Type, *, is_null: bool) -> pa.Array:

@@ -197,6 +197,12 @@ def test_what_is_an_error_with_ansi_is_one_here(spark_dialect: Session, text: st
         ("JSON_QUERY('{\"a\": [1, 2]}', '$.a')", "[1,2]"),
         ("JSON_EXISTS('{\"a\": 1}', '$.a')", True),
         ("JSON_EXISTS('x', '$.a')", False),
+        ("TYPEOF('abc')", "CHAR(3) NOT NULL"),
+        ("TYPEOF(CAST(NULL AS TIMESTAMP_LTZ(3)))", "TIMESTAMP_LTZ(3)"),
+        ("TRUE = 'true'", False),
+        ("CAST(CAST('12:34:56.789' AS TIME(3)) AS STRING)", "12:34:56"),
+        ("EXTRACT(MILLISECOND FROM TIME '12:34:56.789')", 789),
+        ("ARRAY_CONTAINS(ARRAY[CAST('NaN' AS DOUBLE)], CAST('NaN' AS DOUBLE))", False),
     ],
 )
 def test_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> None:
@@ -207,6 +213,60 @@ def test_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> No
 def test_flink_has_no_equality_of_a_text_and_a_number(flink_dialect: Session, text: str) -> None:
     with pytest.raises(UnsupportedError, match="'=' does not take"):
         flink_dialect.sql(f"SELECT {text} AS x")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ARRAY_MAX(NULL)", "a NULL in ARRAY_MAX has no type"),
+        ("1 + NULL", "has no type"),
+        ("CASE WHEN TRUE THEN NULL END", "a CASE of NULLs has no type"),
+        ("FIRST_VALUE('x')", r"FIRST_VALUE does not take \(CHAR\(1\)\)"),
+        ("ARRAY_CONTAINS(ARRAY[1], CAST(1 AS BIGINT))", "ARRAY_CONTAINS does not take"),
+        ("ARRAY_APPEND(ARRAY['a'], 'bb')", "ARRAY_APPEND does not take"),
+        ("GREATEST(CAST(NULL AS DECIMAL(5, 1)), 1.25)", "GREATEST of a decimal that is NULL"),
+        ("CAST(TIMESTAMP '1969-12-31 23:00:00' AS TIME)", "before 1970"),
+    ],
+)
+def test_what_flink_fails_at_is_refused(flink_dialect: Session, text: str, said: str) -> None:
+    with pytest.raises(SqlError, match=said):
+        flink_dialect.sql(f"SELECT {text} AS x").to_arrow()
+
+
+def test_lag_over_a_null_with_a_default_is_left_to_flink(flink_dialect: Session) -> None:
+    rows = "(VALUES (1, 5), (2, CAST(NULL AS INT)), (3, 7)) AS t(id, x)"
+    found = flink_dialect.sql(f"SELECT LAG(id, 1, 0) OVER (ORDER BY id) AS y FROM {rows}").to_arrow()
+    assert found.column("y").to_pylist() == [0, 1, 2]
+    with pytest.raises(SqlError, match="Run the statement in Flink"):
+        flink_dialect.sql(f"SELECT LAG(x, 1, 0) OVER (ORDER BY id) AS y FROM {rows}").to_arrow()
+
+
+def test_a_char_is_filled_up_in_a_list(flink_dialect: Session) -> None:
+    flink_dialect.sql("CREATE TABLE chars (c CHAR(5), s STRING)")
+    flink_dialect.sql("INSERT INTO chars VALUES ('ab   ', 'ab'), ('ab   ', 'x')")
+    found = flink_dialect.sql("SELECT c IN (s) AS x, c IN ('ab') AS y FROM chars ORDER BY s").to_arrow()
+    assert found.to_pydict() == {"x": [True, False], "y": [False, False]}
+
+
+@pytest.mark.parametrize("text", ["avg(x)", "avg(DISTINCT x)", "try_avg(x)"])
+def test_an_average_that_the_order_of_rows_decides_is_left_to_spark(spark_dialect: Session, text: str) -> None:
+    values = "(1), (-9223372036854775807), (9223372036854775807), (3)"
+    with pytest.raises(SqlError, match="--engine spark"):
+        spark_dialect.sql(f"SELECT {text} AS y FROM VALUES {values} AS t(x)").to_arrow()
+    found = spark_dialect.sql(f"SELECT {text} AS y FROM VALUES (9223372036854775807), (3) AS t(x)").to_arrow()
+    assert found.column("y").to_pylist() == [4.611686018427388e18]
+
+
+def test_an_average_of_decimals_that_has_no_room(spark_dialect: Session) -> None:
+    large = "FROM VALUES (CAST('12345678901234567890.5' AS DECIMAL(38, 18))) AS t(x)"
+    assert spark_dialect.sql(f"SELECT try_avg(x) AS y {large}").to_arrow().column("y").to_pylist() == [None]
+    with pytest.raises(SqlError, match="out of the range"):
+        spark_dialect.sql(f"SELECT avg(x) AS y {large}").to_arrow()
+
+
+def test_a_time_that_spark_writes_has_microseconds(spark_dialect: Session) -> None:
+    found = spark_dialect.sql("SELECT TIMESTAMP_NTZ'2024-01-01 00:00:00.1234567' AS x").to_arrow()
+    assert str(found.schema.field("x").type) == "timestamp[us]"
 
 
 def test_every_entry_has_a_dialect_and_is_found_by_its_names() -> None:
