@@ -74,7 +74,7 @@ def verdict(theirs: Answer, ours: pa.Table | Exception, found: Expression) -> tu
     if theirs.error:
         return "laxer", f"{'rows fail; ' if theirs.kind else ''}{shown}"
     kind = _kind(theirs.kind)
-    if kind is not None and arrow_type(kind) != _without_names(ours.column("x").type, arrow_type(kind)):
+    if kind is not None and _shown(kind) != _without_names(ours.column("x").type, _shown(kind)):
         return "wrong type", shown
     wanted = [_of_kind(value, ours.column("x").type) for value in theirs.values]
     if any(name in found.text for name in _UNORDERED):
@@ -97,6 +97,12 @@ def _kind(text: str) -> DataType | None:
         return parse_data_type(text).as_nullable()
     except Exception:  # noqa: BLE001
         return None
+
+
+def _shown(kind: DataType) -> pa.DataType:
+    """The type of what a query gives."""
+    made = arrow_type(kind)
+    return pa.timestamp("ns", "UTC" if kind.root == "TIMESTAMP_LTZ" else None) if made == NANOS else made
 
 
 def _without_names(ours: pa.DataType, theirs: pa.DataType) -> pa.DataType:

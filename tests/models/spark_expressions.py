@@ -77,9 +77,9 @@ QUERIES: tuple[str, ...] = (
     "SELECT {any} AS w FROM samples AS p WHERE EXISTS (SELECT 1 FROM samples AS q WHERE q.id > p.id AND q.i32 > 0)",
     "WITH q AS (SELECT id, {num} AS z FROM samples) SELECT z * 2 AS w FROM q WHERE z IS NOT NULL",
     "WITH q AS (SELECT COUNT({any}) AS c FROM samples GROUP BY {key}) SELECT MAX(c) AS w FROM q",
-    *(f"SELECT two.{{column}} AS w FROM samples AS one {kind} JOIN samples AS two ON one.{{number}} = two.{{number}}"
+    *(f"SELECT q.{{column}} AS w FROM samples AS p {kind} JOIN samples AS q ON p.{{number}} = q.{{number}}"
       for kind in ("INNER", "LEFT", "FULL")),
-    "SELECT one.{column} AS w FROM samples AS one JOIN samples AS two ON one.{word} = two.{word} WHERE one.id < 4",
+    "SELECT p.{column} AS w FROM samples AS p JOIN samples AS q ON p.{word} = q.{word} WHERE p.id < 4",
     "SELECT {any} AS w FROM samples WHERE {num} > {num}", "SELECT {any} AS w FROM samples WHERE NOT ({text} < {text})",
     "SELECT {any} AS w FROM samples WHERE {time} >= {time} OR {bool}",
     "SELECT z AS w FROM (SELECT {num} AS z, ROW_NUMBER() OVER (ORDER BY {key}, id) AS n FROM samples) AS q WHERE n < 4",

@@ -203,7 +203,11 @@ def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Ty
         rows = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
         rows.set("alias", alias)
         query = exp.Subquery(this=exp.select(cast).from_(rows))
-    return Typed(exp.In(this=apart(given), query=query), BOOLEAN, node)
+    found: exp.Expr = exp.In(this=apart(given), query=query)
+    if typing.is_flink and kind.root in ("FLOAT", "DOUBLE"):
+        # No NaN is equal to another.
+        found = filled("(m) > isnan(a)", {"m": found, "a": given.copy()})
+    return Typed(found, BOOLEAN, node)
 
 
 def _is(typing: Typing, node: exp.Is, scope: Scope) -> Typed:

@@ -16,6 +16,7 @@ from maintenance.sql.expressions.generators import name_of, rows_of, unnested, w
 from maintenance.sql.expressions.kinds import NULL, plain
 from maintenance.sql.expressions.scopes import Columns, Scope
 from maintenance.sql.expressions.stamps import is_wide
+from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.typing import Typing
 from maintenance.sql.query.carried import is_carried
 from maintenance.sql.query.resolve import Resolved
@@ -355,11 +356,25 @@ class Queries:
         """Give both sides these types. Where rows are compared, zeros of Spark have no sign."""
         is_compared = not self.typing.is_flink and (not isinstance(node, exp.Union) or bool(node.args.get("distinct")))
         is_signless = is_compared and any(map(zeros.has_signs, wanted))
+        # To Flink no NaN is the same as another: INTERSECT finds none, and EXCEPT takes none away.
+        floats = [number for number, kind in enumerate(wanted) if kind.root in ("FLOAT", "DOUBLE")]
+        without = {exp.Intersect: "this", exp.Except: "expression"}.get(type(node)) if self.typing.is_flink else None
         for key, columns in zip(("this", "expression"), sides, strict=True):
-            if is_signless or [kind for _, kind in columns] != list(wanted):
-                node.set(key, self._retyped(node.args[key], columns, wanted, is_signless=is_signless))
+            no_nan = floats if key == without else ()
+            if no_nan or is_signless or [kind for _, kind in columns] != list(wanted):
+                made = self._retyped(node.args[key], columns, wanted, is_signless=is_signless, no_nan=no_nan)
+                node.set(key, made)
 
-    def _retyped(self, query: exp.Expr, columns: Columns, wanted: Sequence[DataType], *, is_signless: bool) -> exp.Expr:
+    def _retyped(
+        self,
+        query: exp.Expr,
+        columns: Columns,
+        wanted: Sequence[DataType],
+        *,
+        is_signless: bool,
+        no_nan: Sequence[int] = (),
+    ) -> exp.Expr:
+        """A query whose columns have other types. `no_nan`: the places of columns without rows that have a NaN."""
         names = [exp.to_identifier(f"column_{number}") for number in range(len(columns))]
         outputs: list[exp.Expr] = []
         for (name, kind), target, column in zip(columns, wanted, names, strict=True):
@@ -373,7 +388,8 @@ class Queries:
             outputs.append(exp.alias_(made, name or column.name, quoted=True))
         inner = query if isinstance(query, exp.Subquery) and not query.alias else exp.Subquery(this=query)
         inner.set("alias", exp.TableAlias(this=exp.to_identifier("paimon_side"), columns=names))
-        return exp.select(*outputs).from_(inner)
+        made = exp.select(*outputs).from_(inner)
+        return made.where(*(filled("isnan(a) IS NOT TRUE", {"a": exp.column(names[place].copy())}) for place in no_nan))
 
     def _values(self, node: exp.Values, scope: Scope) -> Columns:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
