@@ -16,7 +16,7 @@ from paimon_maintenance.assets.project.config import Project, TableConfig, Table
 from paimon_maintenance.assets.project.scope import scoped
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
-from paimon_maintenance.assets.runs.progress import progress_logger
+from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
 from paimon_maintenance.assets.steps.copies import copy_jobs
 from paimon_maintenance.assets.steps.launched import launched_jobs
@@ -48,8 +48,6 @@ from paimon_maintenance.sensors.latest import latest_sensor
 from paimon_maintenance.sensors.materialized import refresh_sensors
 from paimon_maintenance.sensors.partitions import partition_sensor
 from paimon_maintenance.sensors.radar import radar_sensor
-
-LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
 
 
 @dataclass(frozen=True)
@@ -100,10 +98,10 @@ def build_definitions(project: Project) -> dg.Definitions:
 
 def _tables(loaded: _Loaded) -> dg.Definitions:
     """Each table: its asset, the jobs of its chain, and what starts them."""
-    compact_jobs = [compact_job(steps, LOGGERS) for steps in loaded.steps]
-    shown_at = [maintain_job(steps, LOGGERS) for steps in loaded.steps]
+    compact_jobs = [compact_job(steps) for steps in loaded.steps]
+    shown_at = [maintain_job(steps) for steps in loaded.steps]
     shown_at += [refresh_job(steps.table) for steps in loaded.steps if steps.refresh]
-    ingest_jobs = [ingest_job(steps, LOGGERS) for steps in loaded.steps if steps.ingestion]
+    ingest_jobs = [ingest_job(steps) for steps in loaded.steps if steps.ingestion]
     return dg.Definitions(
         assets=[
             *(automated(table_asset(steps), steps.table, loaded.catalog) for steps in loaded.steps),
@@ -138,7 +136,7 @@ def _tags(loaded: _Loaded) -> dg.Definitions:
 def _checks(loaded: _Loaded) -> dg.Definitions:
     """What is wrong with tables, and who is told of it."""
     audited = [table for table in loaded.tables if table.has_changelog]
-    night = night_job(loaded.project, loaded.tables, LOGGERS)
+    night = night_job(loaded.project, loaded.tables)
     return dg.Definitions(
         asset_checks=[
             *(table_checks(table) for table in loaded.tables),
@@ -158,8 +156,8 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
 def _expiry(loaded: _Loaded) -> dg.Definitions:
     """The daily expiry of all tables, and that of each."""
     graphs = [expiry_graph(steps) for steps in loaded.steps]
-    expire = expire_job(graphs, LOGGERS)
-    of_tables = [expire_table_job(of, graph, LOGGERS) for of, graph in zip(loaded.tables, graphs, strict=True)]
+    expire = expire_job(graphs)
+    of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.tables, graphs, strict=True)]
     return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily_expiry(expire, loaded.project.expiry)])
 
 
@@ -175,7 +173,7 @@ def _fleet(loaded: _Loaded) -> dg.Definitions:
 
 def _bin(loaded: _Loaded) -> dg.Definitions:
     """Where deleted files wait."""
-    empty_bin = empty_bin_job(loaded.tables, LOGGERS)
+    empty_bin = empty_bin_job(loaded.tables)
     return dg.Definitions(jobs=[empty_bin], schedules=[daily_empty_bin(empty_bin, loaded.project.empty_bin)])
 
 
@@ -183,14 +181,14 @@ def _on_demand(loaded: _Loaded) -> dg.Definitions:
     """Jobs whose config says what to do, to any of the tables."""
     tables, zone = loaded.tables, loaded.zone
     of_tables = [
-        compact_many_job(tables, LOGGERS),
-        acknowledge_job(tables, LOGGERS),
-        change_rows_job(tables, LOGGERS),
-        apply_plan_job(tables, zone, LOGGERS),
-        *launched_jobs(tables, zone, LOGGERS),
-        statement_job(tables, zone, LOGGERS),
+        compact_many_job(tables),
+        acknowledge_job(tables),
+        change_rows_job(tables),
+        apply_plan_job(tables, zone),
+        *launched_jobs(tables, zone),
+        statement_job(tables, zone),
     ] if tables else []  # fmt: skip
-    return dg.Definitions(jobs=[*of_tables, *copy_jobs(LOGGERS)])
+    return dg.Definitions(jobs=[*of_tables, *copy_jobs()])
 
 
 @dg.definitions

@@ -18,7 +18,7 @@ from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.steps.acknowledgement import acknowledge_op
 from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
 from paimon_maintenance.assets.steps.night import night_op
-from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
+from paimon_maintenance.assets.steps.ops import job_of, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
 from paimon_maintenance.assets.tables import NamedOp, TableSteps, chain
@@ -33,27 +33,27 @@ def refresh_job(table: TableConfig) -> Any:
     return _asset_job(name, _asset_of(table), text, keys.refresh_tags(table.identifier))
 
 
-def maintain_job(steps: TableSteps, loggers: Loggers) -> Any:
+def maintain_job(steps: TableSteps) -> Any:
     """Run the whole chain of a table: materialise its asset. Of a materialized table what is behind the refresh."""
     table, action = steps.table, "maintain"
     if steps.refresh:
         text = f"Compact, index and expire {table.identifier}, without refreshing it."
-        return _chain_job(table, action, (*steps.compaction, *steps.expiry, steps.record), text, loggers)
+        return _chain_job(table, action, (*steps.compaction, *steps.expiry, steps.record), text)
     first = "Compact" if table.is_external else "Ingest, compact"
     text = f"{first}, index and expire {table.identifier}{', which others write' * table.is_external}."
     return _asset_job(keys.job(action, table.identifier), _asset_of(table), text, _tags(table, action))
 
 
-def ingest_job(steps: TableSteps, loggers: Loggers) -> dg.JobDefinition:
+def ingest_job(steps: TableSteps) -> dg.JobDefinition:
     """Commit what landed, and nothing else."""
     text = f"Commit what landed for {steps.table.identifier}, without maintenance."
-    return _chain_job(steps.table, "ingest", (*steps.ingestion, steps.record), text, loggers)
+    return _chain_job(steps.table, "ingest", (*steps.ingestion, steps.record), text)
 
 
-def compact_job(steps: TableSteps, loggers: Loggers) -> dg.JobDefinition:
+def compact_job(steps: TableSteps) -> dg.JobDefinition:
     """Compact the table, and bring its changelog and indexes up to date."""
     text = f"Compact {steps.table.identifier}, with its changelog and file index; the sensor launches this."
-    return _chain_job(steps.table, "compact", (*steps.compaction, steps.record), text, loggers)
+    return _chain_job(steps.table, "compact", (*steps.compaction, steps.record), text)
 
 
 def audit_job(table: TableConfig) -> Any:
@@ -74,34 +74,34 @@ def fleet_job() -> Any:
     return _asset_job("fleet_summary", dg.AssetSelection.assets(keys.FLEET), text, {"paimon/action": "fleet"})
 
 
-def change_rows_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+def change_rows_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """Delete or update rows of a table that the run's config names."""
     text = "Delete or update rows of a table, as the run's config says."
-    return job_of_op(CHANGE_ROWS, change_rows_op(tables), text, loggers)
+    return job_of_op(CHANGE_ROWS, change_rows_op(tables), text)
 
 
-def empty_bin_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+def empty_bin_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """Empty the bin. Nothing else is in this job, and no job that fills the bin has this op."""
     text = "Destroy what has been in the bin for long enough; dry_run: only list it."
-    return job_of_op(EMPTY_BIN, empty_bin_op(tables), text, loggers)
+    return job_of_op(EMPTY_BIN, empty_bin_op(tables), text)
 
 
-def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Loggers) -> dg.JobDefinition:
+def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.JobDefinition:
     """Carry out a statement about tables of the project, as the run's config says."""
     text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
-    return job_of_op(STATEMENT, statement_op(tables, zone), text, loggers)
+    return job_of_op(STATEMENT, statement_op(tables, zone), text)
 
 
-def acknowledge_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+def acknowledge_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """Acknowledge a conflict that a check has found."""
     text = "Say that a conflict that a check has found is known, who says so and why; the check passes until the next."
-    return job_of_op(keys.ACKNOWLEDGE, acknowledge_op(tables), text, loggers)
+    return job_of_op(keys.ACKNOWLEDGE, acknowledge_op(tables), text)
 
 
-def night_job(project: Project, tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+def night_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """Send the report of a day to the alert targets."""
     text = "Send what was done in a day, what failed and what is open to the alert targets, as one message."
-    return job_of_op(keys.NIGHT_REPORT, night_op(project, tables), text, loggers)
+    return job_of_op(keys.NIGHT_REPORT, night_op(project, tables), text)
 
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
@@ -109,7 +109,7 @@ def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
     return _chain(steps.table, "expire", (*steps.expiry, steps.record))
 
 
-def expire_job(graphs: Sequence[dg.GraphDefinition], loggers: Loggers) -> dg.JobDefinition:
+def expire_job(graphs: Sequence[dg.GraphDefinition]) -> dg.JobDefinition:
     """Expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
 
     @dg.graph(name=EXPIRE)
@@ -118,13 +118,13 @@ def expire_job(graphs: Sequence[dg.GraphDefinition], loggers: Loggers) -> dg.Job
             graph()
 
     text = "Expire partitions, snapshots and tags of every table."
-    return _job(expire, text, {"paimon/action": "expire"}, loggers)
+    return _job(expire, text, {"paimon/action": "expire"})
 
 
-def expire_table_job(table: TableConfig, graph: dg.GraphDefinition, loggers: Loggers) -> dg.JobDefinition:
+def expire_table_job(table: TableConfig, graph: dg.GraphDefinition) -> dg.JobDefinition:
     """Expire partitions, snapshots and tags of one table."""
     text = f"Expire partitions, snapshots and tags of {table.identifier}."
-    return _job(graph, text, _tags(table, "expire"), loggers)
+    return _job(graph, text, _tags(table, "expire"))
 
 
 def _tags(table: TableConfig, action: str) -> dict[str, str]:
@@ -139,21 +139,13 @@ def _chain(table: TableConfig, action: str, steps: Sequence[NamedOp]) -> dg.Grap
     return steps_of_table
 
 
-def _chain_job(
-    table: TableConfig, action: str, steps: Sequence[NamedOp], description: str, loggers: Loggers
-) -> dg.JobDefinition:
+def _chain_job(table: TableConfig, action: str, steps: Sequence[NamedOp], description: str) -> dg.JobDefinition:
     """A job of some steps of a table, which ends with a record of them."""
-    return _job(_chain(table, action, steps), description, _tags(table, action), loggers)
+    return _job(_chain(table, action, steps), description, _tags(table, action))
 
 
-def _job(graph: dg.GraphDefinition, description: str, tags: Mapping[str, str], loggers: Loggers) -> dg.JobDefinition:
-    return graph.to_job(
-        description=description,
-        tags=tags,
-        metadata=_pages(tags),
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+def _job(graph: dg.GraphDefinition, description: str, tags: Mapping[str, str]) -> dg.JobDefinition:
+    return job_of(graph, description, tags, _pages(tags))
 
 
 def _pages(tags: Mapping[str, str]) -> Mapping[str, dg.MetadataValue[Any]]:

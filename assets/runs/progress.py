@@ -59,3 +59,7 @@ def progress_logger(_context: dg.InitLoggerContext) -> logging.Logger:
     handler.addFilter(_is_reported)
     logger.handlers = [handler]
     return logger
+
+
+LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
+"""Those that a run can choose among."""

@@ -27,7 +27,7 @@ from paimon_maintenance.assets.steps.copies import COPIES, apply_copy
 from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from paimon_maintenance.assets.steps.ingestion import INGEST
 from paimon_maintenance.assets.steps.many_tables import apply_many
-from paimon_maintenance.assets.steps.ops import Loggers, failing, job_of_op, record_state
+from paimon_maintenance.assets.steps.ops import failing, job_of_op, record_state
 from paimon_maintenance.assets.steps.orphans import ORPHANS
 from paimon_maintenance.assets.steps.plans import found_plan
 from paimon_maintenance.assets.steps.refresh import REFRESH
@@ -130,7 +130,7 @@ def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableCon
     return described[plan.table]
 
 
-def apply_plan_job(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Loggers) -> dg.JobDefinition:
+def apply_plan_job(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.JobDefinition:
     """The job of that op alone."""
     text = "Carry out the plan of a dry run; its id is all that is needed."
-    return job_of_op(keys.APPLY_PLAN, apply_plan_op(tables, zone), text, loggers)
+    return job_of_op(keys.APPLY_PLAN, apply_plan_op(tables, zone), text)

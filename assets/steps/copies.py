@@ -30,7 +30,7 @@ from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
 from paimon_maintenance.assets.steps.config import copying_config, request_of
 from paimon_maintenance.assets.steps.many_tables import tell_plan
-from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
+from paimon_maintenance.assets.steps.ops import job_of_op
 from paimon_maintenance.assets.steps.plans import kept_plan
 
 _TARGET = "target_catalog"
@@ -109,10 +109,10 @@ COPIES: Mapping[str, Operation[Any, Any, Any]] = {
 }
 
 
-def copy_jobs(loggers: Loggers) -> list[dg.JobDefinition]:
+def copy_jobs() -> list[dg.JobDefinition]:
     """The jobs: they copy tables to another warehouse, and make tables of Paimon of plain files."""
     which = "dry_run: only say which files."
-    return [job_of_op(each.operation.name, _op(each), f"{each.job}; {which}", loggers) for each in _COPIES]
+    return [job_of_op(each.operation.name, _op(each), f"{each.job}; {which}") for each in _COPIES]
 
 
 def _op(copying: Copying) -> dg.OpDefinition:

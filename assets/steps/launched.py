@@ -15,7 +15,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.config import launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
-from paimon_maintenance.assets.steps.ops import Loggers, job_of_op, on_known_table, record_state
+from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state
 from paimon_maintenance.assets.steps.step import Step, Work, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
@@ -39,12 +39,10 @@ def op_name(operation: str) -> str:
     return _OPS.get(operation, f"{operation}_of_table")
 
 
-def launched_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Loggers) -> list[dg.JobDefinition]:
+def launched_jobs(tables: Sequence[TableConfig], zone: ZoneInfo) -> list[dg.JobDefinition]:
     """The jobs. `zone`: as of the steps."""
     return [
-        job_of_op(
-            _JOBS.get(step.operation.name, step.operation.name), launched_op(step, tables, zone), _said(step), loggers
-        )
+        job_of_op(_JOBS.get(step.operation.name, step.operation.name), launched_op(step, tables, zone), _said(step))
         for step in _steps()
     ]
 

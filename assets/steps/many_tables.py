@@ -38,7 +38,7 @@ from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
 from paimon_maintenance.assets.runs.history import keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
-from paimon_maintenance.assets.steps.ops import Loggers, job_of_op
+from paimon_maintenance.assets.steps.ops import job_of_op
 from paimon_maintenance.assets.steps.plans import kept_plan, planned
 
 
@@ -183,7 +183,7 @@ def _materialization(table: Table, done: CompactReport) -> dg.AssetMaterializati
     return materialization(table.identifier, version, "After compact_database.", metadata)
 
 
-def compact_many_job(tables: Sequence[TableConfig], loggers: Loggers) -> dg.JobDefinition:
+def compact_many_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """The job of that op alone."""
     text = "Compact many tables in one run; choose them by patterns in the config."
-    return job_of_op(COMPACT_DATABASE, compact_many_op(tables), text, loggers, "compact")
+    return job_of_op(COMPACT_DATABASE, compact_many_op(tables), text, "compact")

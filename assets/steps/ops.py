@@ -22,10 +22,10 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_if_cancelled
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
+from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.step import Step, Work, run_step
 
-Loggers = Mapping[str, dg.LoggerDefinition]
 Compute = Callable[[dg.OpExecutionContext, RunSummary], dg.Output[RunSummary]]
 
 
@@ -151,15 +151,17 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
     return _op(table, "record", "Reports the table's new state to its asset.", record, {"catalog"})
 
 
-def job_of_op(
-    name: str, op: dg.OpDefinition, description: str, loggers: Loggers, action: str | None = None
-) -> dg.JobDefinition:
+def job_of_op(name: str, op: dg.OpDefinition, description: str, action: str | None = None) -> dg.JobDefinition:
     """The job of an op alone. `action`: what its runs do, if it is not called so."""
-    return dg.GraphDefinition(name=name, node_defs=[op]).to_job(
-        description=description,
-        tags={"paimon/action": action or name},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
+    return job_of(dg.GraphDefinition(name=name, node_defs=[op]), description, {"paimon/action": action or name})
+
+
+def job_of(
+    graph: dg.GraphDefinition, description: str, tags: Mapping[str, str], metadata: Mapping[str, Any] | None = None
+) -> dg.JobDefinition:
+    """The job of a graph: a run is one process."""
+    return graph.to_job(
+        description=description, tags=tags, metadata=metadata, executor_def=dg.in_process_executor, logger_defs=LOGGERS
     )
 
 
