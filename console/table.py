@@ -26,7 +26,7 @@ from maintenance.operations.rows.restorable_partitions import RestorablePartitio
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.expiring import retention_of, retention_text
-from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, Sight, see
+from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, TableHealth, see
 from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.fleet import FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside, forecast_of
@@ -99,7 +99,7 @@ class TableView:
 
     config: TableConfig
     now: datetime
-    sight: Sight
+    health: TableHealth
     row: FleetRow | None = None
     next: Upcoming | None = None
     tree: Tree | None = None
@@ -123,15 +123,15 @@ class TableView:
 
     @property
     def shape(self) -> TableShape | None:
-        return self.sight.shape
+        return self.health.shape
 
     @property
     def failed(self) -> Sequence[Judgement]:
-        return [judgement for judgement in self.sight.judgements if not judgement.passed]
+        return [judgement for judgement in self.health.judgements if not judgement.passed]
 
     @property
     def passed(self) -> Sequence[Judgement]:
-        return [judgement for judgement in self.sight.judgements if judgement.passed]
+        return [judgement for judgement in self.health.judgements if judgement.passed]
 
     def attempt(self, what: str, part: Callable[[], Made]) -> Made | None:
         """Read a part of the page; None, and the reason on the page, where that is not possible."""
@@ -160,9 +160,9 @@ def table_view(
     view = TableView(config, now, see(known.catalog, config, now, automation=known.automation))
     view.settings = list(_settings(known, path, identifier))
     view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
-    table = view.sight.table
-    if table is not None and view.sight.shape is not None:
-        _read_states(view, known, table, view.sight.shape)
+    table = view.health.table
+    if table is not None and view.health.shape is not None:
+        _read_states(view, known, table, view.health.shape)
         view.freeable = view.attempt("What can be freed", lambda: _freeable(view, known, table, beside)) or ()
         view.writers = (
             view.attempt("The writers", lambda: _writers(take_census(table, limit=COMMITS_LOOKED_AT), config)) or ()
@@ -183,7 +183,7 @@ def _read_states(view: TableView, known: Known, table: Table, shape: TableShape)
     kept = view.attempt(
         "The snapshots", lambda: what_is_kept(table, view.config, view.now, known.zone, most=_SNAPSHOTS)
     )
-    view.row = FleetRow.of(view.name, view.sight, kept)
+    view.row = FleetRow.of(view.name, view.health, kept)
     if shape.files <= _FILES:
         entries = view.attempt("The files", lambda: _live(table)) or []
         paths = table.paths
@@ -203,8 +203,8 @@ def _read_states(view: TableView, known: Known, table: Table, shape: TableShape)
 def _freeable(view: TableView, known: Known, table: Table, beside: AskBeside) -> list[FreeableLine]:
     """As the page of all tables says it; here it is added up however many snapshots there are."""
     choice = retention_of(view.config, view.now, known.zone)
-    freed = view.sight.freed if view.sight.freed is not None else next_expiry(table, view.now, choice).bytes
-    shape = view.sight.shape
+    freed = view.health.freed if view.health.freed is not None else next_expiry(table, view.now, choice).bytes
+    shape = view.health.shape
     found = forecast_of(freed, None if shape is None else shape.mergeable_bytes, beside([view.name])[view.name])
     rules = {
         OLD_SNAPSHOTS: retention_text(view.config, table.options),

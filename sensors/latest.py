@@ -51,7 +51,7 @@ _UNFINISHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class NewestState:
     """A table at its newest snapshot.
 
     Attributes:
@@ -72,12 +72,12 @@ def cursor_of(text: str | None) -> Cursor[str]:
     return Cursor.parse(text, snapshot_text)
 
 
-def due(sightings: Mapping[str, Sighting]) -> dict[str, Sighting]:
+def due(states: Mapping[str, NewestState]) -> dict[str, NewestState]:
     """The tables that need compaction."""
-    return {table: sighting for table, sighting in sightings.items() if sighting.due}
+    return {table: state for table, state in states.items() if state.due}
 
 
-def look(catalog: PaimonCatalog, config: TableConfig, judged: str | None) -> Sighting | None:
+def look(catalog: PaimonCatalog, config: TableConfig, judged: str | None) -> NewestState | None:
     """The table's state, or None if there is nothing new since snapshot `judged`: no table, or the same snapshot.
 
     A snapshot of a lower or the same number is new too: after a rollback, or when the table was created again.
@@ -92,19 +92,19 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: str | None) -> Sig
     return again_if_expired(lambda: _judged(table, config, judged), _ATTEMPTS)
 
 
-def _judged(table: Table, config: TableConfig, judged: str | None) -> Sighting | None:
+def _judged(table: Table, config: TableConfig, judged: str | None) -> NewestState | None:
     """The snapshot is read once: on a store each look at what is the newest costs three requests."""
     snapshot = table.snapshots.latest()
     if snapshot is None or str(SnapshotIdentity.of(snapshot)) == judged:
         return None
     need = judge_snapshot(table, snapshot, LiveRuns.of(table, snapshot), config.compaction.triggers)
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
-    seen = Sighting(SnapshotIdentity.of(snapshot), False, reason)
+    seen = NewestState(SnapshotIdentity.of(snapshot), False, reason)
     seen = replace(seen, full=need.partitions) if need.full else seen
     return _for_others(table, seen) if need.due and config.compaction.automatic else seen
 
 
-def _for_others(table: Table, seen: Sighting) -> Sighting:
+def _for_others(table: Table, seen: NewestState) -> NewestState:
     """A table that needs compaction: it is due, unless another engine compacts it, and waits for those who may."""
     refused = refusal(table)
     if refused is not None:
@@ -152,12 +152,12 @@ def latest_sensor(
         for table, error in turn.errors.items():
             context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
         due_tables = due(turn.found)
-        paused = {table: sighting.waits for table, sighting in due_tables.items() if sighting.waits}
+        paused = {table: state.waits for table, state in due_tables.items() if state.waits}
         paused |= {table: _FAILED for table in due_tables if pausing(context.instance, table, now)}
         chosen = [table for table in due_tables if table not in paused][:_REQUESTS]
         postponed = due_tables.keys() - set(chosen)
-        sightings = {table: sighting for table, sighting in turn.found.items() if table not in postponed}
-        judged = {**cursor.tables, **{table: str(sighting.snapshot) for table, sighting in sightings.items()}}
+        states = {table: state for table, state in turn.found.items() if table not in postponed}
+        judged = {**cursor.tables, **{table: str(state.snapshot) for table, state in states.items()}}
         return dg.SensorResult(
             run_requests=[_request(table, due_tables[table]) for table in chosen],
             skip_reason=None if chosen else _silence(turn, busy, paused),
@@ -167,23 +167,23 @@ def latest_sensor(
     return latest_snapshots
 
 
-def _request(table: str, sighting: Sighting) -> dg.RunRequest:
+def _request(table: str, state: NewestState) -> dg.RunRequest:
     return dg.RunRequest(
-        run_key=f"{table}@{sighting.snapshot}",
+        run_key=f"{table}@{state.snapshot}",
         job_name=keys.job("compact", table),
-        run_config=_config(sighting),
-        tags={"paimon/base_snapshot": str(sighting.snapshot.id), "paimon/reason": sighting.reason},
+        run_config=_config(state),
+        tags={"paimon/base_snapshot": str(state.snapshot.id), "paimon/reason": state.reason},
     )
 
 
-def _config(sighting: Sighting) -> dict[str, Any]:
-    if sighting.full is None:
+def _config(state: NewestState) -> dict[str, Any]:
+    if state.full is None:
         return {}
-    return {"ops": {"compact": {"config": {"full": True, "partitions": [one.by_name() for one in sighting.full]}}}}
+    return {"ops": {"compact": {"config": {"full": True, "partitions": [one.by_name() for one in state.full]}}}}
 
 
-def _silence(turn: Turn[Sighting], busy: set[str], paused: Mapping[str, str]) -> str:
-    reasons = [f"{table}: {sighting.reason}" for table, sighting in turn.found.items() if table not in paused]
+def _silence(turn: Turn[NewestState], busy: set[str], paused: Mapping[str, str]) -> str:
+    reasons = [f"{table}: {state.reason}" for table, state in turn.found.items() if table not in paused]
     reasons += [f"{table}: a run is at work on it" for table in sorted(busy)]
     reasons += [f"{table}: {paused[table]}" for table in sorted(paused)]
     reasons = [*filter(None, [unread(turn.errors)]), *reasons[:_REQUESTS]]

@@ -1,4 +1,4 @@
-"""What a look at a table is turned into: events of its checks and of its first page, and nothing where nothing changed.
+"""What an examined table is turned into: events of its checks and of its first page, and nothing where nothing changed.
 
 A page that is unlike the one last published becomes an event of the table's asset: a materialisation, if others have
 committed since; else an observation. Passing checks are reported when they turn, failing ones with each new snapshot;
@@ -16,11 +16,10 @@ import dagster as dg
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.monitor.judgement import Judgement
-from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import evaluation
-from paimon_maintenance.assets.checks.judging import Sight
+from paimon_maintenance.assets.checks.judging import TableHealth
 from paimon_maintenance.assets.pages.fleet import FleetPage, FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside, nothing_known
 from paimon_maintenance.assets.pages.materialization import commit_materialization
@@ -76,18 +75,17 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A table that was looked at. `judged`: with what is to be remembered of the look itself."""
+class Examined:
+    """A table that was examined. `judged`: with what is to be remembered of it."""
 
     config: TableConfig
     judged: Judged
-    sight: Sight
-    kept: KeptSnapshots | None
+    health: TableHealth
 
 
 @dataclass(slots=True)
 class Publisher:
-    """Turns looks into events, and remembers what was published.
+    """Turns examined tables into events, and remembers what was published.
 
     Attributes:
         location: the code location, for links; None: not known.
@@ -111,23 +109,23 @@ class Publisher:
     committed: list[dg.AssetKey] = field(default_factory=list)
     beside: AskBeside = nothing_known
 
-    def publish(self, look: Look, before: Judged) -> Judged:
+    def publish(self, examined: Examined, before: Judged) -> Judged:
         """Report a table. Returns what is to be remembered of it."""
         # The page comes first: what is reported before a materialisation counts as a judgement of what was before it.
-        return self._checks(look, before, self._page(look, before, look.judged))
+        return self._checks(examined, before, self._page(examined, before, examined.judged))
 
-    def _checks(self, look: Look, before: Judged, judged: Judged) -> Judged:
-        now, judgements = self.now.timestamp(), look.sight.judgements
+    def _checks(self, examined: Examined, before: Judged, judged: Judged) -> Judged:
+        now, judgements = self.now.timestamp(), examined.health.judgements
         # Results that a run wrote would be out of date beside a commit that is reported without a run.
-        asset = keys.asset_key(look.config.identifier)
+        asset = keys.asset_key(examined.config.identifier)
         everything = asset in self.committed and asset in self.by_runs
-        everything |= self._is_covered(look.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
-        fresh = look.judged.state != before.state
+        everything |= self._is_covered(examined.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
+        fresh = examined.judged.state != before.state
         chosen = judgements if everything else [j for j in judgements if _has_news(j, before, fresh=fresh)]
         self.events += [evaluation(asset, judgement) for judgement in chosen]
         # A check that cannot be judged now stays what it was reported as.
         unjudged = set(before.failing) - {judgement.check for judgement in judgements}
-        failing = tuple(sorted({*look.judged.failing, *unjudged}))
+        failing = tuple(sorted({*examined.judged.failing, *unjudged}))
         return replace(judged, failing=failing, reported=now if everything else before.reported)
 
     def _is_covered(self, config: TableConfig, reported: float) -> bool:
@@ -135,13 +133,15 @@ class Publisher:
         materialized = self.materialized.get(keys.asset_key(config.identifier), 0.0)
         return reported < materialized and self.now.timestamp() - reported >= self.again
 
-    def _page(self, look: Look, before: Judged, judged: Judged) -> Judged:
-        row = tuple(FleetRow.of(look.config.identifier, look.sight, look.kept).serialize())
+    def _page(self, examined: Examined, before: Judged, judged: Judged) -> Judged:
+        row = tuple(FleetRow.of(examined.config.identifier, examined.health, examined.health.kept).serialize())
         judged = replace(judged, row=row, page=before.page, snapshot=before.snapshot, shown=before.shown)
-        table, shape, config = look.sight.table, look.sight.shape, look.config
+        table, shape, config = examined.health.table, examined.health.shape, examined.config
         past = self.histories.get(config.identifier, ())
-        freed = look.sight.freed
-        view = TableView(config, self.now, shape, look.kept, look.sight.judgements, past, self.location, freed)
+        freed = examined.health.freed
+        view = TableView(
+            config, self.now, shape, examined.health.kept, examined.health.judgements, past, self.location, freed
+        )
         if view.digest == before.page and not self._is_covered(config, before.shown):
             return judged
         judged = replace(judged, page=view.digest, shown=self.now.timestamp())

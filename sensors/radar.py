@@ -33,7 +33,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION, configuration
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
-from paimon_maintenance.sensors.publishing import Event, Judged, Look, Publisher
+from paimon_maintenance.sensors.publishing import Event, Examined, Judged, Publisher
 from paimon_maintenance.sensors.turns import Turn, Turns
 
 INTERVAL_SECONDS = 30
@@ -49,8 +49,8 @@ def cursor_of(text: str | None) -> Cursor[Judged]:
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """One tick's look at tables.
+class Examiner:
+    """Examines tables in one tick.
 
     Attributes:
         now: with a time zone.
@@ -70,13 +70,13 @@ class Looking:
         over = self.now.timestamp() >= (trouble.again if trouble else before.at + self.again)
         return over or self._state_of(config) != before.state
 
-    def at(self, config: TableConfig) -> Look | None:
+    def at(self, config: TableConfig) -> Examined | None:
         """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
         state = self._state_of(config)
-        sight = see(self.catalog, config, self.now, automation=self.automation, zone=self.zone)
-        if not sight.judgements:
+        health = see(self.catalog, config, self.now, automation=self.automation, zone=self.zone)
+        if not health.judgements:
             return None
-        return Look(config, Judged(state, self.now.timestamp(), _failing(sight.judgements)), sight, sight.kept)
+        return Examined(config, Judged(state, self.now.timestamp(), _failing(health.judgements)), health)
 
     def _state_of(self, config: TableConfig) -> str:
         """What the newest snapshot and schema are, and the settings; these alone where the table cannot be read."""
@@ -88,9 +88,9 @@ class Looking:
         return f"{newest} {settings_digest(config)}"
 
 
-def is_broken(look: Look) -> bool:
+def is_broken(examined: Examined) -> bool:
     """Whether the table could not be read."""
-    return READABLE in look.judged.failing
+    return READABLE in examined.judged.failing
 
 
 def _failing(judgements: Iterable[Judgement]) -> tuple[str, ...]:
@@ -125,15 +125,15 @@ def radar_sensor(
         again = project.radar.again_seconds
         origin = context.code_location_origin
         location = None if origin is None else origin.location_name
-        looking = Looking(catalog, now, automation_of(context.instance, location), again, zone)
+        examiner = Examiner(catalog, now, automation_of(context.instance, location), again, zone)
         whole = configuration(project, catalog, doubtful)
         news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}
         turns = Turns(
-            looking.at,
+            examiner.at,
             cursor,
             now.timestamp(),
-            ready=lambda table, trouble: looking.is_due(table, before[table.identifier] or Judged(), trouble),
+            ready=lambda table, trouble: examiner.is_due(table, before[table.identifier] or Judged(), trouble),
             broken=is_broken,
             longest_pause=again,
         )
@@ -150,7 +150,7 @@ def radar_sensor(
             news,
             beside=beside_of(context.instance, lambda: due_in_bin(catalog, tables, now)),
         )
-        reported = {name: publisher.publish(look, before[name] or Judged()) for name, look in turn.found.items()}
+        reported = {name: publisher.publish(found, before[name] or Judged()) for name, found in turn.found.items()}
         publisher.events += repeated_checks(context.instance, publisher.committed, of_runs=True)
         known = {name: table for name, table in before.items() if table} | reported
         fleet = publisher.publish_fleet(list(known.values()), cursor.tables.get(_FLEET, Judged()))
@@ -171,7 +171,7 @@ def radar_sensor(
 
 
 def _histories(
-    context: dg.SensorEvaluationContext, catalog: PaimonCatalog, turn: Turn[Look], now: datetime
+    context: dg.SensorEvaluationContext, catalog: PaimonCatalog, turn: Turn[Examined], now: datetime
 ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """What was done to the tables, newest first; read once per tick, and not at all where no table was looked at."""
     if catalog.history is None or not turn.found:
@@ -183,7 +183,9 @@ def _histories(
         return {}
 
 
-def _materialized(instance: dg.DagsterInstance, turn: Turn[Look]) -> tuple[dict[dg.AssetKey, float], set[dg.AssetKey]]:
+def _materialized(
+    instance: dg.DagsterInstance, turn: Turn[Examined]
+) -> tuple[dict[dg.AssetKey, float], set[dg.AssetKey]]:
     """When the assets of the tables that were looked at were last materialised, seconds since 1970; which by a run."""
     records = instance.get_asset_records([keys.asset_key(name) for name in turn.found])
     last = {record.asset_entry.asset_key: record.asset_entry.last_materialization_record for record in records}

@@ -59,7 +59,7 @@ _BACKLOGS = (ROWS_VISIBLE, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class TableHealth:
     """What a look at a table yields.
 
     Attributes:
@@ -85,27 +85,27 @@ def look_at(
 
 def see(
     catalog: PaimonCatalog, config: TableConfig, now: datetime, *, automation: Automation, zone: ZoneInfo = _UTC
-) -> Sight:
+) -> TableHealth:
     """Every judgement that can be made of a table, from metadata and listings; none of one still to be created here.
 
     What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
 
     Args: `now`: with a time zone; `automation`: what is on; `zone`: where days begin, unless the policy names one.
     """
-    looked = _looked(catalog, config, now, automation, zone)
-    if looked.faults:
-        looked = _looked(catalog, config, now, automation, zone)
-    if not looked.exists:
-        return Sight(())
-    faults = list(looked.faults)
+    reading = _read(catalog, config, now, automation, zone)
+    if reading.faults:
+        reading = _read(catalog, config, now, automation, zone)
+    if not reading.exists:
+        return TableHealth(())
+    faults = list(reading.faults)
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
-    judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *looked.judgements))
-    return Sight(judgements, looked.table, looked.shape, looked.kept, looked.freed)
+    judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *reading.judgements))
+    return TableHealth(judgements, reading.table, reading.shape, reading.kept, reading.freed)
 
 
 @dataclass(slots=True)
-class _Looked:
+class _Reading:
     """What a look at a table yields.
 
     Attributes:
@@ -134,36 +134,36 @@ class _Looked:
         return True
 
 
-def _looked(
+def _read(
     catalog: PaimonCatalog, config: TableConfig, now: datetime, automation: Automation, zone: ZoneInfo
-) -> _Looked:
-    looked = _Looked()
+) -> _Reading:
+    reading = _Reading()
     try:
         table = catalog.get_table(config.identifier)
     except Exception as error:  # noqa: BLE001 - whatever it is, the table cannot be read
         absent = isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER
-        looked.exists = not (absent and config.columns)
-        looked.faults[_absent(catalog, config.identifier) if absent else ReadFault.of(error)] = None
-        return looked
+        reading.exists = not (absent and config.columns)
+        reading.faults[_absent(catalog, config.identifier) if absent else ReadFault.of(error)] = None
+        return reading
     held = duration(config.checks.max_held) if config.checks.max_held else None
 
     def lost() -> Iterable[Judgement]:
         snapshot = table.latest_snapshot()
-        looked.faults.update(dict.fromkeys([] if snapshot is None else lost_files(table, snapshot, now)))
+        reading.faults.update(dict.fromkeys([] if snapshot is None else lost_files(table, snapshot, now)))
         return ()
 
     # Where the current state cannot be read, every other part would only stumble over the same file.
-    if looked.attempt(lost):
-        looked.attempt(lambda: judge_conduct(catalog, config, table, now))
-        looked.attempt(lambda: [deletion_vectors_intact(table)])
-        looked.attempt(lambda: [nothing_quarantined(table)])
-        looked.attempt(lambda: [snapshot_chain_intact(table)])
-        looked.attempt(lambda: judge_backlog(table, config.checks.limits, now))
-        looked.attempt(lambda: [retention_blockers(table, now, max_age=held)])
-        looked.attempt(lambda: _measured(looked, table))
-        looked.attempt(lambda: [_judge_expiry(config, looked, table, now, automation, zone)])
-        looked.attempt(lambda: [_judge_due(config, looked, table, now, automation, zone)])
-    return looked
+    if reading.attempt(lost):
+        reading.attempt(lambda: judge_conduct(catalog, config, table, now))
+        reading.attempt(lambda: [deletion_vectors_intact(table)])
+        reading.attempt(lambda: [nothing_quarantined(table)])
+        reading.attempt(lambda: [snapshot_chain_intact(table)])
+        reading.attempt(lambda: judge_backlog(table, config.checks.limits, now))
+        reading.attempt(lambda: [retention_blockers(table, now, max_age=held)])
+        reading.attempt(lambda: _measured(reading, table))
+        reading.attempt(lambda: [_judge_expiry(config, reading, table, now, automation, zone)])
+        reading.attempt(lambda: [_judge_due(config, reading, table, now, automation, zone)])
+    return reading
 
 
 def _absent(catalog: PaimonCatalog, identifier: str) -> ReadFault:
@@ -204,22 +204,22 @@ def judge_conduct(
     return (*found, compacts_alone(conduct, census, automatic=config.compaction.automatic))
 
 
-def _measured(looked: _Looked, table: Table) -> Iterable[Judgement]:
-    looked.table, looked.shape = table, table_shape(table)
+def _measured(reading: _Reading, table: Table) -> Iterable[Judgement]:
+    reading.table, reading.shape = table, table_shape(table)
     return ()
 
 
 def _judge_due(
-    config: TableConfig, looked: _Looked, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
+    config: TableConfig, reading: _Reading, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
 ) -> Judgement:
-    shape = looked.shape or table_shape(table)
+    shape = reading.shape or table_shape(table)
     need = compaction_need(table, shape, config.compaction.triggers)
-    failed = {judgement.check for judgement in looked.judgements if not judgement.passed}
+    failed = {judgement.check for judgement in reading.judgements if not judgement.passed}
     reported_by = next((check for check in _BACKLOGS if check in failed), None)
-    snapshots = 0 if looked.kept is None else looked.kept.due
+    snapshots = 0 if reading.kept is None else reading.kept.due
     chores = (
         *compaction_chore(config, need, automation, reported_by),
-        *expiry_chore(config, snapshots, looked.due_tags, automation),
+        *expiry_chore(config, snapshots, reading.due_tags, automation),
         *index_chore(config, table, shape, automation, now),
         *tag_chore(config, table, automation, zone),
     )
@@ -227,14 +227,16 @@ def _judge_due(
 
 
 def _judge_expiry(
-    config: TableConfig, looked: _Looked, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
+    config: TableConfig, reading: _Reading, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
 ) -> Judgement:
     choice = retention_of(config, now, zone)
-    looked.kept = kept_snapshots(table, now, choice)
-    looked.freed = _freed(table, now, choice)
-    looked.due_tags = len(due_tags(table, local_time(now), None))
-    live = 0 if looked.shape is None else looked.shape.bytes
-    return expiry_due(config, looked.kept, live, expires=automation.expires, freed=looked.freed, options=table.options)
+    reading.kept = kept_snapshots(table, now, choice)
+    reading.freed = _freed(table, now, choice)
+    reading.due_tags = len(due_tags(table, local_time(now), None))
+    live = 0 if reading.shape is None else reading.shape.bytes
+    return expiry_due(
+        config, reading.kept, live, expires=automation.expires, freed=reading.freed, options=table.options
+    )
 
 
 def _freed(table: Table, now: datetime, choice: RetentionChoice) -> int | None:

@@ -19,7 +19,7 @@ from maintenance.operations.retention.forecast import Forecast
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
-from paimon_maintenance.assets.checks.judging import Sight, see
+from paimon_maintenance.assets.checks.judging import TableHealth, see
 from paimon_maintenance.assets.pages.freeable import (
     NOTHING_KNOWN,
     AskBeside,
@@ -73,15 +73,15 @@ class FleetRow:
     mergeable: int = 0
 
     @classmethod
-    def of(cls, identifier: str, sight: Sight, kept: KeptSnapshots | None) -> Self:
+    def of(cls, identifier: str, health: TableHealth, kept: KeptSnapshots | None) -> Self:
         """The row of a table that was looked at."""
-        failed = [judgement for judgement in sight.judgements if not judgement.passed]
-        if not sight.judgements:
+        failed = [judgement for judgement in health.judgements if not judgement.passed]
+        if not health.judgements:
             return cls(identifier, ABSENT)
-        shape, broken = sight.shape, next((judgement for judgement in failed if judgement.check == READABLE), None)
+        shape, broken = health.shape, next((judgement for judgement in failed if judgement.check == READABLE), None)
         if broken is not None or shape is None:
             return cls(identifier, UNREADABLE, problems=(broken.summary if broken else "")[:_PROBLEM_LENGTH])
-        due = due_of(sight.judgements)
+        due = due_of(health.judgements)
         held = () if kept is None else (kept.by_snapshots, kept.by_tags)
         return cls(
             identifier,
@@ -94,7 +94,7 @@ class FleetRow:
             shape.snapshots,
             (", ".join(judgement.check for judgement in failed) or due)[:_PROBLEM_LENGTH],
             shape.level0_rows,
-            sight.freed,
+            health.freed,
             shape.mergeable_bytes,
         )
 
@@ -235,5 +235,5 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
 def fleet_row(catalog: PaimonCatalog, config: TableConfig, zone: ZoneInfo, *, automation: Automation) -> FleetRow:
     """The row of a table as it is now. `zone`: where the days of its retention begin; `automation`: as for `see`."""
     now = datetime.now(UTC)
-    sight = see(catalog, config, now, automation=automation, zone=zone)
-    return FleetRow.of(config.identifier, sight, sight.kept)
+    health = see(catalog, config, now, automation=automation, zone=zone)
+    return FleetRow.of(config.identifier, health, health.kept)

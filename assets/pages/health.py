@@ -22,9 +22,9 @@ def health_page(
         history, now = catalog.history_of(config.identifier), datetime.now(UTC)
         past = [] if history is None else read_history(catalog.open(), history, config.identifier)
         location = location_of(context.run)
-        sight = see(catalog, config, now, automation=automation_of(context.instance, location))
+        health = see(catalog, config, now, automation=automation_of(context.instance, location))
         return table_page(
-            TableView(config, now, sight.shape or shape, sight.kept, sight.judgements, past, location, sight.freed)
+            TableView(config, now, health.shape or shape, health.kept, health.judgements, past, location, health.freed)
         )
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be determined: {error}")

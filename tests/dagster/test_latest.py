@@ -19,7 +19,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
-from paimon_maintenance.sensors.latest import Sighting, cursor_of, due, in_progress
+from paimon_maintenance.sensors.latest import NewestState, cursor_of, due, in_progress
 from tests.dagster.conftest import checks_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 from tests.tables import live
@@ -167,8 +167,11 @@ def test_a_broken_table_does_not_hide_another(
 
 def test_due_picks_the_tables_that_need_it() -> None:
     a, b = SnapshotIdentity.numbered(4), SnapshotIdentity.numbered(9)
-    sightings = {"db.a": Sighting(a, due=True, reason="many runs"), "db.b": Sighting(b, due=False, reason="few runs")}
-    assert due(sightings) == {"db.a": sightings["db.a"]}
+    states = {
+        "db.a": NewestState(a, due=True, reason="many runs"),
+        "db.b": NewestState(b, due=False, reason="few runs"),
+    }
+    assert due(states) == {"db.a": states["db.a"]}
 
 
 @pytest.mark.parametrize("text", [None, "", "not json", "[1]", "3", '{"tables": {"a": "x"}}', '{"troubles": {"a": 1}}'])
