@@ -54,6 +54,10 @@ HARMLESS: tuple[Option[Any], ...] = (
         Option("blob.copy-buffer-size", memory_size, 4 << 10),
     ),
     *_because(
+        "A word of Spark's, which Paimon stores. What it reads and writes by is `csv.field-delimiter`: set that.",
+        Option("sep", string, None),
+    ),
+    *_because(
         "A full write buffer becomes a sorted run here: nothing is spilled. Rows of append tables are not buffered.",
         Option("write-buffer-for-append", boolean, False),
         Option("write-buffer-spillable", boolean, True),

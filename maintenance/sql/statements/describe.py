@@ -100,7 +100,7 @@ class Describe:
         rows: list[tuple[str | None, ...]] = [(f.name, str(f.type), f.description) for f in columns]
         if self.extended:
             name = session.table_name(self.path)
-            properties = ", ".join(f"{key}={value}" for key, value in view.options.items())
+            properties = ", ".join(f"{key}={value}" for key, value in sorted(view.options.items()))
             rows += [
                 ("", "", ""),
                 ("# Detailed View Information", "", ""),
@@ -196,7 +196,7 @@ def spark_statement(name: str, view: View) -> str:
     if view.comment is not None:
         clauses.append(f"COMMENT {_text(view.comment, is_spark=True)}")
     if view.options:
-        clauses.append(f"TBLPROPERTIES (\n{_options(view.options, is_spark=True)})")
+        clauses.append(f"TBLPROPERTIES (\n{_options(dict(sorted(view.options.items())), is_spark=True)})")
     return "\n".join([*clauses, "AS", view.query_for("spark"), ""])
 
 

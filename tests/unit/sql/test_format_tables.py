@@ -29,3 +29,13 @@ def test_a_failed_query_leaves_no_table_in_any_catalog(tmp_path: Path, kind: str
     session.sql("CREATE TABLE bad (a CHAR(1)) AS SELECT 'x'")
     with pytest.raises(PaimonError, match="an object table has no rows"):
         session.sql("CREATE TABLE o WITH ('type' = 'object-table') AS SELECT 1 AS a")
+
+
+def test_sparks_separator_is_stored_and_paimons_is_read(tmp_path: Path) -> None:
+    catalog = PlainCatalog.of(tmp_path)
+    session = Session(catalog, dialect="spark")
+    session.sql("CREATE TABLE t (id INT, name STRING) USING csv OPTIONS ('sep' ';')")
+    session.sql("INSERT INTO t VALUES (1, 'a;b')")
+    assert catalog.get_table("default.t").options["sep"] == ";"
+    (file,) = tmp_path.rglob("*.csv")
+    assert file.read_text().startswith("1,a;b")

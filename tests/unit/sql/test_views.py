@@ -49,3 +49,13 @@ def test_a_dropped_view_is_gone(session: Session) -> None:
     with pytest.raises(SqlError, match=r"table 'default\.v' does not exist"):
         session.sql("SELECT * FROM v")
     session.sql("DROP TEMPORARY VIEW IF EXISTS v")
+
+
+def test_properties_of_a_view_are_sorted(tmp_path: Path) -> None:
+    options = {"warehouse": str(tmp_path), "metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db"}
+    session = Session(options)
+    session.sql("CREATE VIEW v TBLPROPERTIES ('x' = '1', 'b' = '2') AS SELECT 1 AS a")
+    (shown,) = session.sql("SHOW CREATE TABLE v").to_arrow().column(0).to_pylist()
+    assert shown.index("'b' = '2'") < shown.index("'x' = '1'")
+    described = session.sql("DESCRIBE EXTENDED v").to_arrow().to_pylist()
+    assert "[b=2, x=1]" in [value for row in described for value in row.values()]
