@@ -1,12 +1,15 @@
 """The steps that rewrite files: compaction, changelog, file indexes."""
 
+from dataclasses import replace
 from typing import Any
 
 from maintenance.operations.compaction.compact import OPERATION as COMPACT_OPERATION
 from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.operations.compaction.partition_range import between
 from maintenance.operations.compaction.produce_changelog import OPERATION as CHANGELOG_OPERATION
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.indexes.rewrite_file_index import OPERATION as FILE_INDEX_OPERATION
+from maintenance.operations.operation import Operation
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import (
     before_and_after,
@@ -17,10 +20,23 @@ from paimon_maintenance.assets.pages.metadata import (
 )
 from paimon_maintenance.assets.runs.failures import check_groups
 from paimon_maintenance.assets.runs.summary import StepSummary
+from paimon_maintenance.assets.steps.config import step_config, with_range
 from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 
-class _Rewriting(Step):
+class _OfPartitions(Step):
+    """A step over partitions, which may be those from one to another."""
+
+    def __init__(self, operation: Operation[Any, Any, Any], description: str) -> None:
+        super().__init__(operation, description, config=with_range(step_config(operation)))
+
+    def request(self, work: Work) -> Any:
+        made, config = super().request(work), work.config
+        keys = work.table.schema.partition_keys
+        return replace(made, where=between(keys, getattr(config, "from"), config.to, made.where))
+
+
+class _Rewriting(_OfPartitions):
     """A step whose report is that of a compaction."""
 
     def show(self, work: Work, report: CompactReport, metadata: Metadata) -> StepSummary:
@@ -51,7 +67,7 @@ class _Changelog(_Rewriting):
         return super().opened(work).copy(work.described.compaction.conduct)
 
 
-class _FileIndex(Step):
+class _FileIndex(_OfPartitions):
     def opened(self, work: Work) -> Table:
         table = super().opened(work)
         return table.copy(work.described.index_columns.options(table.options))

@@ -38,6 +38,19 @@ def step_config(
     return _config(operation, optional, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, without)
 
 
+def with_range(config: type[dg.Config]) -> type[dg.Config]:
+    """The same, with a range of partitions."""
+    ends = {
+        "from": "The first of a range of partitions, e.g. {day: '2026-01-01'}; empty: from the first one on.",
+        "to": "The last of a range of partitions, itself included; empty: up to the last one.",
+    }
+    fields: dict[str, Any] = {
+        name: (dict[str, str], Field(default={}, description=text)) for name, text in ends.items()
+    }
+    made: type[dg.Config] = create_model(config.__name__, __base__=config, __doc__=config.__doc__, **fields)
+    return made
+
+
 @cache
 def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
     """What may be set where the table is named, too."""

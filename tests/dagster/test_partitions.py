@@ -1,5 +1,6 @@
 """Compaction as the state of partitions, on a real table and a real instance."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -324,3 +325,23 @@ def test_a_backfill_names_the_partitions_that_are_gone(
     assert failure is not None
     assert failure.user_failure_data is not None
     assert "partitions day=a, day=b do not exist" in failure.user_failure_data.description
+
+
+def test_a_range_of_partitions_is_one_job(project: Project, instance: dg.DagsterInstance, table: CatalogTable) -> None:
+    for _ in range(2):
+        put(table, "a", "b", "c", "d")
+    result = compact_step(project, instance, full=True, **{"from": {"day": "b"}, "to": {"day": "c"}})
+    assert result.success
+    assert {path for path, count in files_by_day(table).items() if count == 1} == {"b", "c"}
+    assert compact_step(project, instance, full=True, **{"from": {"day": "c"}}).success
+    assert {path for path, count in files_by_day(table).items() if count == 1} == {"b", "c", "d"}
+    result = compact_step(project, instance, full=True, to={"month": "7"})
+    failure = result.failure_data_for_node("compact")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    assert "'to' is about month" in str(failure.user_failure_data.description)
+    assert "They are: day." in str(failure.user_failure_data.description)
+
+
+def files_by_day(table: CatalogTable) -> Counter[str]:
+    return Counter(table.paths.partition(entry.partition)["day"] for entry in live(table))
