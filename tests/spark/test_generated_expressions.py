@@ -204,6 +204,9 @@ MENDED = (
     Expression("aggregate", "array_agg(DISTINCT f64)"),
     Expression("aggregate", "first(DISTINCT i8)", "i8"),
     Expression("aggregate", "min(DISTINCT f64)", "f64"),
+    Expression("aggregate", "min(DISTINCT f32)", "a"),
+    Expression("aggregate", "min_by(f32, id)", "f64"),
+    Expression("aggregate", "max_by(f32, id)", "i8"),
 )
 REFUSED = (
     "'1' + day", "day + NULL", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",

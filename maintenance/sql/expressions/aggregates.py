@@ -332,6 +332,9 @@ ENTRIES: Sequence[Entry] = (
     ),
     aggregate("first_value", "T", _seen_kind, lambda call: seen(call, "first"), FLINK),
     aggregate("last_value", "T", _seen_kind, lambda call: seen(call, "last"), FLINK),
+    # DuckDB takes the sign of a FLOAT that is 0.
+    *(aggregate(f"{name}_by", "FLOAT=, U", "FLOAT", f"CAST(arg_{name}_null(CAST(a AS DOUBLE), b) AS FLOAT)", SPARK)
+      for name in ("max", "min")),
     aggregate("max_by", "T, U", "T", "arg_max_null(a, b)", SPARK),
     aggregate("min_by", "T, U", "T", "arg_min_null(a, b)", SPARK),
     aggregate("collect_list array_agg", "T", "ARRAY<T>", _NONE.format(_SEEN), SPARK),

@@ -30,6 +30,8 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }  # fmt: skip
 _PREFIXES: Mapping[type[exp.Expr], str] = {exp.Neg: "negative", exp.Not: "not", exp.BitwiseNot: "~"}
+_AS_WITHOUT_DISTINCT = ("min", "max")
+"""Spark leaves DISTINCT out of these, and so the signs of zeros in."""
 _LOOSE = frozenset(
     {"+", "-", "*", "negative", "=", "<>", "<", "<=", ">", ">=", "<=>", "sum", "count", "is_null", "is_not_null"}
 )
@@ -145,7 +147,7 @@ class Typing:
             raise refusals.unsupported(self.source, node, f"{what} with {name.upper()}", "Leave it out.")
         if found.role == "window" and not is_over:
             raise refusals.error_at(self.source, node, "a function of windows stands without OVER", "Add OVER (…).")
-        if is_distinct and not self.is_flink:
+        if is_distinct and not self.is_flink and name not in _AS_WITHOUT_DISTINCT:
             for each in call.arguments:
                 each.node = unsigned(each.node, each.kind)
         self._lambdas(found, call, scope)
