@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -43,17 +45,20 @@ def commands() -> Mapping[str, str]:
 
 @cache
 def _modules_below(places: Sequence[str]) -> Mapping[str, OperationModule]:
-    packages = {folder: f"{_PACKAGE}.{folder.name}" for place in places for folder in Path(place).iterdir()}
+    root = files("maintenance")
+    # In the archive that a cluster's workers get, they are no folders of a disk.
+    operations = [Path(place) if Path(place).is_dir() else root.joinpath("operations") for place in places]
+    found = [each for place in operations for package in place.iterdir() for each in _modules_in(package, _PACKAGE)]
     # Without importing SQL, which takes long.
-    packages[Path(__file__).parent / "sql" / "operations"] = _OF_SQL
-    found = dict(each for folder, package in packages.items() for each in _modules_in(folder, package))
-    return dict(sorted(found.items()))
+    found += _modules_in(root.joinpath("sql", "operations"), _OF_SQL.rpartition(".")[0])
+    return dict(sorted(found))
 
 
-def _modules_in(folder: Path, package: str) -> Iterator[tuple[str, OperationModule]]:
-    for path in sorted(folder.glob("*.py")):
+def _modules_in(folder: Traversable, above: str) -> Iterator[tuple[str, OperationModule]]:
+    modules = [path for path in folder.iterdir() if path.name.endswith(".py")] if folder.is_dir() else []
+    for path in sorted(modules, key=lambda path: path.name):
         source = path.read_text(encoding="utf-8")
         head = _OPERATION.search(source)
         if head is not None:
             spelt = dict(_SPELLING.findall(source)) or ({} if _NONE in source else {head[1]: head[2]})
-            yield head[1], OperationModule(f"{package}.{path.stem}", spelt)
+            yield head[1], OperationModule(f"{above}.{folder.name}.{path.name.removesuffix('.py')}", spelt)

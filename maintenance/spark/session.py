@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -145,15 +146,21 @@ def ship(spark: SparkSession) -> None:
     folder = tempfile.mkdtemp(prefix="paimon-maintenance-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     archive = Path(folder) / "paimon_maintenance.zip"
-    archive.write_bytes(_package())
+    archive.write_bytes(package_archive())
     spark.addArtifacts(str(archive), pyfile=True)
     _SHIPPED.add(spark)
 
 
-def _package() -> bytes:
+def package_archive() -> bytes:
+    """A ZIP of this package, with what Python has compiled of it."""
     root = Path(maintenance.__file__).parent
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for path in sorted(root.rglob("*.py")):
-            archive.write(path, path.relative_to(root.parent))
+            name = path.relative_to(root.parent)
+            archive.write(path, name)
+            # Else each worker compiles all that it imports. Python leaves out what is of another version or time.
+            compiled = Path(cache_from_source(str(path)))
+            if compiled.is_file():
+                archive.write(compiled, name.with_suffix(".pyc"))
     return content.getvalue()
