@@ -1,6 +1,7 @@
 """The same function over payloads, in Spark's tasks and in this process."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from maintenance.errors import DataError, PaimonError
-from maintenance.spark.tasks import TaskError, portable, run_tasks
+from maintenance.spark.tasks import TaskError, packed, portable, run_tasks, unpacked
 
 
 class StubbornError(Exception):
@@ -144,3 +145,10 @@ def test_the_end_of_a_worker_tells_of_no_leaks() -> None:
     )
     run = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
     assert run.stderr == ""
+
+
+def test_large_payloads_and_results_shrink_on_their_way() -> None:
+    paths = [f"/lake/db.db/t/bucket-0/data-{number}-0.parquet" for number in range(20_000)]
+    assert unpacked(packed(paths)) == paths
+    assert len(packed(paths)) < len(pickle.dumps(paths)) / 4
+    assert unpacked(packed([])) == []

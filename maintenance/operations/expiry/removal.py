@@ -22,7 +22,15 @@ from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.shares import FILES, Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun, Going
-from maintenance.operations.expiry.survey import Leaving, NamedFile, Stage, is_some_file, of_another, survey
+from maintenance.operations.expiry.survey import (
+    Leaving,
+    NamedFile,
+    Stage,
+    is_looked_for,
+    is_some_file,
+    of_another,
+    survey,
+)
 
 _THREADS = 8
 # Files that a thread deletes at once: of a disk, and as many as one request of a store takes.
@@ -71,7 +79,9 @@ def plan_removals(
     used = needed.data_files(manifests, names, sharing)
     going = {path: item for path, item in going.items() if _name(path) not in used or item[1].stage != Stage.FILES}
     deletions: list[list[Deletion]] = [[] for _ in leaving]
-    sizes = sizes_of(manifests.file_io, list(going), sharing=sharing)
+    sizes = [file.there for _, file in going.values()]
+    if not is_looked_for(manifests.paths.root):
+        sizes = sizes_of(manifests.file_io, list(going), sharing=sharing)
     for (index, file), size in zip(going.values(), sizes, strict=True):
         if size is not None:
             _check_own(file, size, leaving[index], manifests.file_io)

@@ -19,6 +19,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
 from maintenance.metadata.completeness import check_vectors
+from maintenance.metadata.file_sizes import sizes_of
 from maintenance.metadata.holders import Needed
 from maintenance.metadata.identity import BEGINNINGS
 from maintenance.metadata.manifests import Manifests, merge_scan
@@ -64,7 +65,7 @@ class Leaving:
 
 
 class NamedFile(NamedTuple):
-    """A file that goes if it is there. `size`: its bytes, where what names it says them.
+    """A file that goes if it is there. `size`: its bytes, where what names it says them; `there`: those that it has.
 
     A tuple, which tasks send in half the time of a dataclass: there may be hundreds of thousands.
     """
@@ -72,6 +73,7 @@ class NamedFile(NamedTuple):
     path: str
     stage: Stage
     size: int | None = None
+    there: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,14 @@ class Survey:
     notes: tuple[str, ...] = ()
 
 
+def is_looked_for(root: str) -> bool:
+    """Whether a survey of a table there looks for the files that it names: on a store, listings of folders tell of
+    them, which are for all that leave."""
+    return is_local(root)
+
+
 def survey(leaving: Sequence[Leaving], needed: Needed, manifests: Manifests, sharing: Sharing) -> Survey:
-    """What those that leave name and nothing needs; whether the files are there is not looked at.
+    """What those that leave name; whether the files are there is only looked at as `is_looked_for` says.
 
     Raises: CorruptFileError: a file of one that leaves is intact and not what names it says.
     """
@@ -125,7 +133,12 @@ class _Surveyor:
         """What a share of them names. Errors as of `survey`."""
         here = replace(self, notes=[], sound=set())
         with ThreadPoolExecutor(self._threads) as pool:
-            return Survey(tuple(pool.map(here._named_by, leaving)), tuple(here.notes))
+            files = tuple(pool.map(here._named_by, leaving))
+        return Survey(self._looked_for(files) if is_looked_for(self.manifests.paths.root) else files, tuple(here.notes))
+
+    def _looked_for(self, files: Sequence[Sequence[NamedFile]]) -> tuple[tuple[NamedFile, ...], ...]:
+        sizes = iter(sizes_of(self.manifests.file_io, [file.path for of_one in files for file in of_one]))
+        return tuple(tuple(NamedFile(*file[:3], next(sizes)) for file in of_one) for of_one in files)
 
     def doubtful_among(self, leaving: Sequence[Leaving]) -> set[str]:
         """Index manifests of a share of those that go whole which are not for the files of their states."""
