@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -19,7 +20,7 @@ other's digits depend then on how many processors there are.
 def asked_spark(spark: SparkSession, query: str) -> pa.Table | Exception:
     try:
         return spark.sql(query).toArrow()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         return error
 
 

@@ -143,7 +143,8 @@ def _of_entry(entry: Entry, most: int) -> Iterator[Sample]:
     name = entry.names[0]
     if name in _VOLATILE or (name == "[]" and not entry.samples):
         return
-    made: list[Sequence[str]] = [(text,) for text in entry.samples]
+    has_sides = name in _INFIX or name == "extract"
+    made: list[Sequence[str]] = [text.split(", ", 1) if has_sides else (text,) for text in entry.samples]
     made = made or list(_arguments(entry, name))
     for parts in made if len(made) <= most else Random(name).sample(made, most):
         text = _written(name, parts)

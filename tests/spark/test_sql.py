@@ -168,6 +168,14 @@ def test_a_division_by_zero_is_an_error(tmp_path: Path, spark: SparkSession) -> 
         assert rows(session, "SELECT NULL / 0 AS x, 1 / NULLIF(0, 0) AS y") == [[None, None]]
 
 
+def test_an_error_in_the_only_partition_is_told_as_any(spark: SparkSession, tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark)
+    session.sql("CREATE TABLE t (a BIGINT)")
+    session.sql("INSERT INTO t VALUES (9223372036854775807)")
+    with pytest.raises(SqlError, match="overflow"):
+        session.sql("SELECT /*+ COALESCE(1) */ a * INTERVAL '2' DAY AS x FROM t").to_arrow()
+
+
 WINDOWS = (
     "a, window_start, window_end, window_time FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '10' MINUTES))",
     "a, window_start, window_end FROM HOP(TABLE w, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)",

@@ -25,6 +25,7 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")
 
 def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
     """The rows of a query. `fields`: see `run_query`."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
@@ -34,10 +35,19 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
+    except Py4JJavaError as error:  # PySpark leaves errors of a query with one partition as they are
+        raise SqlError(_cause_of(error.java_exception), "query on Spark", "") from error
     rows = uncarried(rows)
     if fields is None and resolved.columns:
         rows = _in_types(rows, [kind for _, kind in resolved.columns])
     return with_variants(rows) if has_variants(chosen) else rows
+
+
+def _cause_of(error: Any) -> str:
+    """What an exception of Java says is at its bottom."""
+    while error.getCause() is not None:
+        error = error.getCause()
+    return str(error.getMessage() or error).strip().splitlines()[0]
 
 
 def _in_types(rows: pa.Table, kinds: Sequence[DataType]) -> pa.Table:

@@ -7,7 +7,9 @@ import pytest
 
 from paimon_maintenance.assets.project.config import load_project
 
-BLOCKS = re.findall(r"```yaml\n(.*?)```", (Path(__file__).parents[3] / "docs" / "dagster.md").read_text(), re.DOTALL)
+PAGE = (Path(__file__).parents[3] / "docs" / "dagster.md").read_text()
+# Of tables.yaml; what belongs into Dagster's own file has another test.
+BLOCKS = [block for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if not block.startswith("storage:")]
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
