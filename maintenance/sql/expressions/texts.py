@@ -364,9 +364,9 @@ ENTRIES: Sequence[Entry] = (
     entry("space", "INT", "STRING", "repeat(' ', paimon_not_negative(a))", SPARK),
     entry("translate", "STRING, STRING, STRING", "STRING", "translate(a, b, c)", SPARK),
     entry("levenshtein", "STRING, STRING", "INT", _LEVENSHTEIN, SPARK),
-    # Without a limit it is 0.
+    # Over the rows of tables a limit that is NULL gives NULL; what Spark folds before it runs a query gives 0.
     entry("levenshtein", "STRING, STRING, INT", "INT",
-          f"CASE WHEN {_LEVENSHTEIN} > COALESCE(c, 0) THEN -1 ELSE {_LEVENSHTEIN} END", SPARK),
+          f"CASE WHEN c IS NULL THEN NULL WHEN {_LEVENSHTEIN} > c THEN -1 ELSE {_LEVENSHTEIN} END", SPARK),
     entry("decode", "ANY, ANY, ANY...", _decoded_kind, _decoded, SPARK,
           samples=("k, 1, 'a', 2, 'b'", "s, 'a', 1, NULL, 2, 3.5", "k, NULL, s, n")),
     entry("split_part", "STRING, STRING, INT", "STRING",

@@ -84,6 +84,7 @@ OF_SPARK = [
     ("date_part('SECOND', INTERVAL 5 HOURS 30 SECONDS)", Decimal("30.000000"), "decimal128(8, 6)"),
     ("extract(MONTH FROM INTERVAL '2021-11' YEAR TO MONTH)", 11, "int8"),
     ("levenshtein('kitten', 'sitting', 2)", -1, "int32"),
+    ("levenshtein('a', 'a', CAST(NULL AS INT))", None, "int32"),
     ("decode(NULL, 6, 'Spark', NULL, 'SQL', 4, 'rocks')", "SQL", "string"),
     ("mask('AbCD123-@$#', NULL, 'q', 'd', 'o')", "AqCDdddoooo", "string"),
     ("ceil(3.1411, -3)", Decimal(1000), "decimal128(4, 0)"),
