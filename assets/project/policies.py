@@ -13,6 +13,7 @@ from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
+from maintenance.operations.expiry.rules import retained_since
 from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
 from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
@@ -232,12 +233,8 @@ class RetentionPolicy(Entry):
         """
         if self.time_retained is None:
             return None
-        # Elapsed time is counted in UTC: a day with 23 or 25 hours keeps neither less nor more.
-        limit = now.astimezone(UTC) - duration(self.time_retained)
-        if not self.full_days:
-            return limit
-        local = limit.astimezone(ZoneInfo(self.time_zone) if self.time_zone else zone)
-        return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+        own = ZoneInfo(self.time_zone) if self.time_zone else zone
+        return retained_since(now, duration(self.time_retained), own if self.full_days else None)
 
 
 class OrphansPolicy(Entry):

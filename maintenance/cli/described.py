@@ -5,13 +5,14 @@ What is said later wins: each matching pattern in turn, then the table's own ent
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from maintenance.cli.tables_file import content_of
+from maintenance.operations.expiry.rules import retained_since
 from maintenance.options.option import duration
 
 _COUNTS = {"keep_at_most": "retain_max", "keep_at_least": "retain_min"}
@@ -36,11 +37,8 @@ class DescribedRetention:
         retained = self.values.get("time_retained")
         if retained is None:
             return found
-        limit = now.astimezone(UTC) - duration(str(retained))
-        if self.values.get("full_days"):
-            local = limit.astimezone(ZoneInfo(self.values.get("time_zone") or self.zone))
-            limit = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-        return {**found, "older_than": limit}
+        zone = ZoneInfo(self.values.get("time_zone") or self.zone) if self.values.get("full_days") else None
+        return {**found, "older_than": retained_since(now, duration(str(retained)), zone)}
 
     def _set(self) -> Iterator[tuple[str, Any]]:
         return ((name, value) for name, value in self.values.items() if value is not None)

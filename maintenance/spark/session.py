@@ -24,6 +24,7 @@ from maintenance.errors import OptionError
 from maintenance.metadata.zone import local_zone
 from maintenance.spark.lost import wait_a_minute
 from maintenance.spark.sail import check_settings, is_sail
+from maintenance.spark.zone import SESSION_ZONE
 
 TIMES_KEY = "spark.sql.timeType.enabled"
 """Whether a Connect server sends its clients columns of type TIME."""
@@ -53,7 +54,7 @@ _SHIPPED: "WeakSet[SparkSession]" = WeakSet()
 
 
 def _session_defaults() -> dict[str, str]:
-    return {"spark.sql.session.timeZone": local_zone(), **_SESSION_DEFAULTS}
+    return {SESSION_ZONE: local_zone(), **_SESSION_DEFAULTS}
 
 
 def get_session(

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from maintenance.errors import SqlError
 from maintenance.predicate.moments import nanos_of_text, text_of_nanos
+from maintenance.spark.zone import SESSION_ZONE
 from maintenance.types.casts.zones import UTC, instants_of
 
-SETTINGS: Mapping[str, str] = {"flink": "table.local-time-zone", "spark": "spark.sql.session.timeZone"}
+SETTINGS: Mapping[str, str] = {"flink": "table.local-time-zone", "spark": SESSION_ZONE}
 """The settings of the zone, by the dialect."""
 
 _UTC = ("Z", "UTC", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Etc/UCT", "Etc/Zulu", "Zulu", "Universal", "Etc/Universal")

@@ -9,8 +9,9 @@ than the minimum. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 from maintenance.errors import OptionError
 from maintenance.options import table as table_options
@@ -217,6 +218,18 @@ def _grouped(reasons: Sequence[tuple[int, str]]) -> dict[str, str]:
         else:
             groups.append((snapshot_id, snapshot_id, reason))
     return {(f"{first}" if first == last else f"{first} to {last}"): reason for first, last, reason in groups}
+
+
+def retained_since(now: datetime, retained: timedelta, midnight_of: ZoneInfo | None) -> datetime:
+    """The moment before which snapshots must have been replaced to go.
+
+    `now`: with a time zone; `midnight_of`: count from midnight there; None: to the second.
+    """
+    # Elapsed time is counted in UTC: a day with 23 or 25 hours keeps neither less nor more.
+    limit = now.astimezone(UTC) - retained
+    if midnight_of is None:
+        return limit
+    return limit.astimezone(midnight_of).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
 def moment_before(now: datetime, age: timedelta) -> datetime:
