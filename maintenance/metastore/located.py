@@ -140,7 +140,6 @@ class LocatedCatalog(ABC):
 
     def _opened(self, name: Identifier) -> "tuple[ObjectTable | FormatTable | Table, Mapping[str, str]]":
         """A table, without the branch that its options may name, and the options as they are stored."""
-        from maintenance.metastore.siblings import Siblings
         from maintenance.table import object_table
 
         schema = self._stored_schema(name)
@@ -154,7 +153,6 @@ class LocatedCatalog(ABC):
             schema.without_place(),
             name.branch,
             lock=self._lock(name),
-            siblings=Siblings(self.options),
         )
         return table, schema.options
 

@@ -1,6 +1,8 @@
 """Open a catalog by its options. What a kind of catalog needs is imported when one is opened."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.fs.file_io import FileIO
@@ -9,6 +11,9 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.options import catalog as catalog_options
+
+if TYPE_CHECKING:
+    from maintenance.table.table import Table
 
 
 def open_metastore(options: Mapping[str, str], table_type: TableType = plain_tables) -> Catalog:
@@ -19,7 +24,15 @@ def open_metastore(options: Mapping[str, str], table_type: TableType = plain_tab
     given = {key: str(value) for key, value in options.items()}
     catalog_options.check_names(given)
     catalog_options.TYPE.of(given)
-    return _CATALOGS[catalog_options.METASTORE.of(given)](given, table_type)
+    tables = partial(_with_siblings, given, table_type)
+    return _CATALOGS[catalog_options.METASTORE.of(given)](given, tables)
+
+
+def _with_siblings(options: Mapping[str, str], table_type: TableType) -> "Callable[..., Table]":
+    """Makes tables that can open the others of their catalog."""
+    from maintenance.metastore.siblings import Siblings
+
+    return partial(table_type(), siblings=Siblings(options, open_metastore))
 
 
 def _filesystem(options: Mapping[str, str], table_type: TableType) -> Catalog:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from maintenance.table.table import Table
 
-TableType = Callable[[], "type[Table]"]
+TableType = Callable[[], "Callable[..., Table]"]
+"""Gives what makes a table of the arguments of `Table`."""
 
 
 def plain_tables() -> "type[Table]":

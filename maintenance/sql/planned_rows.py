@@ -7,13 +7,11 @@ It is evaluated again when the plan is applied, and anything else that it finds 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from maintenance.errors import CorruptFileError, OptionError
-from maintenance.operations.plan_store import StoredPlan, check_plan
+from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
-from maintenance.operations.rows.planned_merge import PlannedWriter, groups_of
+from maintenance.operations.rows.planned_merge import groups_of
 from maintenance.operations.rows.row_changes import RowChangeReport
-from maintenance.spark.zone import spark_in_zone
-from maintenance.sql.cursor import Cursor, Source, statements_of
+from maintenance.sql.cursor import Cursor
 from maintenance.sql.settings import READ_SETTINGS
 from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table
@@ -55,27 +53,3 @@ def statement_plan(session: "SessionState", table: Table, statement: RowStatemen
     }
     now = datetime.now(UTC).timestamp()
     return StoredPlan(CHANGE_ROWS, table.identifier, base, now, groups_of(preview), chosen)
-
-
-def apply_statement(session: "SessionState", plan: StoredPlan) -> RowChangeReport:
-    """Carry out the statement of a plan, by what evaluated it then.
-
-    Raises: OutdatedPlanError: other rows would change now; OptionError: it needs a Spark session; as the statement.
-    """
-    from maintenance.sql.statements.grammar import parse
-
-    other = session.in_dialect(plan.arguments["dialect"])
-    if not plan.arguments["on_spark"]:
-        other.spark = None
-    elif other.writing.engine.is_embedded:
-        raise OptionError("the plan was made with Spark", f"plan {plan.id}", "Apply it with a Spark session.")
-    other.settings.update(plan.arguments["settings"])
-    other.current_database = plan.arguments["database"]
-    (cursor,) = statements_of(Source(plan.arguments["statement"], other.sql_dialect))
-    statement = parse(cursor)
-    if not isinstance(statement, RowStatement):
-        raise CorruptFileError("its statement changes no rows", f"plan {plan.id}", "Launch a dry run for a new plan.")
-    table = statement.target(other)
-    check_plan(plan, CHANGE_ROWS, table)
-    with spark_in_zone(other.spark, other.zone):
-        return statement.carry_out(other, table, PlannedWriter(table, plan))

@@ -18,8 +18,9 @@ from maintenance.operations.progress import Progress
 from maintenance.operations.rows.delete import OPERATION as DELETE
 from maintenance.operations.rows.planned_merge import MERGE_INTO
 from maintenance.operations.rows.update import OPERATION as UPDATE
+from maintenance.sql.apply_statement import apply_statement
 from maintenance.sql.dropped_tables import apply_drop, apply_truncate
-from maintenance.sql.planned_rows import CHANGE_ROWS, apply_statement
+from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.procedures.made import Made
 from maintenance.sql.procedures.procedure import INTO_BIN, Call
 from maintenance.sql.procedures.registry import PROCEDURES

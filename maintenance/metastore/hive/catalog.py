@@ -49,7 +49,6 @@ from maintenance.metastore.jdbc.lock import LockSettings, locks_tables
 from maintenance.metastore.partitions import Partition, Spec
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import RemoveOption, SchemaChange
-from maintenance.metastore.siblings import Siblings
 from maintenance.metastore.table_type import TableType
 from maintenance.names import check_new_name
 from maintenance.options import catalog as catalog_options
@@ -184,7 +183,6 @@ class HiveCatalog(HiveViews):
             name.branch,
             lock=self._lock(name),
             record=self._record(name, location, schema),
-            siblings=Siblings(self.options),
         )
         return table, schema.options
 

@@ -40,7 +40,6 @@ from maintenance.metastore.rest.record import RestPartitions, RestRecord
 from maintenance.metastore.rest.server import RestServer
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import AddColumn, SchemaChange, UpdateColumnDefaultValue
-from maintenance.metastore.siblings import Siblings
 from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.metastore.view import View, ViewChange
 from maintenance.options import catalog as catalog_options
@@ -211,7 +210,6 @@ class RestCatalog:
             schema.without_place(),
             name.branch,
             record=record,
-            siblings=Siblings(self.options),
         )
         table = on_named_branch(table, schema.options)
         return table if name.system_table is None else system_table(table, name.system_table)

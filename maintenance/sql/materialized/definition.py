@@ -13,8 +13,8 @@ from maintenance.catalog import Catalog
 from maintenance.errors import SqlError
 from maintenance.options.materialized import Definition
 from maintenance.sql.cursor import Source, statements_of
-from maintenance.sql.query.resolve import Resolved, is_of_with, resolve
-from maintenance.sql.query.run import prepared
+from maintenance.sql.query.resolve import Resolved, is_of_with
+from maintenance.sql.query.run import over_relations, prepared
 from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table
 
@@ -33,7 +33,7 @@ class DefiningQuery:
 
     def resolved(self) -> Resolved:
         """The query over relations, views in place of their names, and nothing else changed. Raises: SqlError."""
-        return resolve(self.session, self.tree.copy(), self.source, {})
+        return over_relations(self.session, self.tree, self.source)
 
     def prepared(self, tree: exp.Expr) -> Resolved:
         """A tree made of the query's, as the engine runs it. Raises: SqlError."""

@@ -15,10 +15,11 @@ from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
 from maintenance.operations.rows.matching_rows import shown
 from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.sql.apply_statement import apply_statement
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.names import path_of
 from maintenance.sql.place import in_sql
-from maintenance.sql.planned_rows import CHANGE_ROWS, apply_statement
+from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.query.run import run_query
 from maintenance.sql.session import Session
 from maintenance.sql.session_names import SessionNames, names_of

@@ -9,16 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.nested import retyped
-
-if TYPE_CHECKING:
-    from maintenance.sql.query.relations import Relation
 
 # A word joiner, which no keyboard has.
 _MARK = "\u2060"
@@ -84,17 +80,18 @@ def _names_of_arrow(fields: Iterable[pa.Field]) -> Iterator[str]:
 
 
 def same_but_case(
-    relations: Iterable["Relation"], bound: Iterable[pa.Table], tree: exp.Expr, *, is_case_sensitive: bool
+    columns: Iterable[Sequence[DataField]], bound: Iterable[pa.Table], tree: exp.Expr, *, is_case_sensitive: bool
 ) -> frozenset[str]:
     """The names that stand for several in a query, in lower case.
 
-    Args: `is_case_sensitive`: the dialect tells names of the query apart, too, and columns of different tables.
+    Args: `columns`: of each relation; `bound`: the other rows that it reads; `is_case_sensitive`: the dialect tells
+        names of the query apart, too, and columns of different tables.
     """
     same: set[str] = set()
     together: set[str] = set()
-    for relation in relations:
-        together.update(field.name for field in relation.fields())
-        for names in _levels([(field.name, field.type) for field in relation.fields()]):
+    for fields in columns:
+        together.update(field.name for field in fields)
+        for names in _levels([(field.name, field.type) for field in fields]):
             same.update(_twice(names))
     for rows in bound:
         together.update(rows.column_names)
@@ -102,8 +99,8 @@ def same_but_case(
             same.update(_twice(names))
     if is_case_sensitive:
         given = [node.alias for node in tree.find_all(exp.Alias, exp.CTE, exp.Table, exp.Subquery) if node.alias]
-        columns = [part.name for node in tree.find_all(exp.TableAlias) for part in node.args.get("columns") or ()]
-        same.update(_twice({*together, *columns, *(node.alias for node in tree.find_all(exp.Alias))}))
+        renamed = [part.name for node in tree.find_all(exp.TableAlias) for part in node.args.get("columns") or ()]
+        same.update(_twice({*together, *renamed, *(node.alias for node in tree.find_all(exp.Alias))}))
         same.update(_twice({*given}))
     return frozenset(same)
 

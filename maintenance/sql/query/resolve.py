@@ -1,6 +1,6 @@
 """Resolve the names of a query: tables become relations, SQL views become subqueries."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -53,21 +53,28 @@ class Resolved:
     columns: Sequence[tuple[str, DataType]] = ()
 
 
-def resolve(session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
+Evaluate = Callable[["SessionState", exp.Expr, Source], Any]
+"""Gives what the session's engine makes of an expression without columns: a time that is travelled to may be one."""
+
+
+def resolve(
+    session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table], evaluate: Evaluate
+) -> Resolved:
     """Raises: SqlError: a table does not exist, or an option of it is wrong."""
-    relations: dict[str, Relation] = {}
+    tables = _Tables(session, evaluate)
     tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
     refuse_functions(tree, source)
     nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
-    _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
+    tables.place(tree, source, left_out={id(node) for node in nodes})
+    relations = tables.relations
     show_metadata(tree, relations, of_rows=session.dialect == "spark")
     _name_current(session, tree)
     _newest_partitions(session, tree)
     long = [column for column in tree.find_all(exp.Column) if column.args.get("db") is not None]
     if long:
-        tables = _tables_of(session, tree, relations)
+        places = _tables_of(session, tree, relations)
         for column in long:
-            _shorten(column, tables)
+            _shorten(column, places)
     return Resolved(tree, relations, source, bound, zone=session.zone)
 
 
@@ -108,34 +115,77 @@ def _shorten(column: exp.Column, tables: Mapping[str, Sequence[tuple[str, ...]]]
     column.replace(whole)
 
 
-def _tables(
-    session: "SessionState",
-    tree: exp.Expr,
-    source: Source,
-    relations: dict[str, Relation],
-    depth: int,
-    left_out: Set[int] = frozenset(),
-) -> None:
-    for node in list(tree.find_all(exp.Table)):
-        if isinstance(node.parent, exp.JoinHint):  # it names a table of the query, as that is called there
-            continue
-        options = take_function(node)
-        if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
-            continue
-        path = tuple(part.name for part in node.parts)
-        same = next((relation.view for relation in relations.values() if relation.path == path), None)
-        known = session.existing(path) if same is None else same
-        view = None if known is not None or "$" in node.name else session.sql_view(path)
-        if view is not None:
-            _expand(session, node, view, (source, relations, depth))
-            continue
-        relation = _relation(session, node, path, source, f"paimon_{len(relations)}", known)
-        if options:
-            relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
-        relations[relation.name] = relation
-        _rename(node, relation.name)
-        if session.dialect == "flink":
-            compute_columns(node, relation, source)
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Finds the tables of a query. `relations`: those that were found, by name."""
+
+    session: "SessionState"
+    evaluate: Evaluate
+    relations: dict[str, Relation] = field(default_factory=dict)
+
+    def place(self, tree: exp.Expr, source: Source, depth: int = 0, left_out: Set[int] = frozenset()) -> None:
+        """Put relations in the place of tables. `depth`: of how many views; `left_out`: nodes that stay."""
+        for node in list(tree.find_all(exp.Table)):
+            if isinstance(node.parent, exp.JoinHint):  # it names a table of the query, as that is called there
+                continue
+            options = take_function(node)
+            if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
+                continue
+            path = tuple(part.name for part in node.parts)
+            same = next((relation.view for relation in self.relations.values() if relation.path == path), None)
+            known = self.session.existing(path) if same is None else same
+            view = None if known is not None or "$" in node.name else self.session.sql_view(path)
+            if view is not None:
+                self._expand(node, view, source, depth)
+                continue
+            relation = self._relation(node, path, source, known)
+            if options:
+                relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
+            self.relations[relation.name] = relation
+            _rename(node, relation.name)
+            if self.session.dialect == "flink":
+                compute_columns(node, relation, source)
+
+    def _relation(self, node: exp.Table, path: tuple[str, ...], source: Source, known: Readable | None) -> Relation:
+        """The relation of a node. `known`: the table, if it was opened already."""
+        session, name = self.session, f"paimon_{len(self.relations)}"
+        travelled = options_of(node, source, lambda time: self.evaluate(session, time, source), session.zone)
+        options = {**session.read_options(path), **travelled}
+        first, last = node.parts[0], node.parts[-1]
+        start = first.meta.get("start")
+        try:
+            relation = Relation(name, path, session.view(path) if known is None else known, options)
+            relation.opened()
+        except NotFoundError as error:
+            if start is None or "$" in node.name or options:
+                raise
+            catalog_name = session.table_name(path)
+            problem, fix = error.found, error.fix
+            catalog = session.catalog_of(catalog_name.catalog)
+            if catalog_name.database in catalog.list_databases():
+                problem, fix = unknown("table", catalog_name.identifier, catalog.list_tables(catalog_name.database))
+                fix = unknown("table", catalog_name.table, catalog.list_tables(catalog_name.database))[1]
+            raise source.error(start, last.meta["end"] - start + 1, problem, fix, kind=NotFoundError) from error
+        except SqlError as error:
+            if start is None or error.line is not None:
+                raise
+            raise source.error(start, last.meta["end"] - start + 1, error.found, error.fix) from error
+        return relation
+
+    def _expand(self, node: exp.Table, view: View, source: Source, depth: int) -> None:
+        """Put the query of a view in its place."""
+        if depth > _DEEPEST:
+            raise SqlError(f"view '{node.name}' is nested too deeply", "query", "A view may not read itself.")
+        inner = Source(view.query_for(self.session.dialect), source.dialect)
+        columns = [exp.to_identifier(field.name, quoted=True) for field in view.columns()]
+        named = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True), columns=columns)
+        query = statements_of(inner)[0].query()
+        place_at(query, node)
+        _cast_computed(query, view)
+        _place(query, self.session.table_name(tuple(part.name for part in node.parts)))
+        subquery = exp.Subquery(this=query, alias=named)
+        self.place(subquery, source, depth + 1)
+        node.replace(subquery)
 
 
 def _name_current(session: "SessionState", tree: exp.Expr) -> None:
@@ -167,41 +217,6 @@ def _newest_partitions(session: "SessionState", tree: exp.Expr) -> None:
         node.parent.replace(exp.Literal.string(newest_partition(table, session.zone)))
 
 
-def _relation(
-    session: "SessionState", node: exp.Table, path: tuple[str, ...], source: Source, name: str, known: Readable | None
-) -> Relation:
-    """The relation of a node. `known`: the table, if it was opened already."""
-    travelled = options_of(node, source, lambda time: _value(session, time, source), session.zone)
-    options = {**session.read_options(path), **travelled}
-    first, last = node.parts[0], node.parts[-1]
-    start = first.meta.get("start")
-    try:
-        relation = Relation(name, path, session.view(path) if known is None else known, options)
-        relation.opened()
-    except NotFoundError as error:
-        if start is None or "$" in node.name or options:
-            raise
-        catalog_name = session.table_name(path)
-        problem, fix = error.found, error.fix
-        catalog = session.catalog_of(catalog_name.catalog)
-        if catalog_name.database in catalog.list_databases():
-            problem, fix = unknown("table", catalog_name.identifier, catalog.list_tables(catalog_name.database))
-            fix = unknown("table", catalog_name.table, catalog.list_tables(catalog_name.database))[1]
-        raise source.error(start, last.meta["end"] - start + 1, problem, fix, kind=NotFoundError) from error
-    except SqlError as error:
-        if start is None or error.line is not None:
-            raise
-        raise source.error(start, last.meta["end"] - start + 1, error.found, error.fix) from error
-    return relation
-
-
-def _value(session: "SessionState", time: exp.Expr, source: Source) -> Any:
-    """What the session's engine makes of an expression without columns. Raises: SqlError."""
-    from maintenance.sql.query.run import run_query
-
-    return run_query(session, exp.select(exp.alias_(time.copy(), "time")), source).column(0)[0].as_py()
-
-
 def _rename(node: exp.Table, name: str) -> None:
     alias = own_alias(node)
     if not node.alias:
@@ -211,25 +226,6 @@ def _rename(node: exp.Table, name: str) -> None:
     node.set("this", exp.to_identifier(name, quoted=True))
     node.set("db", None)
     node.set("catalog", None)
-
-
-def _expand(
-    session: "SessionState", node: exp.Table, view: View, state: tuple[Source, dict[str, Relation], int]
-) -> None:
-    """Put the query of a view in its place."""
-    source, relations, depth = state
-    if depth > _DEEPEST:
-        raise SqlError(f"view '{node.name}' is nested too deeply", "query", "A view may not read itself.")
-    inner = Source(view.query_for(session.dialect), source.dialect)
-    columns = [exp.to_identifier(field.name, quoted=True) for field in view.columns()]
-    named = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True), columns=columns)
-    query = statements_of(inner)[0].query()
-    place_at(query, node)
-    _cast_computed(query, view)
-    _place(query, session.table_name(tuple(part.name for part in node.parts)))
-    subquery = exp.Subquery(this=query, alias=named)
-    _tables(session, subquery, source, relations, depth + 1)
-    node.replace(subquery)
 
 
 def _cast_computed(query: exp.Expr, view: View) -> None:

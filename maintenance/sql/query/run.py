@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -46,12 +46,24 @@ def prepared(
     session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table] | None = None
 ) -> Resolved:
     """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
-    resolved = resolve(session, tree.copy(), source, bound or {})
+    resolved = over_relations(session, tree, source, bound)
     if session.engine.is_embedded:
         resolved = _told_apart(resolved, is_case_sensitive=session.dialect == "flink")
     push_down(resolved)
     shaped(resolved, embedded=session.engine.is_embedded)
     return resolved
+
+
+def over_relations(
+    session: "SessionState", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table] | None = None
+) -> Resolved:
+    """The query over relations, views in place of their names, and nothing else changed. Raises: SqlError."""
+    return resolve(session, tree.copy(), source, bound or {}, _value)
+
+
+def _value(session: "SessionState", expression: exp.Expr, source: Source) -> Any:
+    query = exp.select(exp.alias_(expression.copy(), "value"))
+    return run_query(session, query, source).column(0)[0].as_py()
 
 
 def in_words_of_spark(
@@ -71,7 +83,9 @@ def in_words_of_spark(
 def _told_apart(resolved: Resolved, *, is_case_sensitive: bool) -> Resolved:
     """The query with names that DuckDB tells apart, where some differ only in case."""
     relations, bound = resolved.relations.values(), resolved.bound
-    same = same_but_case(relations, bound.values(), resolved.tree, is_case_sensitive=is_case_sensitive)
+    same = same_but_case(
+        [each.fields() for each in relations], bound.values(), resolved.tree, is_case_sensitive=is_case_sensitive
+    )
     if not same:
         return resolved
     for relation in relations:

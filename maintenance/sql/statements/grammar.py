@@ -28,30 +28,6 @@ from maintenance.sql.statements import (
 )
 from maintenance.sql.statements.statement import Parse, Statement
 
-_STATEMENTS: Mapping[tuple[str, ...], Parse] = {
-    **catalogs.STATEMENTS,
-    **databases.STATEMENTS,
-    **create_table.STATEMENTS,
-    **alter_table.STATEMENTS,
-    **analyze.STATEMENTS,
-    **drops.STATEMENTS,
-    **shows.STATEMENTS,
-    **spark_details.STATEMENTS,
-    **tags.STATEMENTS,
-    **describe.STATEMENTS,
-    **views.STATEMENTS,
-    **materialized.STATEMENTS,
-    **inserts.STATEMENTS,
-    **row_changes.STATEMENTS,
-    **calls.STATEMENTS,
-    **copy_into.STATEMENTS,
-    **settings.STATEMENTS,
-    **statement_sets.STATEMENTS,
-    **queries.STATEMENTS,
-    **refused.STATEMENTS,
-}
-_LONGEST = max(map(len, _STATEMENTS))
-
 
 def words() -> list[str]:
     """The words that statements begin with, sorted."""
@@ -84,3 +60,28 @@ def parse(cursor: Cursor) -> Statement:
         f"Statements start with {', '.join(starts)}.{suggestion(token.text.upper(), starts)}",
         token=token,
     )
+
+
+_STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    **catalogs.STATEMENTS,
+    **databases.STATEMENTS,
+    **create_table.STATEMENTS,
+    **alter_table.STATEMENTS,
+    **analyze.STATEMENTS,
+    **drops.STATEMENTS,
+    **shows.STATEMENTS,
+    **spark_details.STATEMENTS,
+    **tags.STATEMENTS,
+    **describe.STATEMENTS,
+    **views.STATEMENTS,
+    **materialized.STATEMENTS,
+    **inserts.STATEMENTS,
+    **row_changes.STATEMENTS,
+    **calls.STATEMENTS,
+    **copy_into.STATEMENTS,
+    **settings.STATEMENTS,
+    **statement_sets.statements_with(parse),
+    **queries.STATEMENTS,
+    **refused.STATEMENTS,
+}
+_LONGEST = max(map(len, _STATEMENTS))

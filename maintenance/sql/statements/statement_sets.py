@@ -35,9 +35,7 @@ class Exit:
         return Result()
 
 
-def _set(cursor: Cursor) -> StatementSet:
-    from maintenance.sql.statements.grammar import parse
-
+def _set(cursor: Cursor, parse: Parse) -> StatementSet:
     statements: list[Statement] = []
     while not cursor.take("END"):
         start = cursor.index
@@ -57,8 +55,10 @@ def _set(cursor: Cursor) -> StatementSet:
     return StatementSet(tuple(statements))
 
 
-STATEMENTS: Mapping[tuple[str, ...], Parse] = {
-    **dict.fromkeys(STATEMENT_SETS, _set),
-    ("EXIT",): lambda cursor: Exit(),
-    ("QUIT",): lambda cursor: Exit(),
-}
+def statements_with(parse: Parse) -> Mapping[tuple[str, ...], Parse]:
+    """The statements of this module. `parse`: reads those that a set holds."""
+    return {
+        **dict.fromkeys(STATEMENT_SETS, lambda cursor: _set(cursor, parse)),
+        ("EXIT",): lambda cursor: Exit(),
+        ("QUIT",): lambda cursor: Exit(),
+    }

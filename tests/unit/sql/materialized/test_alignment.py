@@ -7,7 +7,8 @@ import pytest
 from maintenance.sql import Session
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.materialized.alignment import alignment_of, is_repeatable
-from maintenance.sql.query.resolve import Resolved, resolve
+from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.run import over_relations
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 def resolved(session: Session, text: str) -> Resolved:
     source = Source(text, session.sql_dialect)
-    return resolve(session, statements_of(source)[0].query(), source, {})
+    return over_relations(session, statements_of(source)[0].query(), source)
 
 
 def carried(session: Session, text: str, table: str, output: int = 0) -> set[str] | None:
