@@ -78,13 +78,8 @@ _WATERMARK = text(lambda _, reported: f"Success roll back to snapshot: {reported
 
 _RETAIN = "table retain_max retain_min older_than max_deletes"
 _MANIFESTS = "table options dry_run manifest_sort_enabled manifest_sort_partition_field manifest_sort_max_rewrite_size"
-_PARTITIONS = (
-    "table expiration_time timestamp_formatter timestamp_pattern expire_strategy max_expires options",
-    {"expired_partitions": pa.string()},
-    _or("No expired partitions."),
-)
-_TAGS = ("table older_than", {"expired_tags": pa.string()}, _or("No expired tags."))
-_VIEW = "view action engine query"
+_CHAIN = "table partition overwrite"
+_UNEXISTING = "table dry_run parallelism"
 _INDEX = "table index_column index_type partitions"
 _ORPHANS = "table older_than dry_run parallelism mode"
 _MERGE = (
@@ -94,10 +89,55 @@ _MERGE = (
     " not_matched_by_source_delete_condition"
 )
 
+# What says no more than that it is done, in both engines: what it takes, or what it takes in Flink and in Spark.
+_DONE: Mapping[str, str | tuple[str, str]] = {
+    "alter_view_dialect": "view action engine query",
+    "clear_consumers": ("table including_consumers excluding_consumers", "table includingConsumers excludingConsumers"),
+    "compact": (
+        "table partitions order_strategy order_by options where partition_idle_time compact_strategy buckets",
+        "table partitions compact_strategy order_strategy order_by where options partition_idle_time buckets",
+    ),
+    "create_branch": "table branch tag ignoreIfExists",
+    "create_tag": ("table tag snapshot_id time_retained", "table tag snapshot time_retained"),
+    "delete_branch": "table branch",
+    "delete_tag": "table tag",
+    "fast_forward": "table branch",
+    "mark_partition_done": "table partitions",
+    "merge_branch": "table source_branch target_branch",
+    "migrate_table": (
+        "connector source_table target_table options parallelism delete_origin",
+        "source_type table options delete_origin target_table options_map parallelism",
+    ),
+    "rename_branch": "table from_branch to_branch",
+    "repair": ("table", "database_or_table"),
+    "replace_tag": ("table tag snapshot_id time_retained", "table tag snapshot time_retained"),
+    "rescale": ("table bucket_num partition scan_parallelism sink_parallelism", "table bucket_num partitions where"),
+    "reset_consumer": ("table consumer_id next_snapshot_id", "table consumerId nextSnapshotId"),
+    "trigger_tag_automatic_creation": "table",
+}
+
+
+def _taken(place: int) -> Mapping[str, str]:
+    return {name: both if isinstance(both, str) else both[place] for name, both in _DONE.items()}
+
+
+_ALIKE: Mapping[str, Signature] = {
+    "create_tag_from_timestamp": takes("table tag timestamp time_retained", TAGGED),
+    "expire_partitions": takes(
+        "table expiration_time timestamp_formatter timestamp_pattern expire_strategy max_expires options",
+        {"expired_partitions": pa.string()},
+        _or("No expired partitions."),
+    ),
+    "expire_tags": takes("table older_than", {"expired_tags": pa.string()}, _or("No expired tags.")),
+    "purge_files": takes("table", TEXT, SUCCESS),
+    "repair_earliest_snapshot": takes("table snapshot_id", EARLIEST),
+    "rollback_to_timestamp": takes("table timestamp", WENT_BACK),
+}
+
 FLINK: Mapping[str, Signature] = {
+    **_ALIKE,
+    **{name: takes(parameters, TEXT, SUCCESS) for name, parameters in _taken(0).items()},
     "alter_column_default_value": takes("table column default_value", TEXT, SUCCESS),
-    "alter_view_dialect": takes(_VIEW, TEXT, SUCCESS),
-    "clear_consumers": takes("table including_consumers excluding_consumers", TEXT, SUCCESS),
     "clone": takes(
         "database table catalog_conf target_database target_table target_catalog_conf parallelism where"
         " included_tables excluded_tables prefer_file_format clone_from meta_only clone_if_exists"
@@ -105,110 +145,56 @@ FLINK: Mapping[str, Signature] = {
         TEXT,
         SUCCESS,
     ),
-    "compact": takes(
-        "table partitions order_strategy order_by options where partition_idle_time compact_strategy buckets",
-        TEXT,
-        SUCCESS,
-    ),
-    "compact_chain_table": takes("table partition overwrite", TEXT, SUCCESS),
+    "compact_chain_table": takes(_CHAIN, TEXT, SUCCESS),
     "compact_database": takes(
         "including_databases mode including_tables excluding_tables table_options partition_idle_time compact_strategy",
         TEXT,
         SUCCESS,
     ),
     "compact_manifest": takes(_MANIFESTS, TEXT, text(_manifests)),
-    "create_branch": takes("table branch tag ignoreIfExists", TEXT, SUCCESS),
     "create_global_index": takes(f"{_INDEX} options", TEXT, text(_index_created)),
-    "create_tag": takes("table tag snapshot_id time_retained", TEXT, SUCCESS),
-    "create_tag_from_timestamp": takes("table tag timestamp time_retained", TAGGED),
     "create_tag_from_watermark": takes("table tag watermark time_retained", TAGGED),
     "data_evolution_merge_into": takes(
         "target_table target_alias source_sqls source_table merge_condition matched_update_set sink_parallelism",
         TEXT,
         SUCCESS,
     ),
-    "delete_branch": takes("table branch", TEXT, SUCCESS),
-    "delete_tag": takes("table tag", TEXT, SUCCESS),
     "drop_global_index": takes(f"{_INDEX} dry_run", TEXT, text(_index_dropped)),
     "drop_partition": takes("table partitions", TEXT, SUCCESS),
     "expire_changelogs": takes(f"{_RETAIN} delete_all", TEXT, text(_changelogs)),
-    "expire_partitions": takes(*_PARTITIONS),
     "expire_snapshots": takes(f"{_RETAIN} options", TEXT, each_value),
-    "expire_tags": takes(*_TAGS),
-    "fast_forward": takes("table branch", TEXT, SUCCESS),
-    "mark_partition_done": takes("table partitions", TEXT, SUCCESS),
-    "merge_branch": takes("table source_branch target_branch", TEXT, SUCCESS),
     "merge_into": takes(_MERGE, TEXT, SUCCESS),
     "migrate_database": takes("connector source_database options parallelism", TEXT, _MIGRATED),
-    "migrate_table": takes("connector source_table target_table options parallelism delete_origin", TEXT, SUCCESS),
-    "purge_files": takes("table", TEXT, SUCCESS),
     "remove_orphan_files": takes(_ORPHANS, TEXT, each_value),
-    "remove_unexisting_files": takes("table dry_run parallelism", TEXT, each_value),
+    "remove_unexisting_files": takes(_UNEXISTING, TEXT, each_value),
     "remove_unexisting_manifests": takes("tableId", TEXT, SUCCESS),
-    "rename_branch": takes("table from_branch to_branch", TEXT, SUCCESS),
     "rename_tag": takes("table tagName targetTagName", TEXT, text(_renamed)),
-    "repair": takes("table", TEXT, SUCCESS),
-    "repair_earliest_snapshot": takes("table snapshot_id", EARLIEST),
-    "replace_tag": takes("table tag snapshot_id time_retained", TEXT, SUCCESS),
-    "rescale": takes("table bucket_num partition scan_parallelism sink_parallelism", TEXT, SUCCESS),
-    "reset_consumer": takes("table consumer_id next_snapshot_id", TEXT, SUCCESS),
     "rewrite_file_index": takes("table partitions", TEXT, SUCCESS),
     "rollback_to": takes("table tag snapshot_id", WENT_BACK),
     "rollback_to_as_latest": takes(
         "table tag snapshot_id",
-        {
-            "previous_snapshot_id": pa.int64(),
-            "rolled_back_snapshot_id": pa.int64(),
-            "current_snapshot_id": pa.int64(),
-        },
+        dict.fromkeys(("previous_snapshot_id", "rolled_back_snapshot_id", "current_snapshot_id"), pa.int64()),
     ),
-    "rollback_to_timestamp": takes("table timestamp", WENT_BACK),
     "rollback_to_watermark": takes("table watermark", TEXT, _WATERMARK),
-    "trigger_tag_automatic_creation": takes("table", TEXT, SUCCESS),
 }
 
 SPARK: Mapping[str, Signature] = {
-    "alter_view_dialect": takes(_VIEW, TRUTH, TRUE),
-    "clear_consumers": takes("table includingConsumers excludingConsumers", TRUTH, TRUE),
-    "compact": takes(
-        "table partitions compact_strategy order_strategy order_by where options partition_idle_time buckets",
-        TRUTH,
-        TRUE,
-    ),
-    "compact_chain_table": takes("table partition overwrite", TRUTH),
+    **_ALIKE,
+    **{name: takes(parameters, TRUTH, TRUE) for name, parameters in _taken(1).items()},
+    "compact_chain_table": takes(_CHAIN, TRUTH),
     "compact_database": takes("including_databases including_tables excluding_tables options", TEXT, _COMPACTED),
     "compact_manifest": takes(_MANIFESTS, TRUTH, TRUE),
     "copy": takes("source_table target_table where", TRUTH, TRUE),
-    "create_branch": takes("table branch tag ignoreIfExists", TRUTH, TRUE),
     "create_global_index": takes(f"{_INDEX} options", TRUTH, TRUE),
-    "create_tag": takes("table tag snapshot time_retained", TRUTH, TRUE),
-    "create_tag_from_timestamp": takes("table tag timestamp time_retained", TAGGED),
-    "delete_branch": takes("table branch", TRUTH, TRUE),
-    "delete_tag": takes("table tag", TRUTH, TRUE),
     "drop_global_index": takes(f"{_INDEX} dry_run", {**TRUTH, "dropped_file_count": pa.int64()}),
-    "expire_partitions": takes(*_PARTITIONS),
     "expire_snapshots": takes(f"{_RETAIN} options", {"deleted_snapshots_count": pa.int32()}),
-    "expire_tags": takes(*_TAGS),
-    "fast_forward": takes("table branch", TRUTH, TRUE),
-    "mark_partition_done": takes("table partitions", TRUTH, TRUE),
-    "merge_branch": takes("table source_branch target_branch", TRUTH, TRUE),
     "migrate_database": takes("source_type database options options_map parallelism", TEXT, _MIGRATED),
-    "migrate_table": takes("source_type table options delete_origin target_table options_map parallelism", TRUTH, TRUE),
-    "purge_files": takes("table", TEXT, SUCCESS),
     "remove_orphan_files": takes(_ORPHANS, {"deletedFileCount": pa.int64(), "deletedFileTotalLenInBytes": pa.int64()}),
-    "remove_unexisting_files": takes("table dry_run parallelism", {"fileName": pa.string()}),
-    "rename_branch": takes("table from_branch to_branch", TRUTH, TRUE),
+    "remove_unexisting_files": takes(_UNEXISTING, {"fileName": pa.string()}),
     "rename_tag": takes("table tag target_tag", TRUTH, TRUE),
-    "repair": takes("database_or_table", TRUTH, TRUE),
-    "repair_earliest_snapshot": takes("table snapshot_id", EARLIEST),
-    "replace_tag": takes("table tag snapshot time_retained", TRUTH, TRUE),
-    "rescale": takes("table bucket_num partitions where", TRUTH, TRUE),
-    "reset_consumer": takes("table consumerId nextSnapshotId", TRUTH, TRUE),
     "rewrite_file_index": takes("table where", {"written_partitions": pa.int32(), "written_indexes": pa.int32()}),
     "rollback": takes("table version snapshot tag", WENT_BACK),
-    "rollback_to_timestamp": takes("table timestamp", WENT_BACK),
     "rollback_to_watermark": takes("table watermark", WENT_BACK),
-    "trigger_tag_automatic_creation": takes("table", TRUTH, TRUE),
 }
 
 
