@@ -26,11 +26,9 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages import catalogue
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
-from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
-from paimon_maintenance.assets.steps.ingestion import INGEST, LANDED
+from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
+from paimon_maintenance.assets.steps.ingestion import INGEST, LANDED, REFRESH
 from paimon_maintenance.assets.steps.ops import describe_op, record_op, step_op
-from paimon_maintenance.assets.steps.orphans import ORPHANS
-from paimon_maintenance.assets.steps.refresh import REFRESH
 from paimon_maintenance.assets.steps.step import Step
 
 # The short name of a step, and its op.

@@ -24,13 +24,11 @@ from paimon_maintenance.assets.steps.by_session import apply_by_session
 from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from paimon_maintenance.assets.steps.config import PlanConfig
 from paimon_maintenance.assets.steps.copies import COPIES, apply_copy
-from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
-from paimon_maintenance.assets.steps.ingestion import INGEST
+from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
+from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
 from paimon_maintenance.assets.steps.many_tables import apply_many
 from paimon_maintenance.assets.steps.ops import failing, job_of_op, record_state
-from paimon_maintenance.assets.steps.orphans import ORPHANS
 from paimon_maintenance.assets.steps.plans import found_plan
-from paimon_maintenance.assets.steps.refresh import REFRESH
 from paimon_maintenance.assets.steps.step import Work, run_step
 
 STEPS = {
@@ -114,7 +112,7 @@ def apply_any(
     else:
         step = STEPS[plan.operation]
         chosen = PlanConfig(plan_id=plan.id)
-        work = Work(context, table, chosen, catalog, zone, spark if step.uses_spark else None, step.opened)
+        work = Work(context, table, chosen, catalog, zone, spark if step.operation.uses_spark else None, step.opened)
         with failing(context, catalog, table, step.name):
             record_state(context, catalog, table, run_step(step, work, RunSummary()))
 

@@ -9,8 +9,6 @@ from maintenance.operations.compaction.partition_range import between
 from maintenance.operations.compaction.produce_changelog import OPERATION as CHANGELOG_OPERATION
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.indexes.rewrite_file_index import OPERATION as FILE_INDEX_OPERATION
-from maintenance.operations.operation import Operation
-from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import (
     before_and_after,
     report_metadata,
@@ -20,15 +18,12 @@ from paimon_maintenance.assets.pages.metadata import (
 )
 from paimon_maintenance.assets.runs.failures import check_groups
 from paimon_maintenance.assets.runs.summary import StepSummary
-from paimon_maintenance.assets.steps.config import step_config, with_range
-from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
+from paimon_maintenance.assets.steps.config import with_range
+from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work, conduct
 
 
 class _OfPartitions(Step):
     """A step over partitions, which may be those from one to another."""
-
-    def __init__(self, operation: Operation[Any, Any, Any], description: str) -> None:
-        super().__init__(operation, description, config=with_range(step_config(operation)))
 
     def request(self, work: Work) -> Any:
         made, config = super().request(work), work.config
@@ -56,22 +51,7 @@ class _Rewriting(_OfPartitions):
         return StepSummary(facts, before, after)
 
 
-class _Compaction(_Rewriting):
-    def opened(self, work: Work) -> Table:
-        table = super().opened(work)
-        return table.copy(work.described.compaction.options(table.is_primary_key_table))
-
-
-class _Changelog(_Rewriting):
-    def opened(self, work: Work) -> Table:
-        return super().opened(work).copy(work.described.compaction.conduct)
-
-
 class _FileIndex(_OfPartitions):
-    def opened(self, work: Work) -> Table:
-        table = super().opened(work)
-        return table.copy(work.described.index_columns.options(table.options))
-
     def preview(self, work: Work, request: Any) -> Preview:
         """The plan; and, where it is empty, whether the condition matches no partition."""
         _, plan = self.operation.keepable(self.run_of(work), work.table, request)
@@ -82,14 +62,21 @@ class _FileIndex(_OfPartitions):
         return Preview(plan, more={"finding": finding})
 
 
-COMPACT = _Compaction(
+COMPACT = _Rewriting(
     COMPACT_OPERATION,
     "Dedicated compaction: plans from the snapshot, merges in Spark, commits each group that did not lose.",
+    with_range(COMPACT_OPERATION),
+    options=lambda described, table: described.compaction.options(table.is_primary_key_table),
 )
-CHANGELOG = _Changelog(
+CHANGELOG = _Rewriting(
     CHANGELOG_OPERATION,
     "Brings every changed bucket to its top level and writes the changes (+I, -U, +U, -D) beside it.",
+    with_range(CHANGELOG_OPERATION),
+    options=conduct,
 )
 FILE_INDEX = _FileIndex(
-    FILE_INDEX_OPERATION, "Builds missing file indexes; commits nothing where every file has its own."
+    FILE_INDEX_OPERATION,
+    "Builds missing file indexes; commits nothing where every file has its own.",
+    with_range(FILE_INDEX_OPERATION),
+    options=lambda described, table: described.index_columns.options(table.options),
 )

@@ -19,6 +19,7 @@ _DRY_RUN = Field(default=False, description="Only say what would be done, and ke
 _PLAN_ID = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 _INTO_BIN = Field(default=False, description="What is deleted goes into the bin.")
 _AN_INSTANT = "ISO 8601 with an offset"
+_OF_STEPS = {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}
 # The kinds of fields: what a config has for them.
 _LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str]}
 
@@ -35,11 +36,11 @@ def step_config(
     operation: Operation[Any, Any, Any], optional: Sequence[str] = (), without: Sequence[str] = ()
 ) -> type[dg.Config]:
     """What may be set for a step of a table's chain. `optional`: fields that may be left out; `without`: not there."""
-    return _config(operation, optional, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, without)
+    return _config(operation, optional, _OF_STEPS, without)
 
 
-def with_range(config: type[dg.Config]) -> type[dg.Config]:
-    """The same, with a range of partitions."""
+def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
+    """As `step_config`, with a range of partitions."""
     ends = {
         "from": "The first of a range of partitions, e.g. {day: '2026-01-01'}; empty: from the first one on.",
         "to": "The last of a range of partitions, itself included; empty: up to the last one.",
@@ -47,8 +48,7 @@ def with_range(config: type[dg.Config]) -> type[dg.Config]:
     fields: dict[str, Any] = {
         name: (dict[str, str], Field(default={}, description=text)) for name, text in ends.items()
     }
-    made: type[dg.Config] = create_model(config.__name__, __base__=config, __doc__=config.__doc__, **fields)
-    return made
+    return _config(operation, (), {**_OF_STEPS, **fields})
 
 
 @cache
@@ -108,14 +108,14 @@ def _kind(parameter: Parameter) -> tuple[Any, Any]:
     return _LISTS.get(kind) or list[get_args(kind)[0]], []  # type: ignore[misc]
 
 
-def request_of(operation: Operation[Any, Any, Any], config: Any, **others: Any) -> Any:
-    """The request that a config asks for; what is left empty is as the operation says. `others`: fields instead."""
+def request_of(operation: Operation[Any, Any, Any], config: Any, policy: Mapping[str, Any]) -> Any:
+    """The request that a config asks for; what it leaves empty is as `policy` says, or else the operation."""
     found = {}
     for parameter in operation.parameters:
         value = getattr(config, name_of(parameter), None)
         if value not in (None, [], {}):
             found[parameter.field] = _read(parameter, value)
-    return operation.request(**{**found, **others})
+    return operation.request(**{**policy, **found})
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

@@ -61,7 +61,7 @@ class Copying:
 
     def request(self, config: Any) -> Any:
         target = getattr(config, _TARGET, None)
-        return request_of(self.operation, config, **self.fixed, **({"target_catalog_conf": target} if target else {}))
+        return request_of(self.operation, config, {**self.fixed, **({"target_catalog_conf": target} if target else {})})
 
 
 _COPIES = (

@@ -1,4 +1,4 @@
-"""The steps that tag and expire: the tag before an expiry, then partitions, snapshots and tags."""
+"""The steps that tag and expire: the tag before an expiry; then partitions, snapshots, tags and orphan files."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ from maintenance.operations.expiry.expire_snapshots import OPERATION as SNAPSHOT
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
 from maintenance.operations.expiry.expire_tags import OPERATION as TAGS_OPERATION
 from maintenance.operations.expiry.partition_rules import PartitionRules
+from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPHANS_OPERATION
 from maintenance.operations.refs.create_tag import OPERATION as TAG_OPERATION
 from maintenance.operations.refs.create_tag import CreateTag
 from maintenance.operations.refs.period_tags import state_at
@@ -19,7 +20,7 @@ from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.project.policies import DEFAULT_NAME, TagPolicy
 from paimon_maintenance.assets.project.tag_periods import last_period
 from paimon_maintenance.assets.runs.summary import StepSummary
-from paimon_maintenance.assets.steps.config import request_of
+from paimon_maintenance.assets.steps.config import launched_config, step_config
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 
 
@@ -86,17 +87,16 @@ def _of_last_period(work: Work, policy: TagPolicy) -> tuple[str, int] | None:
     return None if snapshot is None else (period.name, snapshot.id)
 
 
-class _ExpireSnapshots(Step):
-    def request(self, work: Work) -> Any:
-        config, policy = work.config, work.described.retention
-        made = request_of(self.operation, config)
-        return replace(
-            made,
-            retain_max=made.retain_max or policy.keep_at_most,
-            retain_min=made.retain_min or policy.keep_at_least,
-            older_than=made.older_than or policy.older_than(datetime.now(UTC), work.zone),
-        )
+def _retention(work: Work) -> Metadata:
+    policy = work.described.retention
+    return {
+        "retain_max": policy.keep_at_most,
+        "retain_min": policy.keep_at_least,
+        "older_than": policy.older_than(datetime.now(UTC), work.zone),
+    }
 
+
+class _ExpireSnapshots(Step):
     def show(self, work: Work, report: ExpireSnapshotsReport, metadata: Metadata) -> StepSummary:
         """With who holds the rest."""
         left = {}
@@ -108,20 +108,43 @@ class _ExpireSnapshots(Step):
 
 class _ExpirePartitions(Step):
     def request(self, work: Work) -> Any:
-        made = request_of(self.operation, work.config)
+        made = super().request(work)
         if PartitionRules.of(work.table, made.expiration_time) is None:
             work.say("Nothing expires: the table has no partitions, or no 'partition.expiration-time'.")
             return None
         return made
 
 
-_TAGS = "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays."
-TAG = _Tag(TAG_OPERATION, _TAGS, optional=("name",))
-NEW_TAG = _NewTag(TAG_OPERATION, "Keeps a snapshot under a name.", optional=("name",))
+def _orphans(work: Work) -> Metadata:
+    policy = work.described.orphans
+    return {} if policy is None else {
+        "minimum_age": duration(policy.minimum_age), "max_deletes": policy.max_files, **_time_limit(work)
+    }  # fmt: skip
+
+
+def _time_limit(work: Work) -> Metadata:
+    policy = work.described.orphans
+    return {} if policy is None or policy.time_limit is None else {"time_limit": duration(policy.time_limit)}
+
+
+TAG = _Tag(
+    TAG_OPERATION,
+    "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays.",
+    step_config(TAG_OPERATION, optional=("name",)),
+)
+NEW_TAG = _NewTag(TAG_OPERATION, "Keeps a snapshot under a name.", launched_config(TAG_OPERATION))
 EXPIRE_SNAPSHOTS = _ExpireSnapshots(
-    SNAPSHOTS_OPERATION, "Expires snapshots and deletes what only they used; tags and consumers keep theirs."
+    SNAPSHOTS_OPERATION,
+    "Expires snapshots and deletes what only they used; tags and consumers keep theirs.",
+    policy=_retention,
 )
 EXPIRE_PARTITIONS = _ExpirePartitions(
     PARTITIONS_OPERATION, "Drops partitions older than partition.expiration-time; without that option it does nothing."
 )
 EXPIRE_TAGS = Step(TAGS_OPERATION, "Deletes tags past their retention, and what only they used.")
+ORPHANS = Step(
+    ORPHANS_OPERATION,
+    "Removes files that no snapshot, tag, changelog or branch names and that are old enough.",
+    policy=_orphans,
+    with_plan=_time_limit,
+)

@@ -1,24 +1,29 @@
-"""The step that commits what landed."""
+"""The steps that bring rows: the commit of what landed, and the refresh of a materialized table."""
 
-from dataclasses import asdict, fields
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import dagster as dg
 
 from maintenance.errors import OptionError
-from maintenance.operations.ingestion.ingest_landed import OPERATION, plan_ingest
+from maintenance.operations.ingestion.ingest_landed import OPERATION as INGEST_OPERATION
+from maintenance.operations.ingestion.ingest_landed import plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
-from maintenance.operations.plan_store import StoredPlan
+from maintenance.operations.operation import Run
+from maintenance.sql import Session
+from maintenance.sql.operations.refresh_materialized_table import OPERATION as REFRESH_OPERATION
+from maintenance.sql.session_names import SessionNames
 from maintenance.table.table import Table
 from paimon_maintenance.assets.project.config import Landing
-from paimon_maintenance.assets.steps.config import request_of
-from paimon_maintenance.assets.steps.step import Preview, Step, Work
+from paimon_maintenance.assets.steps.config import step_config
+from paimon_maintenance.assets.steps.step import Preview, Step, Work, conduct
 
 # The input from the landing folder's asset, only for the lineage: the ingestion lists the folder itself.
 LANDED = "landed"
 
 
-def _folder(work: Work) -> dict[str, Any]:
+def _folder(work: Work) -> Mapping[str, Any]:
     landing: Landing | None = work.described.landing
     if landing is None:
         raise OptionError("the table has no landing folder", work.described.identifier, "Give it one in tables.yaml.")
@@ -26,24 +31,34 @@ def _folder(work: Work) -> dict[str, Any]:
 
 
 class _Ingest(Step):
-    def opened(self, work: Work) -> Table:
-        table = work.catalog.get_or_create(work.described).of_run(work.context.run_id)
-        return table.copy(work.described.compaction.conduct)
-
-    def request(self, work: Work) -> Any:
-        return request_of(self.operation, work.config, **_folder(work))
+    def found(self, work: Work) -> Table:
+        return work.catalog.get_or_create(work.described)
 
     def preview(self, work: Work, request: Any) -> Preview:
         """A dry run creates no table: the plan is made without one where it does not exist."""
         identifier = work.described.identifier
         return Preview(plan_ingest(*work.catalog.get_or_none(identifier), identifier, request))
 
-    def apply(self, work: Work, plan: StoredPlan) -> Any:
-        return self.operation.carry_out(work.table, plan, self.run_of(work), **_folder(work))
+
+class _Refresh(Step):
+    def run_of(self, work: Work) -> Run:
+        # Spark starts only if there is something to do.
+        session = Session(work.catalog.open(), None, "flink", makes_default=False)
+        return replace(super().run_of(work), names=SessionNames(session))
 
 
 INGEST = _Ingest(
-    OPERATION,
+    INGEST_OPERATION,
     "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier.",
-    without=[field.name for field in fields(LandingFolder)],
-).with_inputs({LANDED: dg.In(dg.Nothing)})
+    step_config(INGEST_OPERATION, without=tuple(field.name for field in fields(LandingFolder))),
+    {LANDED: dg.In(dg.Nothing)},
+    policy=_folder,
+    with_plan=_folder,
+    options=conduct,
+)
+REFRESH = _Refresh(
+    REFRESH_OPERATION,
+    "Makes rows again from the table's query: those of partitions that changes of its sources reach, or all.",
+    step_config(REFRESH_OPERATION, without=("zone",)),
+    policy=lambda work: {"zone": str(work.zone)},
+)

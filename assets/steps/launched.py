@@ -65,7 +65,7 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
     operation = step.operation
     config_class = launched_config(operation)
     schema: Any = config_class.to_config_schema()
-    resources = {"catalog", "spark"} if step.uses_spark else {"catalog"}
+    resources = {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
 
     @dg.op(
         name=op_name(operation.name),
@@ -78,7 +78,7 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
         config, catalog = config_class(**context.op_config), context.resources.catalog
         named: str = context.op_config["table"]
         with on_known_table(context, catalog, tables, named, step.name) as table:
-            spark = context.resources.spark if step.uses_spark else None
+            spark = context.resources.spark if step.operation.uses_spark else None
             work = Work(context, table, config, catalog, zone, spark, step.opened)
             summary = run_step(step, work, RunSummary())
             changed = any(not operation.shown(report).nothing_to_do for report in work.reports)

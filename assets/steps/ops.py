@@ -47,12 +47,12 @@ def step_op(step: Step, table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
         if absent:
             context.log.info("Nothing to plan: the table does not exist yet.")
             return dg.Output(summary)
-        spark = context.resources.spark if step.uses_spark else None
+        spark = context.resources.spark if step.operation.uses_spark else None
         work = Work(context, table, config, catalog, zone, spark, step.opened)
         with failing(context, catalog, table, step.name):
             return dg.Output(run_step(step, work, summary))
 
-    resources = {"catalog", "spark"} if step.uses_spark else {"catalog"}
+    resources = {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
     return _op(table, step.name, step.description, compute, resources, _schema(step.config), step.ins)
 
 

@@ -5,8 +5,7 @@ makes a plan, keeps it and shows it; anything else runs the operation.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -94,45 +93,62 @@ class Preview:
     more: Metadata = field(default_factory=dict)
 
 
+def _nothing(*_: Any) -> Metadata:
+    return {}
+
+
+def conduct(described: TableConfig, _: Table) -> Mapping[str, str]:
+    """The options by which all that merges files is carried out."""
+    return described.compaction.conduct
+
+
+@dataclass(frozen=True)
 class Step:
     """An operation in Dagster. Those that differ from it say only in what.
 
     Attributes:
-        name: of the step, in the Launchpad, the history and plans.
-        config: what may be set for a run; it has `dry_run`.
+        description: of the op; empty: the operation's.
+        config: what may be set for a run; it has `dry_run`. None = what `step_config` makes of the operation.
         ins: more inputs of the op.
+        policy: fields of the request as tables.yaml says them, where the config leaves them empty.
+        with_plan: fields of the request as tables.yaml says them while a kept plan is carried out.
+        options: of the table, as tables.yaml says them.
     """
 
-    def __init__(
-        self,
-        operation: Operation[Any, Any, Any],
-        description: str = "",
-        *,
-        optional: Sequence[str] = (),
-        without: Sequence[str] = (),
-        config: type[dg.Config] | None = None,
-    ) -> None:
-        self.operation = operation
-        self.name = operation.key
-        self.description = description or operation.summary
-        self.config = config or step_config(operation, tuple(optional), tuple(without))
-        self.uses_spark = operation.uses_spark
-        self.said = operation.said
-        self.ins: Mapping[str, dg.In] = {}
+    operation: Operation[Any, Any, Any]
+    description: str = ""
+    config: Any = None
+    ins: Mapping[str, dg.In] = field(default_factory=dict)
+    policy: Callable[[Work], Metadata] = _nothing
+    with_plan: Callable[[Work], Metadata] = _nothing
+    options: Callable[[TableConfig, Table], Mapping[str, str]] = _nothing
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "config", self.config or step_config(self.operation))
+        object.__setattr__(self, "description", self.description or self.operation.summary)
+
+    @property
+    def name(self) -> str:
+        """Of the step, in the Launchpad, the history and plans."""
+        return self.operation.key
 
     def with_inputs(self, ins: Mapping[str, dg.In]) -> Self:
         """The same step with more inputs."""
-        other = copy(self)
-        other.ins = ins
-        return other
+        return replace(self, ins=ins)
+
+    def found(self, work: Work) -> Table:
+        """The table as the catalog has it."""
+        return work.catalog.get_table(work.described.identifier)
 
     def opened(self, work: Work) -> Table:
-        """The table, with the id of the run for what is committed."""
-        return work.catalog.get_table(work.described.identifier).of_run(work.context.run_id)
+        """The table, with the id of the run for what is committed, and with the options of tables.yaml."""
+        table = self.found(work).of_run(work.context.run_id)
+        options = self.options(work.described, table)
+        return table.copy(options) if options else table
 
     def request(self, work: Work) -> Any:
         """What is asked for; None: there is nothing to do, and the log says why."""
-        return request_of(self.operation, work.config)
+        return request_of(self.operation, work.config, self.policy(work))
 
     def preview(self, work: Work, request: Any) -> Preview:
         """What would be done now."""
@@ -141,7 +157,7 @@ class Step:
 
     def apply(self, work: Work, plan: StoredPlan) -> Any:
         """Do what a plan says, and nothing else. Returns the report, None: there was nothing to do."""
-        return self.operation.carry_out(work.table, plan, self.run_of(work))
+        return self.operation.carry_out(work.table, plan, self.run_of(work), **self.with_plan(work))
 
     def run(self, work: Work, request: Any) -> Any:
         """Do it now. Returns the report."""
@@ -155,7 +171,7 @@ class Step:
     def show(self, work: Work, report: Any, metadata: Metadata) -> StepSummary:
         """Show a report and `metadata` on the step's output. Returns what goes into the summary of the run."""
         warn_of_finding(work.context, report)
-        for line in self.said(report):
+        for line in self.operation.said(report):
             work.say(line)
         shown = report_metadata(report, plotted=False) if is_dataclass(report) else {}
         work.context.add_output_metadata({**metadata, **shown})
