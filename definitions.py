@@ -12,6 +12,7 @@ from paimon_maintenance.assets.checks.judgements import table_checks
 from paimon_maintenance.assets.checks.orphan_check import orphan_check
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
+from paimon_maintenance.assets.partitions import changelog_asset, compaction_asset, state_asset
 from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern, project_of_environment
 from paimon_maintenance.assets.project.scope import scoped
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -21,9 +22,8 @@ from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
 from paimon_maintenance.assets.steps.copies import copy_jobs
 from paimon_maintenance.assets.steps.launched import launched_jobs
 from paimon_maintenance.assets.steps.many_tables import compact_many_job
-from paimon_maintenance.assets.steps.partitions import changelog_asset, compaction_asset, state_asset
-from paimon_maintenance.assets.steps.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
+from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.jobs import (
     acknowledge_job,

@@ -19,7 +19,7 @@ from maintenance.operations.partition_states import PartitionState, PartitionSta
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.steps.partitions import key_of, partitions_of, recorded_digest, state_metadata
+from paimon_maintenance.assets.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
 from paimon_maintenance.sensors.turns import Turns, unread
 

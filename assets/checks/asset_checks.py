@@ -3,6 +3,7 @@
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
 from maintenance.operations.checks.faults import Fault, FaultKind
@@ -10,7 +11,6 @@ from maintenance.operations.checks.fsck import FsckReport, fsck
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
-from paimon_maintenance.assets.project.step_config import AuditConfig, FsckConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
@@ -24,6 +24,19 @@ _STEP_OF_CHANGELOG = (
 )
 # Faults with which this project reads and writes the table all the same, apart from what it does not support.
 _WARNINGS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
+
+
+class AuditConfig(dg.Config):
+    """Audit of a changelog."""
+
+    start: int | None = Field(default=None, ge=0, description="Snapshot to start from; empty: the earliest; 0: none.")
+    end: int | None = Field(default=None, ge=1, description="Snapshot to go up to; empty: the newest.")
+
+
+class FsckConfig(dg.Config):
+    """Examination of a table's files."""
+
+    deep: bool = Field(default=False, description="Read every data file to its last row, in Spark tasks.")
 
 
 def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:

@@ -1,6 +1,6 @@
 """What a person can set for an operation in the Launchpad, made of its request; and the request made of that."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, get_args
@@ -19,7 +19,7 @@ _DRY_RUN = Field(default=False, description="Only say what would be done, and ke
 _PLAN_ID = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 _INTO_BIN = Field(default=False, description="What is deleted goes into the bin.")
 _AN_INSTANT = "ISO 8601 with an offset"
-_OF_STEPS = {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}
+_AS_IT_IS: Mapping[str, Any] = {}
 # The kinds of fields: what a config has for them.
 _LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str]}
 
@@ -31,12 +31,14 @@ class PlanConfig(dg.Config):
     dry_run: bool = False
 
 
-@cache
 def step_config(
-    operation: Operation[Any, Any, Any], optional: Sequence[str] = (), without: Sequence[str] = ()
+    operation: Operation[Any, Any, Any], *, optional: Sequence[str] = (), instead: Mapping[str, Any] = _AS_IT_IS
 ) -> type[dg.Config]:
-    """What may be set for a step of a table's chain. `optional`: fields that may be left out; `without`: not there."""
-    return _config(operation, optional, _OF_STEPS, without)
+    """What may be set for a step, or a plan to carry out.
+
+    Args: `optional`: fields that may be left out; `instead`: fields in place of the request's, None = not there.
+    """
+    return _config(operation, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, instead, optional)
 
 
 def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
@@ -48,34 +50,34 @@ def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
     fields: dict[str, Any] = {
         name: (dict[str, str], Field(default={}, description=text)) for name, text in ends.items()
     }
-    return _config(operation, (), {**_OF_STEPS, **fields})
+    return step_config(operation, instead=fields)
 
 
 @cache
 def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
     """What may be set where the table is named, too."""
     dry_run = {"dry_run": (bool, _DRY_RUN)} if operation.has_dry_run else {}
-    return _config(operation, (), {"table": (str, _TABLE), **dry_run})
+    return _config(operation, {"table": (str, _TABLE), **dry_run})
 
 
 def copying_config(operation: Operation[Any, Any, Any], instead: Mapping[str, Any]) -> type[dg.Config]:
-    """What may be set for a copy between tables. `instead`: fields in place of the request's; None = not here."""
+    """What may be set for a copy between tables. `instead`: as of `step_config`."""
     into_bin = {"into_bin": (bool, _INTO_BIN)} if operation.takes_bin else {}
-    own = {name: kind for name, kind in instead.items() if kind is not None}
-    return _config(operation, (), {"dry_run": (bool, _DRY_RUN), **into_bin, **own}, instead)
+    return _config(operation, {"dry_run": (bool, _DRY_RUN), **into_bin}, instead)
 
 
 def _config(
     operation: Operation[Any, Any, Any],
-    optional: Sequence[str],
     more: Mapping[str, Any],
-    left_out: Collection[str] = (),
+    instead: Mapping[str, Any] = _AS_IT_IS,
+    optional: Sequence[str] = (),
 ) -> type[dg.Config]:
-    chosen = [each for each in operation.parameters if each.field not in left_out]
+    own = {name: kind for name, kind in instead.items() if kind is not None}
+    chosen = [each for each in operation.parameters if each.field not in instead]
     fields = {name_of(each): _field(each, each.field in optional) for each in chosen}
     name = "".join(part.capitalize() for part in operation.name.split("_"))
     made: type[dg.Config] = create_model(
-        f"{name}Config", __base__=dg.Config, __doc__=operation.summary, **{**more, **fields}
+        f"{name}Config", __base__=dg.Config, __doc__=operation.summary, **{**more, **own, **fields}
     )
     return made
 

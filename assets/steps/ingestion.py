@@ -50,7 +50,7 @@ class _Refresh(Step):
 INGEST = _Ingest(
     INGEST_OPERATION,
     "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier.",
-    step_config(INGEST_OPERATION, without=tuple(field.name for field in fields(LandingFolder))),
+    step_config(INGEST_OPERATION, instead=dict.fromkeys(field.name for field in fields(LandingFolder))),
     {LANDED: dg.In(dg.Nothing)},
     policy=_folder,
     with_plan=_folder,
@@ -59,6 +59,6 @@ INGEST = _Ingest(
 REFRESH = _Refresh(
     REFRESH_OPERATION,
     "Makes rows again from the table's query: those of partitions that changes of its sources reach, or all.",
-    step_config(REFRESH_OPERATION, without=("zone",)),
+    step_config(REFRESH_OPERATION, instead={"zone": None}),
     policy=lambda work: {"zone": str(work.zone)},
 )

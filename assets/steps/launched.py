@@ -5,7 +5,6 @@ planned again.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -63,19 +62,17 @@ def _steps() -> Iterator[Step]:
 def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
     """An op that carries out a step for the table of its config."""
     operation = step.operation
-    config_class = launched_config(operation)
-    schema: Any = config_class.to_config_schema()
     resources = {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
 
     @dg.op(
         name=op_name(operation.name),
         description=step.description,
         out=dg.Out(dg.Nothing),
-        config_schema=schema,
+        config_schema=step.config.to_config_schema(),
         required_resource_keys=resources,
     )
     def launched(context: dg.OpExecutionContext) -> None:
-        config, catalog = config_class(**context.op_config), context.resources.catalog
+        config, catalog = step.config(**context.op_config), context.resources.catalog
         named: str = context.op_config["table"]
         with on_known_table(context, catalog, tables, named, step.name) as table:
             spark = context.resources.spark if step.operation.uses_spark else None

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.report import CompactReport
@@ -26,20 +27,28 @@ from maintenance.operations.databases.compact_database import (
 from maintenance.operations.databases.compact_database import plan as plan_compaction
 from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import UNPLANNED, StoredPlan
-from maintenance.options.option import duration
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import report_numbers, shape_numbers
 from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.step_config import CompactManyConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
 from paimon_maintenance.assets.runs.history import keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.steps.config import request_of, step_config
 from paimon_maintenance.assets.steps.ops import job_of_op
 from paimon_maintenance.assets.steps.plans import kept_plan, planned
+
+_CONFIG: Any = step_config(
+    OPERATION,
+    instead={
+        "tables": (list[str], Field(["*.*"], description="Patterns such as sales.*, of the tables that Dagster has.")),
+        "without": (list[str], Field([], description="Patterns of tables to leave out.")),
+        **dict.fromkeys(("databases", "excluded", "options", "mode")),
+    },
+)
 
 
 def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
@@ -51,23 +60,17 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
         description="Compacts many tables in one run, a few at a time. A table that fails does not block the others.",
         tags={"paimon/action": "compact"},
         out=dg.Out(dg.Nothing),
+        config_schema=_CONFIG.to_config_schema(),
     )
-    def compact_tables(
-        context: dg.OpExecutionContext, config: CompactManyConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> None:
+    def compact_tables(context: dg.OpExecutionContext, catalog: PaimonCatalog, spark: Spark) -> None:
+        config = _CONFIG(**context.op_config)
         with as_dagster_failure(context):
             plan = planned(config, catalog, "max_concurrent")
             if plan is not None:
                 apply_many(context, catalog, spark, described, plan, max_concurrent=config.max_concurrent)
                 return
             operation, run = _operation(context, described), Run(spark.session, context.log.info)
-            request = CompactDatabase(
-                tables=_pattern(described, config),
-                full=config.full,
-                partition_idle_time=duration(config.partition_idle_time) if config.partition_idle_time else None,
-                proof=config.proof,
-                max_concurrent=config.max_concurrent,
-            )
+            request = replace(request_of(OPERATION, config, {}), tables=_pattern(described, config))
             if config.dry_run:
                 plan = operation.keepable(run, catalog.open(), request)[1]
                 tell_plan(context, plan, kept_plan(context, catalog, plan))
@@ -106,7 +109,7 @@ def _operation(
     return replace(OPERATION, plan=partial(plan_compaction, opened=opened), again=partial(again, opened=opened))
 
 
-def _pattern(described: Mapping[str, TableConfig], config: CompactManyConfig) -> str:
+def _pattern(described: Mapping[str, TableConfig], config: Any) -> str:
     names = [
         name
         for name in described

@@ -6,14 +6,13 @@ from urllib.parse import quote
 import dagster as dg
 
 from maintenance.amounts import size_text
-from maintenance.errors import PaimonError, UnsupportedError
+from maintenance.errors import OptionError, PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, StoredPlan
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
 from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.project.console_links import console_link
-from paimon_maintenance.assets.project.step_config import chosen_plan
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 _GROUPS_SHOWN = 1000
@@ -108,10 +107,18 @@ def found_plan(catalog: PaimonCatalog, plan_id: str) -> StoredPlan:
 def planned(config: dg.Config, catalog: PaimonCatalog, *allowed: str) -> StoredPlan | None:
     """The plan that a run is to apply, None if it makes its own.
 
-    `allowed`: what may be set all the same. Raises: OptionError; as `found_plan`.
+    `allowed`: what may be set all the same. Raises: OptionError: something else is set, too; as `found_plan`.
     """
-    plan_id = chosen_plan(config, *allowed)
-    return found_plan(catalog, plan_id) if plan_id else None
+    values = {name: value for name, value in config.model_dump().items() if name not in allowed}
+    plan_id: str | None = values.pop("plan_id", None)
+    if not plan_id:
+        return None
+    fields = type(config).model_fields
+    others = [name for name, value in values.items() if value != fields[name].default]
+    if others:
+        problem = f"'{others[0]}' is set together with 'plan_id'"
+        raise OptionError(problem, f"plan {plan_id}", "A plan needs no other settings: leave them out.")
+    return found_plan(catalog, plan_id)
 
 
 def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:

@@ -89,6 +89,14 @@ def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_bac
     assert stray.read_bytes() == b"stray"
 
 
+def test_a_minimum_age_that_is_set_for_a_run_counts_instead_of_the_policys(
+    kept: Project, instance: dg.DagsterInstance, stray: Path
+) -> None:
+    skipped = reported(expire(kept, instance, minimum_age="36500 d"), STEP)
+    assert stray.exists()
+    assert skipped["deleted files"] == 0
+
+
 def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
     kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:

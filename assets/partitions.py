@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import dagster as dg
+from pydantic import Field
 
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.partition_value import PartitionValue
@@ -27,7 +28,6 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import data_version
 from paimon_maintenance.assets.pages.metadata import report_metadata, report_numbers, shape_numbers
 from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.step_config import PartitionCompactConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_groups
@@ -37,6 +37,14 @@ from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."
 _DIGEST = "digest of the files"
+
+
+class PartitionCompactConfig(dg.Config):
+    """Compaction of partitions."""
+
+    max_retries: int = Field(
+        default=5, ge=0, description="How often a group that lost against a writer is planned again."
+    )
 
 
 def partitions_of(table: TableConfig) -> dg.DynamicPartitionsDefinition:
@@ -81,16 +89,8 @@ def state_asset(table: TableConfig) -> dg.AssetSpec:
 
 def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
     """The compaction of the partitions; materialising some of them rewrites those that are stale."""
-    description = f"The snapshot up to which each partition of {table.identifier} is compacted into its top level."
-
-    @_over_partitions(table, keys.compaction(table.identifier), description)
-    def compaction(
-        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dg.MaterializeResult:
-        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
-            return _rewritten(context, config, catalog, spark, table, "compaction", partial(compact, full=True))
-
-    return compaction
+    text = f"The snapshot up to which each partition of {table.identifier} is compacted into its top level."
+    return _rewriting(table, keys.compaction(table.identifier), text, "compaction", partial(compact, full=True))
 
 
 def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
@@ -98,25 +98,16 @@ def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
 
     Changes of one key between two runs come as one change: a changelog that is made later is shorter, and as true.
     """
-    description = (
-        f"The snapshot up to which each partition of {table.identifier} has its changelog; a backfill makes it."
-    )
-
-    @_over_partitions(table, keys.changelog(table.identifier), description)
-    def changelog(
-        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dg.MaterializeResult:
-        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
-            return _rewritten(context, config, catalog, spark, table, "changelog", produce_changelog)
-
-    return changelog
+    text = f"The snapshot up to which each partition of {table.identifier} has its changelog; a backfill makes it."
+    return _rewriting(table, keys.changelog(table.identifier), text, "changelog", produce_changelog)
 
 
-def _over_partitions(
-    table: TableConfig, key: dg.AssetKey, description: str
-) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """The decorator of an asset over the table's partitions; a backfill is one run."""
-    return dg.asset(
+def _rewriting(
+    table: TableConfig, key: dg.AssetKey, description: str, step: str, operation: Callable[..., CompactReport]
+) -> dg.AssetsDefinition:
+    """An asset over the table's partitions, which an operation rewrites; a backfill is one run."""
+
+    @dg.asset(
         key=key,
         description=description,
         group_name=keys.asset_key(table.identifier).path[0],
@@ -128,6 +119,13 @@ def _over_partitions(
         pool=keys.pool(table.identifier),
         op_tags={"paimon/table": table.identifier, "paimon/action": key.path[-1]},
     )
+    def rewritten(
+        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.MaterializeResult:
+        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
+            return _rewritten(context, config, catalog, spark, table, step, operation)
+
+    return rewritten
 
 
 def _rewritten(
