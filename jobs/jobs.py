@@ -13,11 +13,11 @@ import dagster as dg
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
+from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.steps.acknowledgement import acknowledge_op
 from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
-from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.steps.ops import job_of, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
 from maintenance.metadata.zone import local_time
-from maintenance.monitor.acknowledged import with_acknowledged
+from maintenance.monitor.acknowledged import but_acknowledged
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
 from maintenance.monitor.census import Census, take_census
 from maintenance.monitor.chain import snapshot_chain_intact
@@ -197,9 +197,8 @@ def judge_conduct(
     census = census or take_census(table, limit=COMMITS_LOOKED_AT)
     found: Sequence[Judgement] = judge_writers(table, census, config.checks.settled_by, now)
     history = catalog.history_of(config.identifier)
-    if history is not None and not all(judgement.passed for judgement in found):
-        known = acknowledged(catalog.open(), history, config.identifier)
-        found = [with_acknowledged(judgement, known) for judgement in found]
+    if history is not None:
+        found = but_acknowledged(found, lambda: acknowledged(catalog.open(), history, config.identifier))
     conduct = table.copy(config.compaction.conduct)
     return (*found, compacts_alone(conduct, census, automatic=config.compaction.automatic))
 

@@ -8,8 +8,11 @@ from typing import Any
 
 from maintenance.amounts import size_text
 from maintenance.catalog import Catalog, CatalogTable
-from maintenance.cli.health import judge_table
-from maintenance.errors import PaimonError
+from maintenance.errors import PaimonError, UnsupportedError
+from maintenance.monitor.health import judge_table
+from maintenance.monitor.judgement import Judgement
+from maintenance.operations.acknowledgements.acknowledged import acknowledged
+from maintenance.operations.history import history_table
 from maintenance.table.shape import table_shape
 
 _TABLES_AT_ONCE = 8
@@ -68,8 +71,24 @@ def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None, h
 
     `max_age`: of the newest rows; `history`: the database whose history says what was acknowledged.
     """
-    judged = _each(lambda name: _health(catalog, *name, max_age, history), names)
-    return [each for each in judged if each is not None]
+    found = _each(lambda name: _health(catalog, *name, max_age, history), names)
+    return [each for each in found if each is not None]
+
+
+def judged(catalog: Catalog, table: CatalogTable, max_age: timedelta | None, history: str) -> Sequence[Judgement]:
+    """The judgements of one table. Arguments as of `health`."""
+    return judge_table(table, max_age, lambda: acknowledged(catalog, history_table(history), table.identifier))
+
+
+def judgements_of(catalog: Catalog, name: str, max_age: timedelta | None, history: str) -> list[dict[str, Any]]:
+    """A row for each of them. Raises: UnsupportedError: the table has no snapshots."""
+    table = catalog.open_table(name)
+    if not isinstance(table, CatalogTable):
+        raise UnsupportedError("there is nothing to judge in such a table", f"table {name}", "Name the table itself.")
+    return [
+        {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
+        for each in judged(catalog, table, max_age, history)
+    ]
 
 
 def as_rows(lines: Sequence[Figures] | Sequence[Health], *, for_people: bool) -> list[dict[str, Any]]:
@@ -130,8 +149,7 @@ def _health(catalog: Catalog, database: str, name: str, max_age: timedelta | Non
         table = catalog.get_table(f"{database}.{name}")
         if not isinstance(table, CatalogTable):
             return None
-        judged = judge_table(table, max_age, catalog=catalog, history=history)
-        wrong = [judgement for judgement in judged if not judgement.passed]
+        wrong = [judgement for judgement in judged(catalog, table, max_age, history) if not judgement.passed]
         shape = table_shape(table)
     except PaimonError as error:
         return Health(database, name, healthy=False, wrong="readable", found=error.found, fix=error.fix)

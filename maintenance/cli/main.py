@@ -78,7 +78,7 @@ class Target:
         """Print what a command without rows tells. `content`: the same as JSON."""
         import json
 
-        click.echo(json.dumps(content, ensure_ascii=False) if self.output == "json" else text)
+        click.echo(json.dumps(content, default=str, ensure_ascii=False) if self.output == "json" else text)
 
     def print_names(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         """Print rows of texts, without Arrow where it is not asked for."""
@@ -176,18 +176,6 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     return [name for name in profile_names() if name.startswith(incomplete)]
 
 
-def _showing(command: Callable[..., int | None]) -> Callable[..., int | None]:
-    """A command that is given where the tables are, and has --json itself."""
-
-    @wraps(command)
-    @click.pass_obj
-    def run(target: Target, /, *, as_json: bool, **given: Any) -> int | None:
-        return command(target.as_json() if as_json else target, **given)
-
-    shown: Callable[..., int | None] = click.option(*JSON.opts, "as_json", is_flag=True, help=JSON.help)(run)
-    return shown
-
-
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--warehouse", envvar="PAIMON_WAREHOUSE", help="Path or URI of the warehouse; or PAIMON_WAREHOUSE.")
 @click.option(
@@ -262,14 +250,46 @@ def cli(
     context.obj = Target(catalog_options, dialect or "spark", shown, engine or "embedded", described)
 
 
-@cli.command()
-@click.argument("text", required=False)
-@click.option("-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A script.")
-@click.option(
-    "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
+Command = Callable[..., int | None]
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+TABLE = click.argument("table")
+A_TABLE_OR_ALL = click.argument("table", required=False)
+WHERE = click.option("--where", help="A condition in SQL.")
+RUNS_ON = click.option(*ENGINE.opts, help=ENGINE.help)
+LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
+HISTORY = click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
+
+
+def _since(default: str) -> Callable[[Any], Any]:
+    return click.option("--since", default=default, show_default=True, help="How far back to look, such as '12 h'.")
+
+
+def _command(*parameters: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """A command that is given where the tables are, and has --json itself."""
+
+    def made(command: Command) -> Command:
+        @wraps(command)
+        @click.pass_obj
+        def run(target: Target, /, *, as_json: bool, **given: Any) -> int | None:
+            return command(target.as_json() if as_json else target, **given)
+
+        shown: Any = run
+        for each in (click.option(*JSON.opts, "as_json", is_flag=True, help=JSON.help), *reversed(parameters)):
+            shown = each(shown)
+        cli.command()(shown)
+        return command
+
+    return made
+
+
+@_command(
+    click.argument("text", required=False),
+    click.option("-f", "--file", "path", type=_FILE, help="A script."),
+    click.option(
+        "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
+    ),
+    RUNS_ON,
 )
-@click.option(*ENGINE.opts, help=ENGINE.help)
-@_showing
 def sql(target: Target, text: str | None, path: Path | None, dry_run: bool, engine: str | None) -> int | None:
     """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.
 
@@ -301,10 +321,12 @@ def sql(target: Target, text: str | None, path: Path | None, dry_run: bool, engi
     return None
 
 
-@cli.command()
-@click.argument("plan")
-@click.option("--into-bin", is_flag=True, help="Move what is deleted into the bin, where the operation can do that.")
-@_showing
+@_command(
+    click.argument("plan"),
+    click.option(
+        "--into-bin", is_flag=True, help="Move what is deleted into the bin, where the operation can do that."
+    ),
+)
 def apply(target: Target, plan: str, into_bin: bool) -> int:
     """Do what a plan of a dry run says and nothing else, or refuse if the table has changed; of any operation.
 
@@ -319,10 +341,10 @@ def apply(target: Target, plan: str, into_bin: bool) -> int:
     return NOTHING_TO_DO if result.nothing_to_do else 0
 
 
-@cli.command()
-@click.argument("database", required=False)
-@click.option("--long", "is_long", is_flag=True, help="Print figures of each table: rows, size, files, snapshots.")
-@_showing
+@_command(
+    click.argument("database", required=False),
+    click.option("--long", "is_long", is_flag=True, help="Print figures of each table: rows, size, files, snapshots."),
+)
 def tables(target: Target, database: str | None, is_long: bool) -> None:
     """List the tables of a database, or of all databases.
 
@@ -347,9 +369,7 @@ def _names(catalog: "Catalog", database: str | None) -> list[tuple[str, str]]:
     return [(each, table) for each in listed for table in catalog.list_tables(each)]
 
 
-@cli.command()
-@click.argument("table")
-@_showing
+@_command(TABLE)
 def show(target: Target, table: str) -> None:
     """Print the statement that creates a table: paimonctl --warehouse /data/lake show db.trips"""
     rows = target.session().sql(f"SHOW CREATE TABLE {_quoted(table)}").to_arrow()
@@ -357,20 +377,20 @@ def show(target: Target, table: str) -> None:
     target.say({"table": table, "statement": statement}, statement)
 
 
-@cli.command()
-@click.argument("table")
-@click.option("--columns", help="Names, with commas between them; all if not given.")
-@click.option("--where", help="A condition in SQL.")
-@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
-@click.option("--option", "reading", multiple=True, callback=_pairs, help="A dynamic option, KEY=VALUE.")
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A file ending in csv, json, parquet or arrow, instead of standard output.",
+@_command(
+    TABLE,
+    click.option("--columns", help="Names, with commas between them; all if not given."),
+    WHERE,
+    LIMIT,
+    click.option("--option", "reading", multiple=True, callback=_pairs, help="A dynamic option, KEY=VALUE."),
+    click.option(
+        "-o",
+        "--output",
+        "path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="A file ending in csv, json, parquet or arrow, instead of standard output.",
+    ),
 )
-@_showing
 def read(
     target: Target,
     table: str,
@@ -388,11 +408,7 @@ def read(
     paimonctl --warehouse /data/lake read db.trips --output trips.parquet
     """
     listed = "*" if columns is None else ", ".join(_quoted(name.strip()) for name in columns.split(","))
-    pairs = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in reading.items())
-    hint = f" /*+ OPTIONS({pairs}) */" if pairs else ""
-    text = f"SELECT {listed} FROM {_quoted(table)}{hint}"
-    text += f" WHERE {where}" if where else ""
-    text += f" LIMIT {limit}" if limit is not None else ""
+    text = _select(listed, table, reading, where, limit)
     if path is None:
         target.show(target.session().sql(text))
         return
@@ -404,10 +420,7 @@ def read(
     target.say({"rows": rows.num_rows, "file": str(path)}, f"{number_of(rows.num_rows, 'row')} in {path}")
 
 
-@cli.command()
-@click.argument("table")
-@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_showing
+@_command(TABLE, click.argument("path", type=_FILE))
 def write(target: Target, table: str, path: Path) -> None:
     """Add the rows of a csv, json (an object a line), parquet or arrow file, as one commit.
 
@@ -452,17 +465,17 @@ def _prompt(target: Target) -> None:
             click.echo("Stopped.", err=True)
 
 
-@cli.command()
-@click.argument("path")
-@click.option(
-    "--rows",
-    "limit",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    help="How many rows of a data file are printed.",
+@_command(
+    click.argument("path"),
+    click.option(
+        "--rows",
+        "limit",
+        type=click.IntRange(min=0),
+        default=5,
+        show_default=True,
+        help="How many rows of a data file are printed.",
+    ),
 )
-@_showing
 def inspect(target: Target, path: str, limit: int) -> None:
     """Say what one file holds: a snapshot, schema, tag, manifest, manifest list, index or data file, on any store.
 
@@ -472,36 +485,29 @@ def inspect(target: Target, path: str, limit: int) -> None:
     paimonctl inspect /data/lake/db.db/trips/snapshot/snapshot-7
     paimonctl --catalog-option s3.endpoint=http://minio:9000 inspect s3://lake/db.db/trips/manifest/manifest-1a2b-0
     """
-    import json
-
-    from maintenance.cli.inspection import inspected, rows_table
+    from maintenance.cli.output import of_plain_values
     from maintenance.fs.file_io import FileIO
+    from maintenance.operations.checks.file_inspection import inspected
 
     shown = inspected(FileIO.of(target.options), path, limit)
-    if target.output == "json":
-        content = {"kind": shown.kind, **shown.facts, "entries": list(shown.rows)}
-        click.echo(json.dumps(content, default=str, ensure_ascii=False))
-        return
-    click.echo(f"{shown.kind}: {path}")
+    lines = [f"{shown.kind}: {path}"]
     for name, value in shown.facts.items():
-        if isinstance(value, dict):
-            click.echo(f"  {name}:")
-            for key, inner in value.items():
-                click.echo(f"    {key}: {inner}")
-        else:
-            click.echo(f"  {name}: {value}")
-    if shown.rows:
-        target.print_rows(rows_table(shown.rows))
+        inner = value if isinstance(value, dict) else {}
+        lines += [f"  {name}:" if value is inner else f"  {name}: {value}"]
+        lines += [f"    {key}: {each}" for key, each in inner.items()]
+    target.say({"kind": shown.kind, **shown.facts, "entries": list(shown.rows)}, "\n".join(lines))
+    if shown.rows and target.output != "json":
+        target.print_rows(of_plain_values(shown.rows))
 
 
-@cli.command()
-@click.argument("table")
-@click.argument("start", metavar="FROM")
-@click.argument("end", metavar="TO")
-@click.option("--summary", is_flag=True, help="How many rows of each kind, not the rows.")
-@click.option("--where", help="Only rows for which this SQL condition is true.")
-@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
-@_showing
+@_command(
+    TABLE,
+    click.argument("start", metavar="FROM"),
+    click.argument("end", metavar="TO"),
+    click.option("--summary", is_flag=True, help="How many rows of each kind, not the rows."),
+    click.option("--where", help="Only rows for which this SQL condition is true."),
+    LIMIT,
+)
 def diff(target: Target, table: str, start: str, end: str, summary: bool, where: str | None, limit: int | None) -> int:
     """Print the rows that two snapshots, or two tags, of a table do not share; exit code 3 if there are none.
 
@@ -512,23 +518,21 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
     paimonctl --warehouse /data/lake diff db.trips monday tuesday --where "city = 'Oslo'"
     """
     reading = {"incremental-between": f"{start},{end}", "incremental-between-scan-mode": "diff"}
-    pairs = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in reading.items())
-    text = f"FROM {_quoted(table + '$audit_log')} /*+ OPTIONS({pairs}) */"
-    text += f" WHERE {where}" if where else ""
+    log = f"{table}$audit_log"
     if summary:
-        text = f"SELECT rowkind, COUNT(*) AS row_count {text} GROUP BY rowkind ORDER BY rowkind"
+        text = _select("rowkind, COUNT(*) AS row_count", log, reading, where) + " GROUP BY rowkind ORDER BY rowkind"
     else:
-        text = f"SELECT * {text}" + (f" LIMIT {limit}" if limit is not None else "")
+        text = _select("*", log, reading, where, limit)
     result = target.session().sql(text)
     target.show(result)
     return 0 if result.to_arrow().num_rows else NOTHING_TO_DO
 
 
-@cli.command()
-@click.argument("table", required=False)
-@click.option("--max-age", help="How old the newest rows may be, such as '1 d'.")
-@click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
-@_showing
+@_command(
+    A_TABLE_OR_ALL,
+    click.option("--max-age", help="How old the newest rows may be, such as '1 d'."),
+    HISTORY,
+)
 def health(target: Target, table: str | None, max_age: str | None, history: str) -> int:
     """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
 
@@ -538,45 +542,21 @@ def health(target: Target, table: str | None, max_age: str | None, history: str)
     \b
     paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
     """
+    from maintenance.cli.fleet import as_rows, judgements_of
+    from maintenance.cli.fleet import health as health_of
     from maintenance.options.option import duration
 
-    age = duration(max_age) if max_age is not None else None
-    return _health_of_all(target, age, history) if table is None else _health_of(target, table, age, history)
-
-
-def _health_of_all(target: Target, max_age: "timedelta | None", history: str) -> int:
-    from maintenance.cli.fleet import as_rows
-    from maintenance.cli.fleet import health as judged
-
-    catalog = target.catalog()
-    lines = judged(catalog, _names(catalog, None), max_age, history)
+    age, catalog = duration(max_age) if max_age is not None else None, target.catalog()
+    if table is not None:
+        found = judgements_of(catalog, table, age, history)
+        target.print_objects(found)
+        return 0 if all(each["healthy"] == "yes" for each in found) else FAILED
+    lines = health_of(catalog, _names(catalog, None), age, history)
     target.print_objects(as_rows(lines, for_people=target.output == "table"))
     return 0 if all(line.healthy for line in lines) else FAILED
 
 
-def _health_of(target: Target, table: str, max_age: "timedelta | None", history: str) -> int:
-    from maintenance.catalog import CatalogTable
-    from maintenance.cli.health import judge_table
-    from maintenance.errors import UnsupportedError
-
-    catalog = target.catalog()
-    judged = catalog.open_table(table)
-    if not isinstance(judged, CatalogTable):
-        raise UnsupportedError("there is nothing to judge in such a table", f"table {table}", "Name the table itself.")
-    judgements = judge_table(judged, max_age, catalog=catalog, history=history)
-    target.print_objects(
-        [
-            {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
-            for each in judgements
-        ]
-    )
-    return 0 if all(each.passed for each in judgements) else FAILED
-
-
-@cli.command()
-@click.option("--since", default="1 d", show_default=True, help="How far back to look, such as '12 h'.")
-@click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
-@_showing
+@_command(_since("1 d"), HISTORY)
 def report(target: Target, since: str, history: str) -> int:
     """Say what maintenance did, what failed, and what is wrong now. Exit code 1: something failed or is wrong.
 
@@ -590,11 +570,7 @@ def report(target: Target, since: str, history: str) -> int:
     return FAILED if found.failed or found.still_open else 0
 
 
-@cli.command()
-@click.argument("table", required=False)
-@click.option("--since", default="7 d", show_default=True, help="How far back to look, such as '12 h'.")
-@click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
-@_showing
+@_command(A_TABLE_OR_ALL, _since("7 d"), HISTORY)
 def history(target: Target, table: str | None, since: str, history: str) -> None:
     """Print what maintenance did to a table, or to all tables, newest first, in lines of at most 100 columns.
 
@@ -634,6 +610,14 @@ def completion(shell: str) -> None:
     if made is None:
         raise click.UsageError(f"{shell} is not known.")
     click.echo(made(cli, {}, "paimonctl", "_PAIMONCTL_COMPLETE").source())
+
+
+def _select(columns: str, table: str, reading: Mapping[str, str], where: str | None, limit: int | None = None) -> str:
+    """A query. `reading`: dynamic options of the table."""
+    pairs = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in reading.items())
+    hint = f" /*+ OPTIONS({pairs}) */" if pairs else ""
+    text = f"SELECT {columns} FROM {_quoted(table)}{hint}" + (f" WHERE {where}" if where else "")
+    return text if limit is None else f"{text} LIMIT {limit}"
 
 
 def _quoted(path: str) -> str:

@@ -3,7 +3,7 @@
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,3 +95,25 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue().rstrip("\n")
+
+
+def of_plain_values(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Rows for printing: what is not a number or a text becomes one."""
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: Sequence[Any]) -> "pa.Array":
+    import pyarrow as pa
+
+    if all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in values):
+        return pa.array(values, pa.int64())
+    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)

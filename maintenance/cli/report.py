@@ -7,7 +7,7 @@ from shutil import get_terminal_size
 from typing import Any
 
 from maintenance.catalog import Catalog, CatalogTable
-from maintenance.cli.health import judge_table
+from maintenance.cli.fleet import judged
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.monitor.triggers import judge
 from maintenance.operations.history import history_table
@@ -63,7 +63,7 @@ def _open(catalog: Catalog, identifier: str, history: str) -> Iterator[StillOpen
         table = catalog.get_table(identifier)
         if not isinstance(table, CatalogTable):
             return
-        judgements = judge_table(table, catalog=catalog, history=history)
+        judgements = judged(catalog, table, None, history)
         need = judge(table, table_shape(table))
     except NotFoundError:
         return  # it was dropped since

@@ -1,10 +1,9 @@
-"""All judgements over a table's metadata, as the checks in Dagster make them."""
+"""All judgements over a table's metadata at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from maintenance.metastore.catalog import Catalog
-from maintenance.monitor.acknowledged import with_acknowledged
+from maintenance.monitor.acknowledged import but_acknowledged
 from maintenance.monitor.backlog import BacklogLimits, judge_backlog
 from maintenance.monitor.census import take_census
 from maintenance.monitor.chain import snapshot_chain_intact
@@ -14,18 +13,17 @@ from maintenance.monitor.readable import lost_files, readable
 from maintenance.monitor.retention import retention_blockers
 from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.monitor.writers import judge_writers
-from maintenance.operations.acknowledgements.acknowledged import acknowledged
-from maintenance.operations.history import HISTORY_DATABASE, history_table
+from maintenance.table.acknowledged import Acknowledged
 from maintenance.table.table import Table
 
 
 def judge_table(
-    table: Table, max_age: timedelta | None = None, *, catalog: Catalog | None = None, history: str = HISTORY_DATABASE
+    table: Table, max_age: timedelta | None, acknowledged: Callable[[], Mapping[str, Acknowledged]]
 ) -> Sequence[Judgement]:
     """What is wrong with a table, and what is right.
 
-    Args: `max_age`: of its newest rows; None = any; `catalog`, `history`: where the database of the history is, which
-        says what of the conflicts of writers was acknowledged; None: nothing was.
+    Args: `max_age`: of its newest rows; None = any; `acknowledged`: looks up what of the conflicts of writers was
+        acknowledged, by check; it is asked only if there are any.
     """
     now = datetime.now(UTC)
     snapshot = table.latest_snapshot()
@@ -34,16 +32,8 @@ def judge_table(
         readable(faults),
         snapshot_chain_intact(table),
         *judge_backlog(table, BacklogLimits(max_age=max_age), now),
-        *_writers(table, catalog, history),
+        *but_acknowledged(judge_writers(table, take_census(table)), acknowledged),
         deletion_vectors_intact(table),
         retention_blockers(table, now),
         nothing_quarantined(table),
     )
-
-
-def _writers(table: Table, catalog: Catalog | None, history: str) -> Sequence[Judgement]:
-    found = judge_writers(table, take_census(table))
-    if catalog is None or all(judgement.passed for judgement in found):
-        return found
-    known = acknowledged(catalog, history_table(history), table.identifier)
-    return [with_acknowledged(judgement, known) for judgement in found]

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
-
 from maintenance.errors import CorruptFileError, MissingFileError, PaimonError, UnsupportedError
 from maintenance.format.avro.container import read_records, schema_of_container
 from maintenance.format.data_format import decoding
@@ -237,21 +235,3 @@ _DATA: Mapping[str, Callable[[FileIO, str, int], Inspection]] = {
     "avro": _avro,
     "row": _row,
 }
-
-
-def rows_table(rows: Sequence[Row]) -> pa.Table:
-    """Rows for printing: what is not a number or a text becomes one."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
-
-
-def _column(values: Sequence[Any]) -> pa.Array:
-    if all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in values):
-        return pa.array(values, pa.int64())
-    return pa.array([None if value is None else _text(value) for value in values], pa.string())
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.hex()
-    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
