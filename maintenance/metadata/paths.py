@@ -190,9 +190,16 @@ class TablePaths:
 
     def all_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
         """The data file and the extra files beside it."""
-        path = self.data_file(partition, bucket, file)
-        folder = path.rsplit("/", 1)[0]
-        return [path, *(f"{folder}/{stored_name(name, folder)}" for name in file.extra_files)]
+        return all_files_in(self.bucket_folder(partition, bucket), file)
+
+
+def all_files_in(bucket_folder: str, file: DataFileMeta) -> list[str]:
+    """As `TablePaths.all_files_of`, where the folder of many files is asked for once."""
+    path = file.external_path or f"{bucket_folder}/{stored_name(file.file_name, bucket_folder)}"
+    if not file.extra_files:
+        return [path]
+    folder = path.rsplit("/", 1)[0]
+    return [path, *(f"{folder}/{stored_name(name, folder)}" for name in file.extra_files)]
 
 
 @lru_cache(maxsize=1 << 12)

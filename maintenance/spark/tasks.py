@@ -35,7 +35,7 @@ _WAVE = 512
 _TASK_PAYLOADS = 8
 _TASK_BYTES = 16 << 20
 _BYTES_WITH_FUNCTION = 1 << 18
-_WORTH_COMPRESSING = 1 << 16
+_WORTH_COMPRESSING = 1 << 11
 _CODEC = "zstd"
 # In the place of the size, of what is not compressed.
 _PLAIN = bytes(8)

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
 
 from maintenance.amounts import number_of
 from maintenance.errors import CorruptFileError
@@ -38,9 +41,11 @@ _CHUNK = 256
 _CHUNK_OF_STORE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """A file that goes. `size`: bytes; `back_to`: the path that it comes back to from the bin, if another one."""
+class Deletion(NamedTuple):
+    """A file that goes. `size`: bytes; `back_to`: the path that it comes back to from the bin, if another one.
+
+    A tuple as `NamedFile` is.
+    """
 
     path: str
     size: int
@@ -77,18 +82,20 @@ def plan_removals(
     going = {file.path: (index, file) for index, files in enumerate(found.files) for file in files}
     names = {_name(path) for path, (_, file) in going.items() if file.stage == Stage.FILES}
     used = needed.data_files(manifests, names, sharing)
-    going = {path: item for path, item in going.items() if _name(path) not in used or item[1].stage != Stage.FILES}
+    if used:
+        going = {path: item for path, item in going.items() if _name(path) not in used or item[1].stage != Stage.FILES}
     deletions: list[list[Deletion]] = [[] for _ in leaving]
     sizes = [file.there for _, file in going.values()]
     if not is_looked_for(manifests.paths.root):
         sizes = sizes_of(manifests.file_io, list(going), sharing=sharing)
     for (index, file), size in zip(going.values(), sizes, strict=True):
         if size is not None:
-            _check_own(file, size, leaving[index], manifests.file_io)
+            if file.size is not None and file.size != size:
+                _check_own(file, size, leaving[index], manifests.file_io)
             back_to = leaving[index].back_to if file.stage == Stage.RECORD else None
             deletions[index].append(Deletion(file.path, size, file.stage, back_to))
     removals = [
-        Removal(part.name, tuple(sorted(files, key=lambda d: d.stage)))
+        Removal(part.name, tuple(sorted(files, key=attrgetter("stage"))))
         for part, files in zip(leaving, deletions, strict=True)
     ]
     return RemovalPlan(tuple(removals), found.notes)
@@ -113,19 +120,22 @@ def remove(
 
     Args: `into`: takes the files instead of destroying them, in this process; None = they are destroyed.
     """
-    deletions = [deletion for removal in removals for deletion in removal.deletions]
+    by_stage: dict[Stage, list[Deletion]] = {stage: [] for stage in Stage}
+    for removal in removals:
+        for deletion in removal.deletions:
+            by_stage[deletion.stage].append(deletion)
     for stage in (Stage.FILES, Stage.MANIFESTS, Stage.LISTS):
-        of_stage = [deletion for deletion in deletions if deletion.stage == stage]
+        of_stage = by_stage[stage]
         if into is None:
             sharing(partial(_delete, file_io), [deletion.path for deletion in of_stage], FILES)
         else:
             into.take([_going(deletion) for deletion in of_stage])
-    named = [deletion.path for deletion in deletions if deletion.stage != Stage.RECORD]
-    file_io.flush_folders({path.rpartition("/")[0] for path in named})
+    named = chain(by_stage[Stage.FILES], by_stage[Stage.MANIFESTS], by_stage[Stage.LISTS])
+    file_io.flush_folders({deletion.path.rpartition("/")[0] for deletion in named})
     if into is not None:
-        into.take([_going(deletion) for deletion in deletions if deletion.stage == Stage.RECORD], in_order=True)
+        into.take([_going(deletion) for deletion in by_stage[Stage.RECORD]], in_order=True)
         return
-    records = [deletion.path for deletion in deletions if deletion.stage == Stage.RECORD]
+    records = [deletion.path for deletion in by_stage[Stage.RECORD]]
     if records and not is_local(records[0]):
         file_io.delete_unordered(records)
     else:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import partial
-from itertools import chain
-from typing import NamedTuple, TypeVar
+from functools import cache, partial
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.metadata.manifest import EVERY_ENTRY, EntrySelection, FileKind, ManifestEntry
@@ -23,6 +23,7 @@ from maintenance.metadata.file_sizes import sizes_of
 from maintenance.metadata.holders import Needed
 from maintenance.metadata.identity import BEGINNINGS
 from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.paths import all_files_in
 from maintenance.metadata.shares import STATES, Sharing
 from maintenance.operations.expiry.doubtful_vectors import doubtful_index_manifests
 
@@ -67,7 +68,7 @@ class Leaving:
 class NamedFile(NamedTuple):
     """A file that goes if it is there. `size`: its bytes, where what names it says them; `there`: those that it has.
 
-    A tuple, which tasks send in half the time of a dataclass: there may be hundreds of thousands.
+    A tuple, which is made in half the time of a dataclass: there may be hundreds of thousands.
     """
 
     path: str
@@ -82,6 +83,16 @@ class Survey:
 
     files: tuple[tuple[NamedFile, ...], ...]
     notes: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It travels as columns: the driver gets hundreds of thousands of files while tasks wait for it."""
+        columns = tuple(zip(*chain.from_iterable(self.files), strict=True))
+        return _of_columns, ([len(files) for files in self.files], columns, self.notes)
+
+
+def _of_columns(counts: Sequence[int], columns: Sequence[Sequence[Any]], notes: tuple[str, ...]) -> Survey:
+    files = map(NamedFile._make, zip(*columns, strict=True))
+    return Survey(tuple(tuple(islice(files, count)) for count in counts), notes)
 
 
 def is_looked_for(root: str) -> bool:
@@ -137,8 +148,9 @@ class _Surveyor:
         return Survey(self._looked_for(files) if is_looked_for(self.manifests.paths.root) else files, tuple(here.notes))
 
     def _looked_for(self, files: Sequence[Sequence[NamedFile]]) -> tuple[tuple[NamedFile, ...], ...]:
-        sizes = iter(sizes_of(self.manifests.file_io, [file.path for of_one in files for file in of_one]))
-        return tuple(tuple(NamedFile(*file[:3], next(sizes)) for file in of_one) for of_one in files)
+        paths, stages, sizes, _ = zip(*chain.from_iterable(files), strict=True)
+        there = sizes_of(self.manifests.file_io, paths)
+        return _of_columns([len(of_one) for of_one in files], (paths, stages, sizes, there), ()).files
 
     def doubtful_among(self, leaving: Sequence[Leaving]) -> set[str]:
         """Index manifests of a share of those that go whole which are not for the files of their states."""
@@ -280,8 +292,9 @@ class _Surveyor:
             return []
 
     def _going(self, entries: Iterable[ManifestEntry]) -> Iterator[NamedFile]:
+        folder_of = cache(self.manifests.paths.bucket_folder)
         for entry in entries:
-            first, *extras = self.manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+            first, *extras = all_files_in(folder_of(entry.partition, entry.bucket), entry.file)
             yield NamedFile(first, Stage.FILES, entry.file.file_size)
             for path in extras:
                 yield NamedFile(path, Stage.FILES)

@@ -6,9 +6,11 @@ of tags, finishes both kinds in all branches before it begins anything new: the 
 while the manifests that it shares with the other kind exist.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from operator import attrgetter
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
@@ -71,8 +73,10 @@ def out_of_sight(snapshots: Snapshots, snapshot: Snapshot, following: Snapshot |
 def now_out_of_sight(snapshots: Snapshots, removal: Removal) -> Removal:
     """The removal of a snapshot that was planned while it was in sight, and is retired now."""
     record, back_to = _places(snapshots, int(removal.name))
-    moved = (replace(d, path=record, back_to=back_to) if d.stage == Stage.RECORD else d for d in removal.deletions)
-    return replace(removal, deletions=tuple(moved))
+    # Stages are in order: records come last.
+    before = bisect_left(removal.deletions, Stage.RECORD, key=attrgetter("stage"))
+    moved = (deletion._replace(path=record, back_to=back_to) for deletion in removal.deletions[before:])
+    return replace(removal, deletions=(*removal.deletions[:before], *moved))
 
 
 def _places(snapshots: Snapshots, number: int) -> tuple[str, str]:
