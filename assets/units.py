@@ -10,11 +10,6 @@ def files_text(files: int, size: int) -> str:
     return f"{size_text(size)} in {number_of(files, 'file')}"
 
 
-def time_text(time: datetime) -> str:
-    """To the minute, in UTC."""
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-
-
 def millis_text(millis: int) -> str:
     """A time in milliseconds since 1970 UTC, to the second."""
     return f"{datetime.fromtimestamp(millis / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, Commit, take_census
 from maintenance.monitor.judgement import Judgement
 from maintenance.table.acknowledged import ACKNOWLEDGEABLE
@@ -113,7 +114,7 @@ def _marks(census: Census, lanes: Sequence[Lane], named: set[int]) -> list[Mark]
 
 
 def _text(commit: Commit) -> str:
-    places = ", ".join(f"{partition} bucket {bucket}" for partition, bucket in sorted(commit.places)[:3])
+    places = ", ".join(bucket_text(partition, bucket) for partition, bucket in sorted(commit.places)[:3])
     more = f" and {len(commit.places) - 3} more" if len(commit.places) > 3 else ""
     when = millis(commit.time_millis).isoformat(timespec="seconds")
     return f"snapshot {commit.snapshot_id}, {commit.kind.value} by {commit.writer}, {when}, in {places}{more}"
@@ -132,7 +133,7 @@ def _shared(commits: Sequence[Commit], writers: Sequence[str]) -> list[Shared]:
     contested.sort(key=lambda place: (-sum(counts[place].values()), place))
     return [
         Shared(
-            f"{place[0]} bucket {place[1]}",
+            bucket_text(*place),
             [(name, counts[place].get(name, 0)) for name in writers],
             millis(last[place]),
         )

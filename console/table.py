@@ -15,6 +15,7 @@ from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, take_census
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import pressure
@@ -187,7 +188,7 @@ def _read_states(view: TableView, known: Known, table: Table, shape: TableShape)
     if shape.files <= _FILES:
         entries = view.attempt("The files", lambda: _live(table)) or []
         paths = table.paths
-        view.tree = Tree.of(entries, lambda part, bucket: f"{paths.partition(part) or ''} bucket {bucket}".strip())
+        view.tree = Tree.of(entries, lambda part, bucket: bucket_text(paths.partition(part), bucket))
         if table.schema.partition_keys:
             due = pressure(table, entries, view.config.compaction.triggers)
             view.heat = Heat.of(entries, due, lambda part: str(paths.partition(part)))

@@ -1,4 +1,4 @@
-"""What comes next for a table and when: what the sensor and the schedule will do, or that nobody will do it."""
+"""What comes next for a table and when: what the sensor and the schedule will do, or that nothing will do it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,11 +26,11 @@ class Upcoming:
 def upcoming(config: TableConfig, row: FleetRow | None, known: Known, now: datetime) -> Upcoming:
     """What comes next for a table. `row`: None where it was not read yet."""
     if row is None:
-        return Upcoming("it is read next")
+        return Upcoming("will be read shortly")
     if row.state in ILL:
-        return Upcoming("it needs attention", is_stuck=True)
+        return Upcoming("needs attention", is_stuck=True)
     if row.state == ABSENT:
-        return Upcoming("its first run creates it")
+        return Upcoming("created by its first run")
     if row.state == DUE:
         if config.compaction.automatic and known.automation.compacts:
             return Upcoming("compaction within a minute")

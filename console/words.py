@@ -3,15 +3,19 @@
 On hover, sizes show their bytes and times their exact moment.
 """
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup
 
-from maintenance.amounts import number_of, size_text
-from paimon_maintenance.assets.pages.durations import seconds_text
-from paimon_maintenance.assets.units import time_text
+from maintenance.amounts import number_of, seconds_text, size_text, time_text
 
+_HEADING = re.compile(r'<th scope="col"[^>]*>(.*?)</th>', re.DOTALL)
+_CELL = re.compile(r"<(td|th)([ >])")
+_EMPTY = re.compile(r">\s+</td>")
+_TAG = re.compile(r"<[^>]+>")
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 
 
@@ -68,7 +72,29 @@ def setting(value: Any) -> str:
     return str(value)
 
 
+def labelled(part: str) -> Markup:
+    """A table whose cells name their columns, for screens too narrow for columns; anything else as it is.
+
+    `part`: what a template has made, so its texts are escaped already.
+    """
+    head, _, body = part.partition("<tbody>")
+    names = [_TAG.sub("", name) for name in _HEADING.findall(head)]
+    rows = [_labelled_row(row, names) for row in body.split("<tr")]
+    return Markup(f"{head}<tbody>{'<tr'.join(rows)}" if body else part)
+
+
+def _labelled_row(row: str, names: Sequence[str]) -> str:
+    left = iter(names)
+
+    def cell(found: re.Match[str]) -> str:
+        name = next(left, "")
+        return f'<td data-label="{name}"{found[2]}' if name and found[1] == "td" else found[0]
+
+    return _EMPTY.sub("></td>", _CELL.sub(cell, row))
+
+
 FILTERS = {
+    "labelled": labelled,
     "size": size,
     "count": count,
     "counted": number_of,

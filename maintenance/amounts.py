@@ -1,4 +1,6 @@
-"""Counts and sizes in sentences."""
+"""Counts, sizes, times and durations in sentences."""
+
+from datetime import UTC, datetime
 
 _SIZES = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -14,3 +16,19 @@ def size_text(size: int) -> str:
     while value >= 1024 and unit < len(_SIZES) - 1:
         value, unit = value / 1024, unit + 1
     return number_of(size, "byte") if unit == 0 else f"{value:,.1f} {_SIZES[unit]}"
+
+
+def seconds_text(seconds: float) -> str:
+    """``0.3 s``, ``12 s``, ``4 min 5 s``, ``3 h 20 min``, ``30 days``."""
+    if round(seconds) < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def time_text(time: datetime) -> str:
+    """A moment to the minute, in UTC: ``2026-01-31 04:05 UTC``. `time`: with a time zone."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,4 +1,4 @@
-"""Is something due that nobody is going to do? A table is healthy only when nothing is left undone."""
+"""Is something due that nothing will do? A table is healthy only when nothing is left undone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, time_text
 from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import CompactionNeed
@@ -17,7 +17,6 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.tag_periods import last_period, schedule_of
-from paimon_maintenance.assets.units import time_text
 
 NOTHING_DUE = "nothing_due"
 # After so long without a commit no compaction is going to come by.
@@ -88,7 +87,7 @@ def nothing_due(need: CompactionNeed, chores: Sequence[Chore]) -> Judgement:
 def compaction_chore(
     config: TableConfig, need: CompactionNeed, automation: Automation, reported_by: str | None
 ) -> Iterator[Chore]:
-    """The compaction, if it is due. `reported_by`: the check that reports this backlog already."""
+    """The compaction, if it is due. `reported_by`: the check that asks for it already."""
     if not need.due:
         return
     what, job = f"a compaction is due: {need.reason}", keys.job("compact", config.identifier)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
 from maintenance.metadata.zone import local_time
 from maintenance.monitor.acknowledged import but_acknowledged
-from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
+from maintenance.monitor.backlog import judge_backlog
 from maintenance.monitor.census import Census, take_census
 from maintenance.monitor.chain import snapshot_chain_intact
 from maintenance.monitor.judgement import Judgement
@@ -54,8 +54,6 @@ _UTC = ZoneInfo("UTC")
 _SEARCHED_BYTES = 8 << 20
 # Nor for the states of more snapshots than these.
 _STATES_READ = 256
-# A backlog that one of these reports is not reported a second time as a compaction that is due.
-_BACKLOGS = (ROWS_VISIBLE, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +212,8 @@ def _judge_due(
     shape = reading.shape or table_shape(table)
     need = compaction_need(table, shape, config.compaction.triggers)
     failed = {judgement.check for judgement in reading.judgements if not judgement.passed}
-    reported_by = next((check for check in _BACKLOGS if check in failed), None)
+    # Hidden rows are why the compaction is due, and that check asks for it: one fault is told once.
+    reported_by = ROWS_VISIBLE if ROWS_VISIBLE in failed else None
     snapshots = 0 if reading.kept is None else reading.kept.due
     chores = (
         *compaction_chore(config, need, automation, reported_by),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from maintenance.amounts import size_text
+from maintenance.amounts import size_text, time_text
 from maintenance.errors import CorruptFileError
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.orphans.orphan_bytes import OrphanBytes, orphan_bytes
@@ -17,7 +17,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.policies import ChecksPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.units import files_text, time_text
+from paimon_maintenance.assets.units import files_text
 
 ORPHAN_BYTES = "orphan_bytes"
 

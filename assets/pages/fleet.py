@@ -53,7 +53,7 @@ class FleetRow:
 
     Attributes:
         old_bytes: of data files that only old snapshots and tags need.
-        due_snapshots: that the next expiry takes.
+        due_snapshots: that the next expiry deletes.
         waiting_rows: in files that no compaction has merged yet.
         freed: bytes that the next expiry frees; None where they are not added up.
         mergeable: bytes that a merge of all levels frees at most.
@@ -195,7 +195,7 @@ def _freeable(row: FleetRow, beside: Beside) -> dict[str, str]:
         **{part.source: part.text for part in found.parts},
         "only old snapshots and tags need": size_text(row.old_bytes),
         "beside live data": size_text(row.bytes),
-        "snapshots the next expiry takes": f"{row.due_snapshots:,} of {row.snapshots:,}",
+        "snapshots the next expiry deletes": f"{row.due_snapshots:,} of {row.snapshots:,}",
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from maintenance.amounts import size_text
+from maintenance.amounts import size_text, time_text
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_in_bin
 from maintenance.operations.retention.held_bytes import (
     BRANCH,
@@ -27,7 +27,6 @@ from paimon_maintenance.assets.checks.closing import EXAMINED
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.units import time_text
 
 WHO_HOLDS = "who holds the bytes"
 # Beyond these numbers they are not added up: every manifest of every state is read for it.

@@ -6,11 +6,10 @@ from typing import Any
 
 import dagster as dg
 
-from maintenance.amounts import size_text
+from maintenance.amounts import seconds_text, size_text
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.catalogue import STORAGE_KIND
-from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.runs.summary import Numbers, RunSummary
 
 _PATHS_SHOWN = 10_000

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.amounts import size_text
+from maintenance.amounts import size_text, time_text
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
@@ -29,7 +29,7 @@ from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.catalogue import actions
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
-from paimon_maintenance.assets.units import files_text, millis_text, time_text
+from paimon_maintenance.assets.units import files_text, millis_text
 
 _RUNS_SHOWN = 10
 _RUNS_LINKED = 5
@@ -166,7 +166,7 @@ def _glance(view: TableView) -> dict[str, str]:
         entries["only old snapshots need"] = _held(kept.by_snapshots)
         entries["only tags need"] = _held(kept.by_tags)
         if kept.due:
-            entries["next expiry takes"] = f"{kept.due:,} of {kept.count:,} snapshots"
+            entries["next expiry deletes"] = f"{kept.due:,} of {kept.count:,} snapshots"
         if view.freed:
             entries["next expiry frees"] = size_text(view.freed)
     numbers = {

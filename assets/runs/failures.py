@@ -16,6 +16,7 @@ import dagster as dg
 
 from maintenance.errors import ErrorClass, PaimonError, worst_of
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import bucket_text
 from maintenance.operations.checks.way_back import WayBack, way_back
 from maintenance.operations.compaction.report import GroupResult
 from maintenance.spark.errors import as_paimon_error
@@ -151,7 +152,7 @@ def check_groups(groups: Iterable[GroupResult]) -> None:
 
 def group_error(groups: Iterable[GroupResult]) -> PaimonError | None:
     """The error of the groups of a compaction; None if none failed."""
-    by_group = {f"{group.partition} bucket {group.bucket}": group.error for group in groups}
+    by_group = {bucket_text(group.partition, group.bucket): group.error for group in groups}
     return None if worst_part(by_group) is None else parts_failed(by_group, "groups")
 
 

@@ -5,13 +5,12 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from maintenance.amounts import size_text
+from maintenance.amounts import seconds_text, size_text
 from maintenance.errors import OptionError, PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, StoredPlan
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
-from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 

@@ -20,7 +20,7 @@ def parse_object(data: bytes, where: str) -> dict[str, Any]:
     try:
         form = json.loads(data.decode("utf-8"))
     except ValueError as error:
-        raise CorruptFileError(f"no valid JSON: {error}", where, "Read it again, or restore the file.") from error
+        raise CorruptFileError(f"not valid JSON: {error}", where, "Read it again, or restore the file.") from error
     if not isinstance(form, dict):
         raise CorruptFileError("the JSON is not an object", where, "Restore the file.")
     return form

@@ -23,6 +23,9 @@ BYTES_IN_HEX = re.compile(r"[Xx]'((?:[0-9a-fA-F]{2})*)'")
 _QUOTED = re.compile(r"'(.*)'", re.DOTALL)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
+WHOLE_TABLE = "whole table"
+"""How the one partition of a table without partition columns is shown."""
+
 
 class PartitionValue(Mapping[str, str]):
     """A partition, or all that have the same values in some of the partition columns.
@@ -85,7 +88,7 @@ class PartitionValue(Mapping[str, str]):
         return self
 
     def __str__(self) -> str:
-        return "/".join(f"{name}={text}" for name, text in self.items()) or "whole table"
+        return "/".join(f"{name}={text}" for name, text in self.items()) or WHOLE_TABLE
 
     def __repr__(self) -> str:
         return f"PartitionValue({self})"

@@ -11,7 +11,7 @@ from maintenance.format.rows.binary_row import parse_row
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.external_paths import ExternalPaths
 from maintenance.metadata.partition_path import partition_path, partition_spec, value_texts
-from maintenance.metadata.partition_value import PartitionValue, shown_text
+from maintenance.metadata.partition_value import WHOLE_TABLE, PartitionValue, shown_text
 from maintenance.metadata.zone import local_zone
 from maintenance.names import segment, stored_name
 from maintenance.options import table as table_options
@@ -225,7 +225,16 @@ def _partition_value(
 
 def partition_text_of(spec: Mapping[str, str]) -> str:
     """A partition as reports show it: ``month=1/day=2``, or that it is the whole table, where there are none."""
-    return "/".join(f"{name}={text}" for name, text in spec.items()) or "whole table"
+    return "/".join(f"{name}={text}" for name, text in spec.items()) or WHOLE_TABLE
+
+
+def bucket_text(partition: object, bucket: int) -> str:
+    """A bucket as reports show it: ``day=1 bucket 0``, or ``bucket 0`` where there are no partitions.
+
+    Args: `partition`: as it is shown to people, or what is shown so.
+    """
+    text = str(partition)
+    return f"bucket {bucket}" if text == WHOLE_TABLE else f"{text} bucket {bucket}"
 
 
 def matches_spec(spec: Mapping[str, str], specs: Sequence[Mapping[str, str]]) -> bool:

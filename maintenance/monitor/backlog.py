@@ -9,6 +9,7 @@ from maintenance.amounts import number_of
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.visibility import rows_visible
@@ -91,7 +92,7 @@ def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogL
     if not judged or share <= limits.max_small_share:
         return Judgement(SMALL_FILES, True, summary, "", details)
     worst = [{"bucket": _place(table, place), "small files": count} for place, count in counts.most_common(_SHOWN)]
-    summary += f", most of them in {worst[0]['bucket']}: {worst[0]['small files']}"
+    summary += f"; {worst[0]['bucket']} has the most of them, {worst[0]['small files']:,}"
     fix = (
         "Compact the table, fully where buckets have many; fewer, larger commits or fewer buckets ('bucket') make"
         " larger files, and 'target-file-size' says what counts as small."
@@ -113,7 +114,7 @@ def small_file_size(table: Table) -> int:
 
 
 def _place(table: Table, place: tuple[bytes, int]) -> str:
-    return f"{table.paths.partition(place[0])} bucket {place[1]}"
+    return bucket_text(table.paths.partition(place[0]), place[1])
 
 
 def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:

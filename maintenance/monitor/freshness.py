@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from maintenance.amounts import seconds_text
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.monitor.judgement import Judgement
@@ -35,10 +36,11 @@ def freshness(table: Table, max_age: timedelta | None, now: datetime) -> Judgeme
     snapshot = last.snapshot
     age = now - snapshot.committed_at
     passed = max_age is None or age <= max_age
+    old = seconds_text(age.total_seconds())
     if last.known:
-        summary = f"the newest rows are {_rounded(age)} old: snapshot {snapshot.id} by '{snapshot.commit_user}'"
+        summary = f"the newest rows are {old} old: snapshot {snapshot.id} by '{snapshot.commit_user}'"
     else:
-        summary = f"the newest rows are more than {_rounded(age)} old: no snapshot since {snapshot.id} brought any"
+        summary = f"the newest rows are more than {old} old: no snapshot since {snapshot.id} brought any"
     details: dict[str, Any] = {"snapshot": snapshot.id, "age_seconds": age.total_seconds()}
     if last.known:
         details["writer"] = snapshot.commit_user
@@ -65,7 +67,3 @@ def _brings_rows(table: Table, snapshot: Snapshot) -> bool:
     return written and any(
         entry.kind == FileKind.ADD and entry.file.row_count > 0 for entry in table.manifests.delta_entries(snapshot)
     )
-
-
-def _rounded(age: timedelta) -> str:
-    return str(timedelta(seconds=round(age.total_seconds())))

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, seconds_text
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.branches import Branches
@@ -62,16 +62,17 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
         for blocker in blockers
     ]
     details = {"holders": len(blockers), "held_bytes": sum(b.bytes for b in blockers), "blockers": rows}
+    most = seconds_text(limit.total_seconds())
     if not old:
-        holding = sum(blocker.kind != _BRANCH for blocker in blockers)
-        summary = f"{number_of(holding, 'consumer')} and tags hold states, none of them longer than {_days(limit)}"
+        summary = f"no consumer or tag holds a snapshot older than {most}"
         return Judgement(RETENTION_BLOCKERS, True, summary, details=details)
-    first = old[0]
+    first, age = old[0], seconds_text(old[0].age.total_seconds())
+    others = number_of(len(old) - 1, "more holds a snapshot", "more hold snapshots")
+    more = f"; {others} older than {most}" if len(old) > 1 else ""
     return Judgement(
         RETENTION_BLOCKERS,
         False,
-        f"{first.kind} '{first.name}' holds snapshot {first.snapshot_id}, {_days(first.age)} old"
-        + (f"; {len(old) - 1} more hold states older than {_days(limit)}" if len(old) > 1 else ""),
+        f"{first.kind} '{first.name}' holds snapshot {first.snapshot_id}, {age} old{more}",
         "Reset or delete the consumer, or let consumers expire by 'consumer.expiration-time'."
         if first.kind == "consumer"
         else "Delete the tag, or give tags a time to live with 'tag.default-time-retained'.",
@@ -131,8 +132,3 @@ def _blocker(kind: str, name: str, table: Table, snapshot: Snapshot, needed: Col
 
 def _sizes(table: Table, snapshot: Snapshot) -> dict[str, int]:
     return {entry.file.file_name: entry.file.file_size for entry in table.manifests.live_entries(snapshot)}
-
-
-def _days(age: timedelta) -> str:
-    days = age / timedelta(days=1)
-    return f"{days:.1f} days" if days >= 2 else f"{age / timedelta(hours=1):.1f} hours"

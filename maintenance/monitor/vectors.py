@@ -13,6 +13,7 @@ from itertools import islice
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.judgement import Judgement
 from maintenance.scan.vectors import dead_vectors, origin_of
 from maintenance.table.table import Table
@@ -153,4 +154,4 @@ def _names(entries: Iterable[ManifestEntry], kind: FileKind) -> Iterator[Name]:
 
 
 def _place(table: Table, group: Group) -> str:
-    return f"{table.paths.partition(group[0])} bucket {group[1]}"
+    return bucket_text(table.paths.partition(group[0]), group[1])

@@ -12,9 +12,11 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from maintenance.amounts import number_of, seconds_text
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -40,7 +42,9 @@ def invisible(table: Table, entries: Sequence[ManifestEntry]) -> list[ManifestEn
 def hidden_rows(hidden: Sequence[ManifestEntry]) -> str:
     """How much is hidden, as the beginning of a sentence."""
     rows = sum(entry.file.row_count for entry in hidden)
-    return f"{rows} committed rows in {len(hidden)} files are invisible to batch reads until a compaction"
+    verb = "is" if rows == 1 else "are"
+    found = f"{number_of(rows, 'committed row')} in {number_of(len(hidden), 'file')}"
+    return f"{found} {verb} invisible to batch reads until a compaction"
 
 
 def rows_visible(table: Table, entries: Sequence[ManifestEntry], now: datetime, *, tolerated: timedelta) -> Judgement:
@@ -56,7 +60,7 @@ def rows_visible(table: Table, entries: Sequence[ManifestEntry], now: datetime, 
         return Judgement(ROWS_VISIBLE, True, "batch reads see every committed row", details=counted)
     since = _since(table, {entry.file.file_name for entry in hidden})
     age = now - since.snapshot.committed_at
-    summary = f"{hidden_rows(hidden)}, since {since.description}, {timedelta(seconds=round(age.total_seconds()))} ago"
+    summary = f"{hidden_rows(hidden)}, since {since.description}, {seconds_text(age.total_seconds())} ago"
     details: dict[str, Any] = {
         "invisible rows": rows,
         "invisible files": len(hidden),
@@ -122,6 +126,6 @@ def _places(table: Table, entries: Sequence[ManifestEntry]) -> list[dict[str, st
     for entry in entries:
         rows[entry.partition, entry.bucket] += entry.file.row_count
     return [
-        {"bucket": f"{table.paths.partition(partition)} bucket {bucket}", "invisible rows": count}
+        {"bucket": bucket_text(table.paths.partition(partition), bucket), "invisible rows": count}
         for (partition, bucket), count in rows.most_common(_SHOWN)
     ]

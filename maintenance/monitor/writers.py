@@ -12,6 +12,7 @@ from typing import Any
 
 from maintenance.amounts import number_of
 from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.settled import SettledBy, unless_settled
@@ -122,7 +123,7 @@ def _origin(commit: Commit) -> str:
 
 
 def _places(places: Iterable[Iterable[Place]]) -> str:
-    named = sorted({f"{partition} bucket {bucket}" for group in places for partition, bucket in group})
+    named = sorted({bucket_text(partition, bucket) for group in places for partition, bucket in group})
     and_others = f" and {len(named) - _SHOWN_PLACES} more" if len(named) > _SHOWN_PLACES else ""
     return ", ".join(named[:_SHOWN_PLACES]) + and_others
 
@@ -132,5 +133,5 @@ def _shown(interleaving: Interleaving) -> dict[str, Any]:
         "first": interleaving.first,
         "second": interleaving.second,
         "snapshots": [commit.snapshot_id for commit in interleaving.commits],
-        "places": [f"{partition} bucket {bucket}" for partition, bucket in sorted(interleaving.places)],
+        "places": [bucket_text(partition, bucket) for partition, bucket in sorted(interleaving.places)],
     }

@@ -15,6 +15,7 @@ from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import DeletionFile, Manifests
+from maintenance.metadata.paths import bucket_text
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.scan.split import Deletions
 
@@ -119,7 +120,7 @@ def origin_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVecto
 def damage(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> CorruptFileError:
     """The error that refuses a bucket with dead vectors. `dead`: one or more."""
     first, origin = dead[0], origin_of(manifests, snapshot, dead)
-    place = f"{manifests.paths.partition(first.partition)} bucket {first.bucket}"
+    place = bucket_text(manifests.paths.partition(first.partition), first.bucket)
     count = f" ({len(dead)} such vectors)" if len(dead) > 1 else ""
     back = (
         f"snapshot {origin.snapshot.id - 1}, or to a tag of it or an earlier one" if origin.exact else "an earlier tag"

@@ -260,7 +260,7 @@ FAULTS = (
     Fault("fleet.lost_manifest", "readable", "manifest-", "restore it from a copy", _lose_manifest, _restore),
     Fault("fleet.dead_writer", "freshness", "by 'flink-etl'", "the job that writes", _stop_writer,
           lambda table: _put(table, "flink-etl", 2)),
-    Fault("fleet.invisible_rows", "rows_visible", "10 committed rows in 1 files are invisible", "Compact the table",
+    Fault("fleet.invisible_rows", "rows_visible", "10 committed rows in 1 file are invisible", "Compact the table",
           _hide_rows, _compact),
     Fault("fleet.two_compactors", "single_compactor", "'flink-compactor'", "Let one job compact", _two_compactors,
           _forget),

@@ -144,7 +144,7 @@ def test_a_dry_run_shows_its_plan_and_the_link_applies_it(world: World, page: Ui
     run = page.page.url.rsplit("/", 1)[-1]
     page.open(f"/runs/{run}")
     page.click("View full message")
-    page.sees("plan id", "expected files", "full compaction", "now and expected after", "whole table bucket 0")
+    page.sees("plan id", "expected files", "full compaction", "now and expected after", "bucket 0")
     page.is_well()
     page.shoot("plan")
     tags = {tag["key"]: tag["value"] for actual in world.dagster.runs(paimon_table=RETURNS) for tag in actual["tags"]}

@@ -158,7 +158,7 @@ def retention_changed(walk: Walk) -> None:
         walk.to_table(STOCK)
         # The first page is that of the last materialisation; what was read since is among the events.
         walk.press("Events")
-        walk.ui.comes_to_show("nothing: the next expiry takes it")
+        walk.ui.comes_to_show("nothing; the next expiry deletes it")
 
 
 def table_added(walk: Walk) -> None:

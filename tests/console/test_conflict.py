@@ -15,7 +15,7 @@ def test_both_writers_are_drawn_with_the_commits_that_the_check_names(site: Site
     assert "What to set: Let one job write each partition" in answer.text
     assert "till (the tills of the shops): 4 commits" in answer.text
     assert "loader: 1 commit" in answer.text
-    assert "whole table bucket 0 loader: 1, till: 4" in answer.text or "bucket 0 loader: 1, till: 4" in answer.text
+    assert "bucket 0 loader: 1, till: 4" in answer.text or "bucket 0 loader: 1, till: 4" in answer.text
     assert "/tables/db.t/writers" in site.get("/tables/db.t").links()
 
 

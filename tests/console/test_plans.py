@@ -112,4 +112,4 @@ def test_plans_that_cannot_be_read_are_told(site: Site, kept: StoredPlan, tmp_pa
 
 def test_there_may_be_no_plans(site: Site, keyed_table: CatalogTable) -> None:
     keyed_table.write_arrow(keyed({1: "z"}))
-    assert "There are none." in site.get("/plans").text
+    assert "No plans are kept." in site.get("/plans").text

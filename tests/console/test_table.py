@@ -35,7 +35,7 @@ def test_the_tree_has_a_column_for_each_bucket_and_a_box_for_each_file(site: Sit
 def test_partitions_are_as_hot_as_their_worst_bucket(site: Site) -> None:
     answer = site.get("/tables/db.months")
     text = answer.section("partitions")
-    assert "1 partition has a bucket with 3 or more small files" in text
+    assert "1 partition is due for compaction: a bucket is due from 3 small files on" in text
     assert "month=2: 4 of 3 small files in its worst bucket" in text
     assert "month=1: 1 of 3 small files in its worst bucket" in text
     assert len(re.findall(r'<rect class="heat-4"', answer.html)) == 1
@@ -62,13 +62,13 @@ def test_dropped_partitions_lead_to_the_job_that_restores_them(site: Site, tmp_p
 
 def test_the_timeline_says_who_committed_what_keeps_it_and_what_goes(site: Site) -> None:
     text = site.get("/tables/db.t").section("snapshots")
-    assert "The next expiry takes 1 snapshot" in text
+    assert "The next expiry deletes 1 snapshot" in text
     assert "till (the tills of the shops): 4 snapshots" in text
     assert "loader: 1 snapshot" in text
     assert "tag kept at snapshot 2" in text
     assert "consumer feed has yet to read snapshot 4" in text
     assert "snapshot 1, APPEND by till" in text
-    assert "kept by nothing: the next expiry takes it" in text
+    assert "kept by nothing; the next expiry deletes it" in text
 
 
 def test_checks_that_fail_come_with_their_next_step_and_a_link(site: Site) -> None:

@@ -76,14 +76,19 @@ def test_a_compaction_that_only_people_start_is_due_whatever_the_sensor(
     assert "'automatic' of its compaction is false" in str(actual.description)
 
 
-def test_a_backlog_that_another_check_reports_is_reported_once(visits: Project, instance: dg.DagsterInstance) -> None:
+def test_a_compaction_that_nothing_starts_is_left_undone_beside_the_backlog_that_it_left(
+    visits: Project, instance: dg.DagsterInstance
+) -> None:
     table = PaimonCatalog(warehouse=visits.warehouse).get_table("shop.visits")
     for number in range(35):
         table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
     actual = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
-    assert {name for name, event in actual.items() if not event.passed} == {"small_files"}
+    assert {name for name, event in actual.items() if not event.passed} == {"small_files", NOTHING_DUE}
     assert str(actual["small_files"].description).startswith("40 of 40 files are smaller than")
-    assert "small_files reports it" in str(actual[NOTHING_DUE].description)
+    assert "the sensor latest_snapshots is off" in str(actual[NOTHING_DUE].description)
+    switch_on(instance, keys.LATEST_SENSOR)
+    actual = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert actual[NOTHING_DUE].passed
 
 
 def test_the_sensor_of_another_code_location_does_not_count(instance: dg.DagsterInstance) -> None:

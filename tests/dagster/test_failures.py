@@ -168,7 +168,7 @@ def test_damage_fails_at_once_and_says_where_to_go_back_to(project: Project, ins
     assert metadata["snapshot to go back to"] == 3
     assert metadata["launch"] == "[rollback](/guess/rollback)"
     assert "the job rollback, with snapshot_id: 3, goes back to it and gives up snapshot 4" in headline
-    assert list(metadata["failed groups"]) == ["whole table bucket 0"]
+    assert list(metadata["failed groups"]) == ["bucket 0"]
     rollback_to(table, snapshot_id=3)
     assert launch(project, instance, "compact_shop_orders").success
 

@@ -283,7 +283,7 @@ def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(
     table = commit_orders(PaimonCatalog(warehouse=project.warehouse), 1)
     (request,) = tick(project, instance).run_requests
     assert request.run_config == {}, "by the table's own rules, which lift level 0"
-    reported = "2 committed rows in 1 files are invisible to batch reads until a compaction"
+    reported = "2 committed rows in 1 file are invisible to batch reads until a compaction"
     assert request.tags["paimon/reason"] == reported
     radar = evaluate(project, instance, "check_radar")
     event, of_fleet = [event for event in checks_of(radar) if not event.passed]

@@ -8,8 +8,8 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
+from maintenance.amounts import seconds_text
 from maintenance.catalog import CatalogTable
-from paimon_maintenance.assets.pages.durations import seconds_text
 from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.project.policies import IndexColumns
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -88,7 +88,7 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
         assert re.fullmatch(r"[\d.,]+ (bytes|KiB|MiB)", size["now"])
     if step == "compact":
         assert int(files["expected after"]) == 1
-        assert {row.data["group"] for row in shown["plan"].records} == {"whole table bucket 0"}
+        assert {row.data["group"] for row in shown["plan"].records} == {"bucket 0"}
     run = instance.get_run_by_id(dry.run_id)
     assert run is not None
     assert run.tags["paimon/plan_id"] == shown["plan id"]

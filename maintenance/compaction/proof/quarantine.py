@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from maintenance.compaction.proof.findings import Findings
 from maintenance.errors import ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.metadata.paths import bucket_text
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 
@@ -52,7 +53,7 @@ def refuse(
         else:
             moved.append(relative)
     partition = str(write.paths.partition(message.partition))
-    place = f"table {write.name}, snapshot {snapshot_id}, {partition} bucket {message.bucket}"
+    place = f"table {write.name}, snapshot {snapshot_id}, {bucket_text(partition, message.bucket)}"
     report = {
         "table": write.name,
         "rewrite": subject,

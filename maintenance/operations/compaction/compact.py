@@ -19,6 +19,7 @@ import pyarrow as pa
 from maintenance.errors import worst_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.compaction import Compaction
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.plan import CompactionPlan, Unit
@@ -88,7 +89,7 @@ class CompactPlan:
 
 
 def _name(table: Table, unit: Unit) -> str:
-    return f"{table.paths.partition(unit.partition)} bucket {unit.bucket}"
+    return bucket_text(table.paths.partition(unit.partition), unit.bucket)
 
 
 def plan(run: Run, table: Table, request: CompactRequest, only: Callable[[Unit], bool] | None = None) -> CompactPlan:

@@ -18,7 +18,7 @@ from maintenance.operations.expiry.rules import ExpiryRange, Retention, Retentio
 from maintenance.table.table import Table
 
 CURRENT = "the current state"
-DUE = "nothing: the next expiry takes it"
+DUE = "nothing; the next expiry deletes it"
 # Of more snapshots, only the newest and the oldest ones are listed.
 LISTED = 20
 # Beyond these numbers the files of old states are not added up: it would take too long for a look in passing.
@@ -50,7 +50,7 @@ class KeptSnapshots:
 
     Attributes:
         listed: newest first; of many, the newest and the oldest ones.
-        count: how many there are. due: how many of them the next expiry takes.
+        count: how many there are. due: how many of them the next expiry deletes.
         tags, consumers: how many there are.
         by_snapshots: what only older snapshots need; None: there are too many to add it up.
         by_tags: what only tags need whose snapshots have expired; None as before.

@@ -26,6 +26,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
+from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.partition_choice import check_partitions, no_match, over_partitions
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
@@ -145,7 +146,7 @@ class IndexPlan:
     def groups(self) -> Iterator[PlannedGroup]:
         groups: dict[str, list[ManifestEntry]] = {}
         for entry in self.stale[1]:
-            place = f"{self.table.paths.partition(entry.partition)} bucket {entry.bucket}"
+            place = bucket_text(self.table.paths.partition(entry.partition), entry.bucket)
             groups.setdefault(place, []).append(entry)
         reason = "rebuilt" if self.scope.rebuild else "indexes are not as declared"
         for name, members in sorted(groups.items()):

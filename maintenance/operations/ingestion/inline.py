@@ -27,6 +27,7 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.compaction.clustering import is_clustered
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
+from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.compaction import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.report import FAILED, CompactionSummary
@@ -294,5 +295,5 @@ def _report(summary: CompactionSummary) -> InlineCompaction:
         sum(group.input_rows for group in groups),
         sum(group.output_rows for group in groups),
         {kind: rows for kind, rows in summary.changelog_rows.items() if rows},
-        "; ".join(f"{group.partition} bucket {group.bucket}: {group.message}" for group in failed),
+        "; ".join(f"{bucket_text(group.partition, group.bucket)}: {group.message}" for group in failed),
     )

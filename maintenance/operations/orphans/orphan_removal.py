@@ -13,7 +13,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, size_text, time_text
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
@@ -131,7 +131,7 @@ class OrphanRemoval:
         )
         self.scanned, self.scanned_bytes = listing.files, listing.bytes
         self.progress(
-            f"{number_of(self.scanned, 'file')}, {len(listing.old)} of them older than {self.older_than.isoformat()}"
+            f"{number_of(self.scanned, 'file')}, {len(listing.old)} of them older than {time_text(self.older_than)}"
         )
         return self.look_for(listing.old)
 
@@ -146,7 +146,7 @@ class OrphanRemoval:
         self._live = LiveFiles(manifests, candidates, self._sharing, self.parallelism, self.never_committed)
         self._live.look()
         orphans = _with_paths(candidates.orphans)
-        self.progress(f"{number_of(len(orphans), 'orphan')}, {_sum(orphans)} bytes")
+        self.progress(f"{number_of(len(orphans), 'orphan')}, {size_text(_sum(orphans))}")
         return orphans
 
     def delete(self, orphans: pa.Table, time_limit: timedelta | None = None) -> None:

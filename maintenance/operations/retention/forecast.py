@@ -111,7 +111,7 @@ class ForecastReport:
     """What can be freed.
 
     Attributes:
-        snapshots: ids that the next expiry takes; `tags`: names.
+        snapshots: ids that the next expiry deletes; `tags`: names.
         kept_by: why the other snapshots stay, by id or range of ids.
     """
 
@@ -183,7 +183,7 @@ def _shown(report: ForecastReport) -> Shown:
 
 def _said(report: ForecastReport) -> Iterator[str]:
     going = f"{number_of(len(report.snapshots), 'snapshot')} and {number_of(len(report.tags), 'tag')}"
-    yield f"{report.forecast.text}. The next expiry takes {going}."
+    yield f"{report.forecast.text}. The next expiry deletes {going}."
 
 
 OPERATION = Operation(

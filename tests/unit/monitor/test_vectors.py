@@ -78,7 +78,7 @@ def test_a_vector_of_a_dead_file_is_told_at_once(tmp_path: Path) -> None:
     report = check(table)
     assert not report.passed
     assert f"snapshot {guilty} by 'flink' has a deletion vector of data-" in report.summary
-    assert "in whole table bucket 0 deleted rows are back" in report.summary
+    assert "in bucket 0 deleted rows are back" in report.summary
     assert (report.details["commit user"], report.details["damaged buckets"]) == ("flink", 1)
     assert f"Roll back to a state before snapshot {guilty}" in report.fix
     rollback_to(table, snapshot_id=guilty - 1)

@@ -54,11 +54,12 @@ def test_hidden_rows_are_due_and_told_until_they_are_compacted(
 ) -> None:
     table = written(tmp_path, options, commits)
     assert state(table) == {}
-    said = f"{2 * commits} committed rows in {commits} files are invisible to batch reads until a compaction"
+    files = "1 file" if commits == 1 else f"{commits} files"
+    said = f"{2 * commits} committed rows in {files} are invisible to batch reads until a compaction"
     assert (need(table).due, need(table).full, need(table).reason) == (True, False, said)
     report = check(table, timedelta(minutes=3))
     assert not report.passed, "nobody has ever compacted the table"
-    assert report.summary.startswith(f"{said}, since snapshot 1 by 'etl', 0:03:0")
+    assert report.summary.startswith(f"{said}, since snapshot 1 by 'etl', 3 min ")
     assert (report.details["invisible rows"], report.details["since snapshot"]) == (2 * commits, 1)
     compact(None, table)
     assert len(state(table)) == commits + 1
@@ -82,10 +83,10 @@ def test_a_table_that_is_compacted_may_hide_rows_for_a_while(tmp_path: Path) -> 
     table.write_arrow(keyed({7: "late"}), commit_user="other")
     assert need(table).due
     assert check(table).passed
-    assert "1 committed rows in 1 files are invisible" in check(table).summary
+    assert "1 committed row in 1 file is invisible" in check(table).summary
     late = check(table, timedelta(minutes=16))
     assert not late.passed
-    assert "since snapshot 4 by 'other', 0:16:0" in late.summary
+    assert "since snapshot 4 by 'other', 16 min " in late.summary
 
 
 def test_a_commit_that_has_expired_is_not_guessed_at(tmp_path: Path) -> None:

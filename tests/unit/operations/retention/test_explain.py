@@ -51,7 +51,7 @@ def test_a_file_is_kept_by_each_state_that_names_it(table: CatalogTable) -> None
     actual = explain(table, file=f"{table.location}/bucket-0/{name}", now=NOW)
     assert [keeper.holder for keeper in actual.kept_by] == ["snapshots 1 to 2", "snapshot 3", "tag 't'"]
     due, young, tag = actual.kept_by
-    assert (due.reason, due.release) == ("nothing: the next expiry takes it", "expire_snapshots")
+    assert (due.reason, due.release) == ("nothing; the next expiry deletes it", "expire_snapshots")
     assert young.reason == "snapshot.time-retained: younger than 2:00:00"
     ripe = (NOW + timedelta(hours=1)).astimezone().isoformat(timespec="seconds")
     assert young.release == f"expire_snapshots after {ripe}, or a shorter snapshot.time-retained"
