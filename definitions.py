@@ -18,19 +18,19 @@ from paimon_maintenance.assets.project.scope import scoped
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.progress import LOGGERS
+from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
-from paimon_maintenance.assets.steps.copies import copy_jobs
-from paimon_maintenance.assets.steps.launched import launched_jobs
-from paimon_maintenance.assets.steps.many_tables import compact_many_job
+from paimon_maintenance.assets.steps.bin import empty_bin
+from paimon_maintenance.assets.steps.copies import COPIES
+from paimon_maintenance.assets.steps.launched import launched_job, launched_jobs
+from paimon_maintenance.assets.steps.many_tables import compact_many
 from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.jobs import (
-    acknowledge_job,
     audit_job,
     change_rows_job,
     compact_job,
-    empty_bin_job,
     expire_job,
     expire_table_job,
     expiry_graph,
@@ -173,22 +173,22 @@ def _fleet(loaded: _Loaded) -> dg.Definitions:
 
 def _bin(loaded: _Loaded) -> dg.Definitions:
     """Where deleted files wait."""
-    empty_bin = empty_bin_job(loaded.tables)
-    return dg.Definitions(jobs=[empty_bin], schedules=[daily_empty_bin(empty_bin, loaded.project.empty_bin)])
+    job = launched_job(empty_bin(loaded.tables), loaded.tables, loaded.zone)
+    return dg.Definitions(jobs=[job], schedules=[daily_empty_bin(job, loaded.project.empty_bin)])
 
 
 def _on_demand(loaded: _Loaded) -> dg.Definitions:
     """Jobs whose config says what to do, to any of the tables."""
     tables, zone = loaded.tables, loaded.zone
     of_tables = [
-        compact_many_job(tables),
-        acknowledge_job(tables),
+        launched_job(compact_many(tables), tables, zone, "compact"),
+        launched_job(acknowledgement(tables), tables, zone),
         change_rows_job(tables),
         apply_plan_job(tables, zone),
         *launched_jobs(tables, zone),
         statement_job(tables, zone),
     ] if tables else []  # fmt: skip
-    return dg.Definitions(jobs=[*of_tables, *copy_jobs()])
+    return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables, zone) for step in COPIES)])
 
 
 @dg.definitions

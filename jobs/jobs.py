@@ -16,8 +16,6 @@ from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
-from paimon_maintenance.assets.steps.acknowledgement import acknowledge_op
-from paimon_maintenance.assets.steps.bin import EMPTY_BIN, empty_bin_op
 from paimon_maintenance.assets.steps.ops import job_of, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
@@ -80,22 +78,10 @@ def change_rows_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     return job_of_op(CHANGE_ROWS, change_rows_op(tables), text)
 
 
-def empty_bin_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Empty the bin. Nothing else is in this job, and no job that fills the bin has this op."""
-    text = "Destroy what has been in the bin for long enough; dry_run: only list it."
-    return job_of_op(EMPTY_BIN, empty_bin_op(tables), text)
-
-
 def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.JobDefinition:
     """Carry out a statement about tables of the project, as the run's config says."""
     text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
     return job_of_op(STATEMENT, statement_op(tables, zone), text)
-
-
-def acknowledge_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Acknowledge a conflict that a check has found."""
-    text = "Say that a conflict that a check has found is known, who says so and why; the check passes until the next."
-    return job_of_op(keys.ACKNOWLEDGE, acknowledge_op(tables), text)
 
 
 def night_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDefinition:

@@ -23,15 +23,15 @@ from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.by_session import apply_by_session
 from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from paimon_maintenance.assets.steps.config import PlanConfig
-from paimon_maintenance.assets.steps.copies import COPIES, apply_copy
+from paimon_maintenance.assets.steps.copies import COPIES
 from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
 from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
-from paimon_maintenance.assets.steps.many_tables import apply_many
+from paimon_maintenance.assets.steps.many_tables import compact_many
 from paimon_maintenance.assets.steps.ops import failing, job_of_op, record_state
 from paimon_maintenance.assets.steps.plans import found_plan
 from paimon_maintenance.assets.steps.step import Work, run_step
 
-STEPS = {
+_STEPS = {
     step.name: step
     for step in (
         INGEST,
@@ -46,12 +46,14 @@ STEPS = {
         ORPHANS,
     )
 }
+_COPIES = {name: step for step in COPIES for name in step.operation.keys}
 # The job whose Spark settings a plan is carried out with; "compact" if it is not here.
 _ACTIONS = {
     INGEST.name: "ingest",
     REFRESH.name: "refresh",
     "restore_partitions": "restore_partitions",
     **dict.fromkeys(("delete", "update", "change_rows"), "change_rows"),
+    **{name: step.name for name, step in _COPIES.items() if step.operation.uses_spark},
 }
 
 
@@ -99,22 +101,22 @@ def apply_any(
     Args: `described`: the tables of tables.yaml; `zone`: as of the steps; `into_bin`: what is deleted goes into the
         bin, where the operation can do that.
     """
-    if plan.operation in COPIES:
-        apply_copy(context, catalog, spark, plan, into_bin=into_bin)
-        return
+    steps = {**_STEPS, **_COPIES, COMPACT_DATABASE: compact_many(list(described.values()))}
+    step = steps.get(plan.operation)
     with as_dagster_failure(context):
-        table = None if plan.table == MANY else table_of(plan, described)
+        table = None if plan.table == MANY or plan.operation in _COPIES else table_of(plan, described)
     spark.serve(_ACTIONS.get(plan.operation, "compact"), table.identifier if table else None)
-    if plan.operation == COMPACT_DATABASE:
-        apply_many(context, catalog, spark, described, plan)
-    elif table is None or plan.operation not in STEPS:
+    if step is None or (table is None and step.operation.is_of_table):
         apply_by_session(context, catalog, spark, table, plan, into_bin=into_bin)
-    else:
-        step = STEPS[plan.operation]
-        chosen = PlanConfig(plan_id=plan.id)
-        work = Work(context, table, chosen, catalog, zone, spark if step.operation.uses_spark else None, step.opened)
-        with failing(context, catalog, table, step.name):
-            record_state(context, catalog, table, run_step(step, work, RunSummary()))
+        return
+    chosen = PlanConfig(plan_id=plan.id, into_bin=into_bin)
+    work = Work(context, table, chosen, catalog, zone, spark if step.operation.uses_spark else None, step.opened)
+    if table is None:
+        with as_dagster_failure(context):
+            run_step(step, work, RunSummary())
+        return
+    with failing(context, catalog, table, step.name):
+        record_state(context, catalog, table, run_step(step, work, RunSummary()))
 
 
 def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:

@@ -29,6 +29,7 @@ class PlanConfig(dg.Config):
 
     plan_id: str | None = _PLAN_ID
     dry_run: bool = False
+    into_bin: bool = _INTO_BIN
 
 
 def step_config(
@@ -55,15 +56,16 @@ def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
 
 @cache
 def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
-    """What may be set where the table is named, too."""
+    """What may be set for a job of the operation alone; where it is about a table, which one."""
+    return config_of(operation, _AS_IT_IS)
+
+
+def config_of(operation: Operation[Any, Any, Any], instead: Mapping[str, Any]) -> type[dg.Config]:
+    """The same. `instead`: as of `step_config`."""
+    table = {"table": (str, _TABLE)} if operation.is_of_table else {}
     dry_run = {"dry_run": (bool, _DRY_RUN)} if operation.has_dry_run else {}
-    return _config(operation, {"table": (str, _TABLE), **dry_run})
-
-
-def copying_config(operation: Operation[Any, Any, Any], instead: Mapping[str, Any]) -> type[dg.Config]:
-    """What may be set for a copy between tables. `instead`: as of `step_config`."""
-    into_bin = {"into_bin": (bool, _INTO_BIN)} if operation.takes_bin else {}
-    return _config(operation, {"dry_run": (bool, _DRY_RUN), **into_bin}, instead)
+    into_bin = {"into_bin": (bool, _INTO_BIN)} if operation.takes_bin and not operation.is_of_table else {}
+    return _config(operation, {**table, **dry_run, **into_bin}, instead)
 
 
 def _config(

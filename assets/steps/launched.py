@@ -1,4 +1,4 @@
-"""Operations from the Launchpad: a job for each that is about one table, which the config names.
+"""Operations from the Launchpad: a job for each. Most are about one table, which the config names.
 
 They need no pool: what has changed since a plan was made is refused, and work that meets another commit is refused or
 planned again.
@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.operations.operation import all_operations
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.config import launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
@@ -19,6 +21,8 @@ from paimon_maintenance.assets.steps.step import Step, Work, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 _JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
+# Steps that say more than the record.
+_STEPS = {NEW_TAG.operation.name: NEW_TAG}
 _OPS = {
     "create_tag": "new_tag",
     "rollback_to": "earlier_state",
@@ -30,6 +34,12 @@ _OPS = {
     "what_if": "other_retention",
     "restore": "from_bin",
     "restore_partitions": "earlier_partitions",
+    "acknowledge": keys.ACKNOWLEDGED,
+    "empty_bin": "bin",
+    "compact_database": "compact_tables",
+    "clone": "copy_to",
+    "migrate_table": "plain_table",
+    "migrate_database": "plain_tables",
 }
 
 
@@ -39,30 +49,30 @@ def op_name(operation: str) -> str:
 
 
 def launched_jobs(tables: Sequence[TableConfig], zone: ZoneInfo) -> list[dg.JobDefinition]:
-    """The jobs. `zone`: as of the steps."""
-    return [
-        job_of_op(_JOBS.get(step.operation.name, step.operation.name), launched_op(step, tables, zone), _said(step))
-        for step in _steps()
-    ]
+    """The jobs of operations about one table. `zone`: as of the steps."""
+    return [launched_job(step, tables, zone) for step in _steps()]
 
 
-def _said(step: Step) -> str:
+def launched_job(
+    step: Step, tables: Sequence[TableConfig], zone: ZoneInfo, action: str | None = None
+) -> dg.JobDefinition:
+    """The job of a step alone. `tables`: of tables.yaml; `action`: what its runs do, if it is not called so."""
+    name = step.operation.name
     dry_run = " dry_run: only say what would be done, and keep a plan." if step.operation.has_dry_run else ""
-    return f"{step.operation.summary}{dry_run}"
+    text = f"{step.operation.summary}{dry_run}"
+    return job_of_op(_JOBS.get(name, name), launched_op(step, tables, zone), text, action)
 
 
 def _steps() -> Iterator[Step]:
     for name, operation in all_operations().items():
-        if name == "create_tag":
-            yield NEW_TAG
-        elif operation.has_job and operation.is_of_table:
-            yield Step(operation, config=launched_config(operation))
+        if operation.has_job and operation.is_of_table:
+            yield _STEPS.get(name) or Step(operation, config=launched_config(operation))
 
 
 def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
-    """An op that carries out a step for the table of its config."""
+    """An op that carries out a step, for the table of its config if it is about one."""
     operation = step.operation
-    resources = {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
+    resources = {"catalog", "spark"} if operation.uses_spark else {"catalog"}
 
     @dg.op(
         name=op_name(operation.name),
@@ -73,10 +83,17 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
     )
     def launched(context: dg.OpExecutionContext) -> None:
         config, catalog = step.config(**context.op_config), context.resources.catalog
-        named: str = context.op_config["table"]
-        with on_known_table(context, catalog, tables, named, step.name) as table:
-            spark = context.resources.spark if step.operation.uses_spark else None
-            work = Work(context, table, config, catalog, zone, spark, step.opened)
+        spark = context.resources.spark if operation.uses_spark else None
+
+        def work_on(table: TableConfig | None) -> Work:
+            return Work(context, table, config, catalog, zone, spark, step.opened)
+
+        if not operation.is_of_table:
+            with as_dagster_failure(context):
+                run_step(step, work_on(None), RunSummary())
+            return
+        with on_known_table(context, catalog, tables, context.op_config["table"], step.name) as table:
+            work = work_on(table)
             summary = run_step(step, work, RunSummary())
             changed = any(not operation.shown(report).nothing_to_do for report in work.reports)
             if changed and not work.dry_run and not operation.looks_only:

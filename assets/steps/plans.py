@@ -1,5 +1,6 @@
 """Plans of dry runs in Dagster: shown as a table, stored, and found again by their id."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -8,13 +9,15 @@ import dagster as dg
 from maintenance.amounts import seconds_text, size_text
 from maintenance.errors import OptionError, PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
-from maintenance.operations.plan_store import MANY, StoredPlan
+from maintenance.operations.plan_store import MANY, UNPLANNED, StoredPlan
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 _GROUPS_SHOWN = 1000
+# What may be set beside a plan: all else the plan says.
+_WITH_A_PLAN = ("into_bin", "max_concurrent")
 # Plans of up to this many tables are estimated, each from its own history.
 _ESTIMATED = 50
 # Steps whose past runs say how quickly a table is compacted.
@@ -98,17 +101,32 @@ def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:
     return {"apply this plan": dg.MetadataValue.url(f"{job}/playground/setup?config={config}")}
 
 
+def refuse_unplanned(plan: StoredPlan, kept: Mapping[str, Any]) -> None:
+    """Raises: dg.Failure: some tables could not be planned: they are missing in the plan. `kept`: it as metadata."""
+    unplanned = plan.arguments.get(UNPLANNED)
+    if unplanned:
+        first, fix = (
+            next(iter(unplanned.values())),
+            "Correct it and launch a new dry run, or apply the plan without it.",
+        )
+        raise dg.Failure(
+            description=f"{len(unplanned)} tables could not be planned: {first} Next step: {fix}",
+            metadata={"tables that could not be planned": dg.MetadataValue.json(unplanned), "next step": fix, **kept},
+            allow_retries=False,
+        )
+
+
 def found_plan(catalog: PaimonCatalog, plan_id: str) -> StoredPlan:
     """The plan of an id. Raises: NotFoundError, CorruptFileError; UnsupportedError: plans have no place."""
     return StoredPlan.load(catalog.file_io(), catalog.root(), plan_id)
 
 
-def planned(config: dg.Config, catalog: PaimonCatalog, *allowed: str) -> StoredPlan | None:
+def planned(config: dg.Config, catalog: PaimonCatalog) -> StoredPlan | None:
     """The plan that a run is to apply, None if it makes its own.
 
-    `allowed`: what may be set all the same. Raises: OptionError: something else is set, too; as `found_plan`.
+    Raises: OptionError: what the plan says is set, too; as `found_plan`.
     """
-    values = {name: value for name, value in config.model_dump().items() if name not in allowed}
+    values = {name: value for name, value in config.model_dump().items() if name not in _WITH_A_PLAN}
     plan_id: str | None = values.pop("plan_id", None)
     if not plan_id:
         return None

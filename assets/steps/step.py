@@ -24,7 +24,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.config import request_of, step_config
-from paimon_maintenance.assets.steps.plans import kept_plan, planned
+from paimon_maintenance.assets.steps.plans import kept_plan, planned, refuse_unplanned
 
 Metadata = Mapping[str, Any]
 
@@ -34,27 +34,40 @@ class Work:
     """What a step has to do: on which table, with which config.
 
     Attributes:
+        of: the table as tables.yaml describes it; None: the step is about the whole catalog.
         zone: where days begin, unless the table's settings say otherwise.
         spark: None for steps that need none.
-        opened: how the step opens its table.
+        opened: how the step opens its table or catalog.
         sessions: of Spark, that the step has asked for.
         reports: what the step has done.
     """
 
     context: dg.OpExecutionContext
-    described: TableConfig
+    of: TableConfig | None
     config: Any
     catalog: PaimonCatalog
     zone: ZoneInfo
     spark: Spark | None
-    opened: "Callable[[Work], Table]"
+    opened: "Callable[[Work], Any]"
     sessions: list[Any] = field(default_factory=list)
     reports: list[Any] = field(default_factory=list)
 
+    @property
+    def described(self) -> TableConfig:
+        """The table as tables.yaml describes it."""
+        assert self.of is not None
+        return self.of
+
     @cached_property
-    def table(self) -> Table:
-        """The table, opened once. Raises: NotFoundError."""
+    def place(self) -> Any:
+        """The table, catalog or warehouse, opened once. Raises: NotFoundError."""
         return self.opened(self)
+
+    @property
+    def table(self) -> Table:
+        """The same of a step that is about a table."""
+        table: Table = self.place
+        return table
 
     @property
     def dry_run(self) -> bool:
@@ -62,7 +75,7 @@ class Work:
 
     def session(self) -> Any:
         """The Spark session; the table is opened first, so that Spark is not started for nothing."""
-        _ = self.table
+        _ = self.place
         if self.spark is None:
             return None
         self.sessions.append(self.spark.session())
@@ -140,11 +153,15 @@ class Step:
         """The table as the catalog has it."""
         return work.catalog.get_table(work.described.identifier)
 
-    def opened(self, work: Work) -> Table:
+    def opened(self, work: Work) -> Any:
         """The table, with the id of the run for what is committed, and with the options of tables.yaml."""
         table = self.found(work).of_run(work.context.run_id)
         options = self.options(work.described, table)
         return table.copy(options) if options else table
+
+    def bound(self, work: Work) -> Operation[Any, Any, Any]:
+        """The operation, as it does this work."""
+        return self.operation
 
     def request(self, work: Work) -> Any:
         """What is asked for; None: there is nothing to do, and the log says why."""
@@ -152,21 +169,23 @@ class Step:
 
     def preview(self, work: Work, request: Any) -> Preview:
         """What would be done now."""
-        made, plan = self.operation.keepable(self.run_of(work), work.table, request)
+        made, plan = self.bound(work).keepable(self.run_of(work), work.place, request)
         return Preview(plan, made.report)
 
     def apply(self, work: Work, plan: StoredPlan) -> Any:
         """Do what a plan says, and nothing else. Returns the report, None: there was nothing to do."""
-        return self.operation.carry_out(work.table, plan, self.run_of(work), **self.with_plan(work))
+        return self.bound(work).carry_out(work.place, plan, self.run_of(work), **self.with_plan(work))
 
     def run(self, work: Work, request: Any) -> Any:
         """Do it now. Returns the report."""
-        return self.operation.run(self.run_of(work), work.table, request)
+        return self.bound(work).run(self.run_of(work), work.place, request)
 
     def run_of(self, work: Work) -> Run:
         """With what the operation works."""
-        into = into_bin(work, self.operation.name) if self.operation.takes_bin and not work.dry_run else None
-        return Run(work.spark_source, work.say, into, warehouse=work.catalog.root)
+        asked = bool(getattr(work.config, "into_bin", False))
+        takes_bin = self.operation.takes_bin and self.operation.is_of_table and not work.dry_run
+        into = into_bin(work, self.operation.name) if takes_bin and (asked or work.described.bin is not None) else None
+        return Run(work.spark_source, work.say, into, warehouse=work.catalog.root, into_bin=asked)
 
     def show(self, work: Work, report: Any, metadata: Metadata) -> StepSummary:
         """Show a report and `metadata` on the step's output. Returns what goes into the summary of the run."""
@@ -178,10 +197,19 @@ class Step:
         return StepSummary(report_numbers(report) if is_dataclass(report) else {})
 
 
-def into_bin(work: Work, operation: str) -> BinRun | None:
-    """The run of the bin that takes what a step deletes; None where the table's policy asks for none."""
-    if work.described.bin is None:
-        return None
+class OfCatalog(Step):
+    """An operation about the whole catalog."""
+
+    def opened(self, work: Work) -> Any:
+        return work.catalog.open()
+
+    def preview(self, work: Work, request: Any) -> Preview:
+        """The plan, which says it all: the report of a dry run would look for it a second time."""
+        return Preview(self.bound(work).keepable(self.run_of(work), work.place, request)[1])
+
+
+def into_bin(work: Work, operation: str) -> BinRun:
+    """The run of the bin that takes what a step deletes."""
     run = BinRun.begin(work.table, work.catalog.root(), operation)
     work.say(f"What this step deletes can be restored from the bin: run {run.head.run}.")
     return run
@@ -192,7 +220,8 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     plan = planned(work.config, work.catalog)
     started = time.monotonic()
     if plan is not None:
-        work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
+        if plan.table_options:
+            work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
         return _done(step, work, summary, started, step.apply(work, plan), {"plan id": plan.id})
     request = step.request(work)
     if request is None:
@@ -205,6 +234,7 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
         work.context.add_output_metadata(kept)
     else:
         _shown(step, work, made.report, kept)
+    refuse_unplanned(made.plan, kept)
     return summary.and_dry()
 
 

@@ -34,15 +34,14 @@ def applied(planning: Planning, call: Call, plan_id: str) -> Result:
     """
     plan = kept_plan(call.session, plan_id)
     named = call.get("table", plan.table)
-    apply = planning.applying(plan.operation)
-    if apply is None or plan.table != named:
+    if plan.operation not in planning.operations or plan.table != named:
         raise OptionError(
             f"this plan is about {plan.operation} of {plan.table}",
-            f"plan {plan.id}, {planning.operation} of {named}",
+            f"plan {plan.id}, {planning.operations[0]} of {named}",
             "Use the command of that operation, without a table or with that one.",
         )
     of_table = {} if plan.table == MANY else {"table": plan.table}
-    return apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
+    return planning.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
 
 
 def rows_of(plan: StoredPlan) -> pa.Table:

@@ -358,6 +358,11 @@ class Operation(Generic[Request, P, Report]):
         """What plans, steps and the history call it."""
         return self.kept_as or self.name
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All that plans call it."""
+        return (self.key, *(() if self.keeping is None else self.keeping.others))
+
     def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False) -> Report:
         """Plan, and do it unless it is a dry run. `place`: the table, catalog or warehouse."""
         made = self.plan(run, place, request)

@@ -41,9 +41,8 @@ _DROPS: Mapping[str, Callable[["SessionState", StoredPlan], Result]] = {
 def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
     """How the plans of procedures are applied, by what the plans call the operation."""
     found = [procedure.planning for procedure in PROCEDURES.values() if procedure.planning is not None]
-    own = {planning.operation: planning.apply for planning in found}
-    own |= {each.key: Made(each, Spelling(each.name)).apply for each in _OF_STATEMENTS}
-    return {**own, **{operation: apply for planning in found for operation, apply in planning.others.items()}}
+    own = {each.key: Made(each, Spelling(each.name)).apply for each in _OF_STATEMENTS}
+    return {**own, **{operation: planning.apply for planning in found for operation in planning.operations}}
 
 
 def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:

@@ -97,6 +97,17 @@ def test_a_minimum_age_that_is_set_for_a_run_counts_instead_of_the_policys(
     assert skipped["deleted files"] == 0
 
 
+def test_a_plan_of_a_step_is_carried_out_into_the_bin_where_that_is_asked_for(
+    kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
+) -> None:
+    orders, visits = kept.tables
+    without = kept.model_copy(update={"tables": (orders, visits.model_copy(update={"bin": None}))})
+    planned = reported(expire(without, instance, dry_run=True), STEP)["plan id"]
+    assert run(without, instance, "apply_plan", {"plan": {"plan_id": planned, "into_bin": True}}).success
+    assert not stray.exists()
+    assert len(list_runs(table.file_io, kept.warehouse)) == 1
+
+
 def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
     kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:

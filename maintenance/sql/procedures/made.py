@@ -36,12 +36,7 @@ class Made:
 
     def procedure(self) -> Procedure:
         has_plans = self.operation.has_plans and self.spelling.has_plans
-        others = () if self.operation.keeping is None else self.operation.keeping.others
-        planning = (
-            Planning(self.operation.key, self.make, self.apply, dict.fromkeys(others, self.apply))
-            if has_plans
-            else None
-        )
+        planning = Planning(self.operation.keys, self.make, self.apply) if has_plans else None
         return Procedure(self.spelling.name, tuple(self._parameters()), self.run, planning, self.operation.judges)
 
     def run(self, call: Call) -> Result:

@@ -1,7 +1,5 @@
 """Removal of orphan files, and the bin."""
 
-from dataclasses import replace
-
 from maintenance.errors import SqlError, worst_of
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.warehouse import known_folder
@@ -14,66 +12,59 @@ from maintenance.operations.orphans.remove_orphan_files import counted
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.names import path_of
 from maintenance.sql.procedures.made import Made
-from maintenance.sql.procedures.procedure import Call, Planning
+from maintenance.sql.procedures.procedure import Call
 from maintenance.sql.result import Result
 
-_MADE = Made(ORPHANS, Spelling(ORPHANS.name, ORPHANS.summary))
 
+class _Orphans(Made):
+    """Of one table, or of all tables of a database or catalog."""
 
-def _remove_orphan_files(call: Call) -> Result:
-    if not is_of_many(call.get("table")):
-        return _MADE.run(call)
-    if call.get("into_bin"):
-        raise SqlError(
-            "the bin takes one table at a time", "sys.remove_orphan_files", "Name one, or leave into_bin out."
+    def run(self, call: Call) -> Result:
+        if not is_of_many(call.get("table")):
+            return super().run(call)
+        if call.get("into_bin"):
+            raise SqlError(
+                "the bin takes one table at a time", "sys.remove_orphan_files", "Name one, or leave into_bin out."
+            )
+        arguments = call.passed("older_than", "minimum_age", "parallelism", "max_deletes", "time_limit", "dry_run")
+        spark = None if call.get("mode") == "local" else call.session.spark
+        report = remove_orphan_files_of(
+            spark, call.session.current(), call.get("table"), progress=call.progress, **arguments
         )
-    arguments = call.passed("older_than", "minimum_age", "parallelism", "max_deletes", "time_limit", "dry_run")
-    spark = None if call.get("mode") == "local" else call.session.spark
-    report = remove_orphan_files_of(
-        spark, call.session.current(), call.get("table"), progress=call.progress, **arguments
-    )
-    if report.errors:
-        raise worst_of(report.errors.values())
-    shown = counted(report.reports.values())
-    return Result(shown.rows, shown.nothing_to_do)
+        if report.errors:
+            raise worst_of(report.errors.values())
+        shown = counted(report.reports.values())
+        return Result(shown.rows, shown.nothing_to_do)
+
+    def make(self, call: Call) -> StoredPlan | None:
+        """None for many tables: a plan is of one."""
+        return None if is_of_many(call.get("table")) else super().make(call)
 
 
-def _plan_orphans(call: Call) -> StoredPlan | None:
-    """None for many tables: a plan is of one."""
-    return None if is_of_many(call.get("table")) else _MADE.make(call)
+class _Restore(Made):
+    """Of what a deletion took, or of the source of a migration, which comes back as a whole."""
+
+    def run(self, call: Call) -> Result:
+        catalog, run = call.session.current(), call.get("run")
+        if not self._is_whole(call):
+            return super().run(call)
+        if call.passed("files", "snapshots", "tags"):
+            raise SqlError("the source of a migration comes back as a whole", "sys.restore", "Name the run alone.")
+        name = call.session.table_name(path_of(call.get("table"))).identifier
+        file_io = FileIO.of(catalog.options)
+        shown = RESTORE.shown(restore_origin(catalog, file_io, run, name, **call.passed("dry_run")))
+        return Result(shown.rows, shown.nothing_to_do)
+
+    def make(self, call: Call) -> StoredPlan | None:
+        return None if self._is_whole(call) else super().make(call)
+
+    @staticmethod
+    def _is_whole(call: Call) -> bool:
+        catalog = call.session.current()
+        return is_of_origin(FileIO.of(catalog.options), known_folder(catalog), call.get("run"))
 
 
-_RESTORE = Made(RESTORE, Spelling(RESTORE.name, RESTORE.summary))
-
-
-def _restore(call: Call) -> Result:
-    catalog, run = call.session.current(), call.get("run")
-    file_io = FileIO.of(catalog.options)
-    if not is_of_origin(file_io, known_folder(catalog), run):
-        return _RESTORE.run(call)
-    if call.passed("files", "snapshots", "tags"):
-        raise SqlError("the source of a migration comes back as a whole", "sys.restore", "Name the run alone.")
-    name = call.session.table_name(path_of(call.get("table"))).identifier
-    shown = RESTORE.shown(restore_origin(catalog, file_io, run, name, **call.passed("dry_run")))
-    return Result(shown.rows, shown.nothing_to_do)
-
-
-def _plan_restore(call: Call) -> StoredPlan | None:
-    """None for the source of a migration, which comes back as a whole."""
-    catalog = call.session.current()
-    is_whole = is_of_origin(FileIO.of(catalog.options), known_folder(catalog), call.get("run"))
-    return None if is_whole else _RESTORE.make(call)
-
-
-PROCEDURES = (
-    replace(
-        _MADE.procedure(),
-        run=_remove_orphan_files,
-        planning=Planning(ORPHANS.key, _plan_orphans, _MADE.apply),
-    ),
-    replace(
-        _RESTORE.procedure(),
-        run=_restore,
-        planning=Planning(RESTORE.key, _plan_restore, _RESTORE.apply),
-    ),
+PROCEDURES = tuple(
+    made(operation, Spelling(operation.name, operation.summary)).procedure()
+    for made, operation in ((_Orphans, ORPHANS), (_Restore, RESTORE))
 )

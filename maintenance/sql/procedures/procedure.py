@@ -1,7 +1,7 @@
 """What a procedure is: its parameters, how its arguments are read, and what it does."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError, SqlError
@@ -46,12 +46,8 @@ class Call:
         table = self.session.table(path_of(self.values["table"]))
         return table if plain or not self.values.get(OPTIONS) else table.copy(self.values[OPTIONS])
 
-    def into(self, operation: str) -> BinRun | None:
-        """The run of the bin that takes what the call deletes, if it asks for one."""
-        return self.into_of(self.table(), operation) if self.values.get(INTO_BIN.name) else None
-
     def into_of(self, table: "Table", operation: str) -> BinRun | None:
-        """The same, of a table that is open."""
+        """The run of the bin that takes what the call deletes, if it asks for one."""
         if not self.values.get(INTO_BIN.name) or self.values.get("dry_run"):
             return None
         return BinRun.begin(table, known_folder(self.session.current()), operation)
@@ -70,20 +66,14 @@ class Planning:
     """How the plans of a procedure are made and carried out.
 
     Attributes:
-        operation: as the plans name it.
+        operations: as the plans name them; those of many tables have other names.
         make: what a call would do now; None = plans do not say what this call is about.
         apply: does what a plan says and nothing else, on the table of the call.
-        others: the same for other operations that `make` makes plans of.
     """
 
-    operation: str
+    operations: Sequence[str]
     make: Callable[[Call], StoredPlan | None]
     apply: Callable[[Call, StoredPlan], Result]
-    others: Mapping[str, Callable[[Call, StoredPlan], Result]] = field(default_factory=dict)
-
-    def applying(self, operation: str) -> Callable[[Call, StoredPlan], Result] | None:
-        """What applies plans of an operation; None: they are of another procedure."""
-        return self.apply if operation == self.operation else self.others.get(operation)
 
 
 @dataclass(frozen=True, slots=True)
