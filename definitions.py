@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.automation import automated
 from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
 from paimon_maintenance.assets.checks.judgements import table_checks
@@ -42,7 +43,7 @@ from paimon_maintenance.jobs.jobs import (
     refresh_job,
     statement_job,
 )
-from paimon_maintenance.jobs.schedules import daily_empty_bin, daily_expiry, daily_report, fleet_schedule
+from paimon_maintenance.jobs.schedules import daily_report, schedule
 from paimon_maintenance.sensors.alerts import alert_sensor
 from paimon_maintenance.sensors.latest import latest_sensor
 from paimon_maintenance.sensors.materialized import refresh_sensors
@@ -158,7 +159,8 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
     graphs = [expiry_graph(steps) for steps in loaded.steps]
     expire = expire_job(graphs)
     of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.tables, graphs, strict=True)]
-    return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily_expiry(expire, loaded.project.expiry)])
+    daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables")
+    return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
 
 
 def _fleet(loaded: _Loaded) -> dg.Definitions:
@@ -167,14 +169,15 @@ def _fleet(loaded: _Loaded) -> dg.Definitions:
     return dg.Definitions(
         assets=[fleet_asset(loaded.described, loaded.tables)],
         jobs=[fleet],
-        schedules=[fleet_schedule(fleet, loaded.project.fleet)],
+        schedules=[schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables")],
     )
 
 
 def _bin(loaded: _Loaded) -> dg.Definitions:
     """Where deleted files wait."""
     job = launched_job(empty_bin(loaded.tables), loaded.tables, loaded.zone)
-    return dg.Definitions(jobs=[job], schedules=[daily_empty_bin(job, loaded.project.empty_bin)])
+    text = "Destroy what is past the bin's window"
+    return dg.Definitions(jobs=[job], schedules=[schedule("daily_empty_bin", job, loaded.project.empty_bin, text)])
 
 
 def _on_demand(loaded: _Loaded) -> dg.Definitions:
