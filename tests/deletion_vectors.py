@@ -14,7 +14,7 @@ from maintenance.format.metadata.index_manifest import (
     serialize_index_manifest,
 )
 from maintenance.format.metadata.manifest import FileKind
-from maintenance.format.metadata.snapshot import serialize_snapshot
+from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from tests.tables import live
 
 ENABLED = {"deletion-vectors.enabled": "true"}
@@ -51,9 +51,9 @@ def copied(table: CatalogTable, entry: IndexManifestEntry) -> IndexManifestEntry
     return copy
 
 
-def set_index(table: CatalogTable, entries: Iterable[IndexManifestEntry]) -> None:
-    """Make these the index state of the latest snapshot."""
-    snapshot = table.latest_snapshot()
+def set_index(table: CatalogTable, entries: Iterable[IndexManifestEntry], snapshot: Snapshot | None = None) -> None:
+    """Make these the index state of a snapshot, by default the latest."""
+    snapshot = snapshot or table.latest_snapshot()
     assert snapshot is not None
     manifest = f"index-manifest-{uuid.uuid4()}-0"
     table.file_io.write_bytes(table.paths.manifest(manifest), serialize_index_manifest(list(entries)))

@@ -11,6 +11,7 @@ from maintenance.errors import CorruptFileError, ExpiredError, MissingFileError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.dead_vectors import DeadVector, unspent
 from maintenance.metadata.identity import RESTORE, check_size, unexpected
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.schemas import Schemas
@@ -28,8 +29,7 @@ def check_complete(manifests: Manifests, snapshot: Snapshot) -> None:
     """
     live = manifests.live_entries(snapshot)
     index = manifests.read_index(snapshot)
-    if snapshot.index_manifest is not None:
-        check_vectors(index, live, manifests.paths.manifest(snapshot.index_manifest))
+    check_vectors(manifests, snapshot, index, live)
     schemas = Schemas.of(manifests.file_io, manifests.paths)
     for schema_id in {snapshot.schema_id, *(entry.file.schema_id for entry in live)}:
         schemas.get(schema_id)
@@ -47,18 +47,28 @@ def is_untouched(manifests: Manifests, snapshot: Snapshot) -> bool:
     return True
 
 
-def check_vectors(index: Sequence[IndexManifestEntry], live: Sequence[ManifestEntry], path: str) -> None:
-    """Check that each deletion vector is of a file that lives: else the index manifest is another state's.
+def check_vectors(
+    manifests: Manifests, snapshot: Snapshot, index: Sequence[IndexManifestEntry], live: Sequence[ManifestEntry]
+) -> None:
+    """Check that each deletion vector is of a file that lives, or spent: else the index manifest is another state's.
 
-    Args: `live`: at least the files that have vectors; `path`: of the index manifest. Raises: CorruptFileError.
+    Args: `live`: at least the files that have vectors. Raises: CorruptFileError.
     """
     rows = {(entry.partition, entry.bucket, entry.file.file_name): entry.file.row_count for entry in live}
+    if snapshot.index_manifest is None:
+        return
+    path = manifests.paths.manifest(snapshot.index_manifest)
+    dead: list[DeadVector] = []
     for entry in index:
         for part in entry.dv_ranges or ():
             count = rows.get((entry.partition, entry.bucket, part.data_file_name))
-            if count is None or (part.cardinality or 0) > count:
-                why = "does not live" if count is None else f"has {count} rows"
-                raise unexpected("deletion vectors of live files", f"one of {part.data_file_name}, which {why}", path)
+            if count is None:
+                dead.append(DeadVector(entry.partition, entry.bucket, part.data_file_name, path))
+            elif (part.cardinality or 0) > count:
+                why = f"one of {part.data_file_name}, which has {count} rows"
+                raise unexpected("deletion vectors of live files", why, path)
+    for vector in unspent(manifests, snapshot, dead):
+        raise unexpected("deletion vectors of live files", f"one of {vector.file_name}, which does not live", path)
 
 
 def _data_files(manifests: Manifests, entries: Sequence[ManifestEntry] | Iterator[ManifestEntry]) -> Iterator[_File]:

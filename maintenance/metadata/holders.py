@@ -299,10 +299,8 @@ def _vectors(state: HeldState) -> Iterator[DeletionVectorRange]:
 
 def _check_vectors(state: HeldState, live: Sequence[ManifestEntry], manifests: Manifests) -> None:
     """As `check_vectors`; the message names the holder."""
-    name = state.holder.snapshot.index_manifest
-    if name is not None:
-        with naming_holder(state.holder, manifests):
-            check_vectors(state.index, live, manifests.paths.manifest(name))
+    with naming_holder(state.holder, manifests):
+        check_vectors(state.holder.manifests(manifests), state.holder.snapshot, state.index, live)
 
 
 def _holds_delta(holder: Holder) -> bool:

@@ -236,10 +236,10 @@ class Manifests:
         """Whether manifests are read faster one after the other than by threads, which must be started first."""
         return is_local(self.paths.root) and sum(manifest.file_size for manifest in manifests) <= _SMALL_BYTES
 
-    def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
+    def delta_entries(self, snapshot: Snapshot, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
         """What the snapshot changed."""
         with self.reading(snapshot, changes=True):
-            return list(self.entries_of(self._delta_manifests(snapshot)))
+            return list(self.entries_of(self._delta_manifests(snapshot), selection))
 
     def changelog_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """The changelog files that the snapshot carries."""

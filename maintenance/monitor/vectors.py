@@ -12,6 +12,7 @@ from itertools import islice
 
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.dead_vectors import EXPIRED, DeadVector, Fate, fates_of
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.judgement import Judgement
@@ -52,12 +53,18 @@ class _Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What a snapshot did to deletion vectors of one bucket. `dead`: they name dead files; else they lost rows."""
+    """What a snapshot did to deletion vectors of one bucket.
+
+    Attributes:
+        dead: they name dead files; else they lost rows.
+        is_certain: rows are back; else the snapshots have expired that would tell whether they are.
+    """
 
     snapshot: Snapshot
     group: Group
     files: tuple[str, ...]
     dead: bool
+    is_certain: bool = True
 
     @property
     def description(self) -> str:
@@ -66,6 +73,11 @@ class Damage:
         if self.dead:
             return f"{by} has a deletion vector of {self.files[0]}{and_others}, which is no longer part of the table"
         return f"{by} drops deletions of rows in {self.files[0]}{and_others}"
+
+    @property
+    def effect(self) -> str:
+        """What that means for rows of the bucket."""
+        return "deleted rows are back" if self.is_certain else f"deleted rows may be back: {EXPIRED}"
 
 
 @reads_again
@@ -84,7 +96,7 @@ def deletion_vectors_intact(table: Table, *, limit: int = 100) -> Judgement:
     return Judgement(
         DELETION_VECTORS_INTACT,
         False,
-        f"{first.description}: in {_place(table, first.group)} deleted rows are back",
+        f"{first.description}: in {_place(table, first.group)} {first.effect}",
         f"Roll back to a state before snapshot {first.snapshot.id}, or overwrite the bucket with rows that are right."
         " Then let one job alone compact the table: set 'write-only' = 'true', and start its writers again.",
         {**details, "commit user": first.snapshot.commit_user, "damages": rows},
@@ -101,16 +113,27 @@ def _inherited(table: Table, snapshot: Snapshot, oldest: int) -> list[Damage]:
     origin = origin_of(table.manifests, snapshot, dead)
     if origin.exact and origin.snapshot.id > oldest:
         return []
-    group = (dead[0].partition, dead[0].bucket)
-    return [Damage(origin.snapshot, group, tuple(vector.file_name for vector in dead), dead=True)]
+    fates = fates_of(table.manifests, snapshot, dead)
+    unspent = [vector for vector in dead if fates[vector] != Fate.SPENT]
+    if not unspent:
+        return []
+    files = tuple(vector.file_name for vector in unspent)
+    is_certain = Fate.BACK in fates.values()
+    return [Damage(origin.snapshot, unspent[0].group, files, dead=True, is_certain=is_certain)]
 
 
 @dataclass(slots=True)
 class _History:
-    """Walks over snapshots. `gone`: files that were removed since the first; `open`: damages not ended yet."""
+    """Walks over snapshots.
+
+    Attributes:
+        gone: files that were removed since the first. spent: of those, which vectors deleted no row that is left.
+        open: damages not ended yet.
+    """
 
     table: Table
     gone: set[Name] = field(default_factory=set)
+    spent: set[Name] = field(default_factory=set)
     open: dict[Group, Damage] = field(default_factory=dict)
 
     def damages(self, snapshots: Sequence[Snapshot]) -> list[Damage]:
@@ -129,7 +152,10 @@ class _History:
         return sorted(self.open.values(), key=lambda damage: damage.snapshot.id)
 
     def _compare(self, snapshot: Snapshot, before: _Vectors, now: _Vectors) -> None:
-        self._note(snapshot, (name for name in now.rows if name in self.gone), dead=True)
+        dead = [DeadVector(*name, "") for name in now.rows if name in self.gone and name not in self.spent]
+        fates = fates_of(self.table.manifests, snapshot, dead) if dead else {}
+        self.spent |= {vector.name for vector, fate in fates.items() if fate == Fate.SPENT}
+        self._note(snapshot, (vector.name for vector, fate in fates.items() if fate == Fate.BACK), dead=True)
         # An overwrite may bring an older state back on purpose.
         if now is not before and snapshot.commit_kind != CommitKind.OVERWRITE:
             self._note(snapshot, (name for name in now.fewer_than(before) if name not in self.gone), dead=False)

@@ -1,4 +1,4 @@
-"""The deletion vectors of a snapshot, for reads and rewrites of its files: each must belong to a live file.
+"""The deletion vectors of a snapshot, for reads and rewrites of its files: each must be of a live file, or spent.
 
 A vector says which rows of one file are deleted. If a compaction has replaced that file, the rows are in other files by
 now, and no vector says there that they are deleted: reads would return them, and the next compaction would
@@ -12,29 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.dead_vectors import LOOKED_BACK, DeadVector, not_live, unspent
 from maintenance.metadata.manifests import DeletionFile, Manifests
 from maintenance.metadata.paths import bucket_text
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.scan.split import Deletions
-
-# How many snapshots are looked at for the one that brought the damage.
-_LOOKED_BACK = 100
-
-
-@dataclass(frozen=True, slots=True)
-class DeadVector:
-    """A vector whose data file does not live. `index_path`: of the index file that holds it."""
-
-    partition: bytes
-    bucket: int
-    file_name: str
-    index_path: str
-
-    @property
-    def name(self) -> tuple[bytes, int, str]:
-        return self.partition, self.bucket, self.file_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +35,24 @@ class Origin:
 
 
 def live_deletions(manifests: Manifests, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> Deletions:
-    """The deletion vectors of a snapshot.
+    """The deletion vectors of the live files of a snapshot.
 
-    Args: `entries`: live ones; in their buckets each vector must be of a live file.
-    Raises: CorruptFileError: it is not; it names file, index file, snapshot and commit user.
+    Args: `entries`: live ones; in their buckets each vector must be of a live file, or spent.
+    Raises: CorruptFileError: it is neither; it names file, index file, snapshot and commit user.
     """
     deletions = manifests.deletion_vectors(snapshot)
     dead = _dead(manifests, snapshot, deletions, entries)
-    if dead:
-        raise damage(manifests, snapshot, dead)
-    return deletions
+    if not dead:
+        return deletions
+    wrong = unspent(manifests, snapshot, dead)
+    if wrong:
+        raise damage(manifests, snapshot, wrong)
+    names = {vector.name for vector in dead}
+    # Nor are they written again.
+    return {
+        group: {name: deletion for name, deletion in of_group.items() if (*group, name) not in names}
+        for group, of_group in deletions.items()
+    }
 
 
 def dead_vectors(manifests: Manifests, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> list[DeadVector]:
@@ -82,18 +74,11 @@ def _dead(
         if name not in names
     ]
     # The caller may have left out files, for example those of level 0: only now all of them are worth reading.
-    return _not_live(manifests, snapshot, missing) if missing else []
+    return not_live(manifests, snapshot, missing) if missing else []
 
 
 def _vector(group: tuple[bytes, int], deletion: DeletionFile) -> DeadVector:
     return DeadVector(*group, deletion.range.data_file_name, deletion.path)
-
-
-def _not_live(manifests: Manifests, snapshot: Snapshot, vectors: Sequence[DeadVector]) -> list[DeadVector]:
-    selection = EntrySelection(partition={vector.partition for vector in vectors}.__contains__)
-    entries = manifests.live_entries(snapshot, selection)
-    live = {(entry.partition, entry.bucket, entry.file.file_name) for entry in entries}
-    return [vector for vector in vectors if vector.name not in live]
 
 
 def origin_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> Origin:
@@ -101,7 +86,7 @@ def origin_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVecto
     names = {vector.name for vector in dead}
     snapshots = Snapshots(manifests.file_io, manifests.paths)
     first = snapshot
-    for snapshot_id in range(snapshot.id - 1, max(0, snapshot.id - 1 - _LOOKED_BACK), -1):
+    for snapshot_id in range(snapshot.id - 1, max(0, snapshot.id - 1 - LOOKED_BACK), -1):
         before = snapshots.find(snapshot_id)
         if before is None:
             break
@@ -111,7 +96,7 @@ def origin_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVecto
             for name, deletion in of_group.items()
             if (*group, name) in names
         ]
-        if not vectors or not _not_live(manifests, before, vectors):
+        if not vectors or not not_live(manifests, before, vectors):
             return Origin(first, exact=True)
         first = before
     return Origin(first, exact=False)

@@ -27,7 +27,10 @@ Deleted = Mapping[str, BitMap]  # row numbers by name of the data file
 
 @dataclass(frozen=True, slots=True)
 class BucketVectors:
-    """The deletion vectors of one bucket at one snapshot. `entries`: its index files."""
+    """The deletion vectors of one bucket at one snapshot.
+
+    Attributes: `entries`: its index files; vectors that these do not name are left out when they are written again.
+    """
 
     context: WriteContext
     partition: bytes
@@ -56,6 +59,11 @@ class BucketVectors:
     def has_one_file(self) -> bool:
         return self.context.has_primary_key or self.context.total_buckets != -1
 
+    @property
+    def _has_spent(self) -> bool:
+        """Whether an index file holds vectors that are left out here."""
+        return self.has_one_file and any(len(entry.dv_ranges or ()) < entry.row_count for entry in self.entries)
+
     def change(self, deleted: Deleted, gone: Collection[str] = ()) -> VectorsChange:
         """Write what follows when rows are deleted, in addition to those that are, and files go.
 
@@ -64,7 +72,7 @@ class BucketVectors:
         holders = self.holders
         touched = set(deleted) | set(gone)
         seen = {name: holders.get(name) for name in touched}
-        if not any(deleted.values()) and not any(seen.values()):
+        if not any(deleted.values()) and not any(seen.values()) and not self._has_spent:
             return VectorsChange(seen, only=self.has_one_file)
         changed = {holder for holder in seen.values() if holder is not None}
         replaced = [entry for entry in self.entries if self.has_one_file or entry.file_name in changed]

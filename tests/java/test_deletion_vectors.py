@@ -11,9 +11,12 @@ from pyroaring import BitMap, BitMap64, FrozenBitMap, FrozenBitMap64
 
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.deletion_vector import DeletionVector
+from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.scan.vectors import dead_vectors
 from tests.java.process import JavaError, JavaProcess
-from tests.tables import create_table, get_table, keyed, live_files
+from tests.tables import create_table, get_table, keyed, live_files, state
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 APPEND: Mapping[str, Mapping[str, str]] = {
@@ -188,3 +191,23 @@ def test_where_java_does_not_look(java: JavaProcess, tmp_path: Path) -> None:
     assert len(actual) == 18
     assert {4, 5, 6, 7} & set(actual)
     check(java, tmp_path, actual)
+
+
+def test_a_vector_that_java_forgets_to_take_away_is_no_damage(java: JavaProcess, tmp_path: Path) -> None:
+    """A full compaction of its that rewrites one file leaves the file's vector in the index."""
+    table = create_table(tmp_path, options={**VECTORS, "bucket": "1", "write-only": "false"})
+    warehouse = str(tmp_path)
+    java.write(warehouse, "db.t", [(key, "a") for key in range(20)], ["+I"] * 20)
+    java.write(warehouse, "db.t", [(key, "a") for key in range(5)], ["-D"] * 5)
+    java.compact(warehouse, "db.t")
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert len(dead_vectors(table.manifests, snapshot, table.manifests.live_entries(snapshot))) == 1
+    left = dict.fromkeys(range(5, 20), "a")
+    assert state(table) == left == dict(java.rows(warehouse, "db.t"))
+    assert deletion_vectors_intact(table).passed
+    compact(None, table, full=True, beside_other_compactors=True)
+    java.write(warehouse, "db.t", [(5, "b"), (6, "a")], ["+U", "-D"])
+    assert state(table) == {**dict.fromkeys(range(7, 20), "a"), 5: "b"} == dict(java.rows(warehouse, "db.t"))
+    expire_snapshots(table, retain_max=1, retain_min=1)
+    assert len(state(table)) == 14

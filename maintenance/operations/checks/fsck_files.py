@@ -18,6 +18,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.row_file.data_format import SIDECAR_SUFFIX, open_row_file
 from maintenance.format.rows.key import key_reader
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.dead_vectors import EXPIRED, DeadVector, Fate, fates_of
 from maintenance.metadata.expired import is_held
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import TablePaths
@@ -28,6 +29,7 @@ from maintenance.scan.file_index import INDEX_SUFFIX
 from maintenance.scan.split import by_bucket
 
 _ROLL_BACK = "Roll back to a snapshot or tag before it, or restore the table from a copy."
+_TAKEN_AWAY = "A compaction of the bucket takes the vector away."
 _HASH_BYTES = 4
 
 
@@ -286,6 +288,19 @@ class FileWalk:
             detail = f"{len(content)} bytes, {different} different hashes, expected {entry.row_count}"
             self.faults.add(FaultKind.MISMATCH, path, detail, RESTORE)
 
+    def _add_dead(self, vector: DeadVector, detail: str, state: State) -> None:
+        manifests = Manifests(self.file_io, replace(self.paths, branch=state.branch))
+        fate = fates_of(manifests, state.snapshot, [vector])[vector]
+        if fate == Fate.SPENT:
+            detail = f"{detail}: its rows were left out when that was rewritten"
+            self.faults.note(FaultKind.MISMATCH, vector.index_path, detail, _TAKEN_AWAY)
+        elif fate == Fate.UNTOLD:
+            detail = f"{detail}: its rows may be back, but {EXPIRED}"
+            fix = f"Compare the rows of the bucket with their source. {_TAKEN_AWAY}"
+            self.faults.add(FaultKind.MISMATCH, vector.index_path, detail, fix)
+        else:
+            self.faults.add(FaultKind.MISMATCH, vector.index_path, detail, _ROLL_BACK)
+
     def _check_vectors(
         self, path: str, entry: IndexManifestEntry, rows: Mapping[tuple[bytes, int, str], int], state: State
     ) -> None:
@@ -293,7 +308,7 @@ class FileWalk:
             count = rows.get((entry.partition, entry.bucket, part.data_file_name))
             if count is None:
                 detail = f"a deletion vector of {part.data_file_name}, which is not a file of {state.name}"
-                self.faults.add(FaultKind.MISMATCH, path, detail, _ROLL_BACK)
+                self._add_dead(DeadVector(entry.partition, entry.bucket, part.data_file_name, path), detail, state)
             elif part.cardinality is not None and part.cardinality > count:
                 detail = f"{part.cardinality} deleted rows of {part.data_file_name}, which has {count}"
                 self.faults.add(FaultKind.MISMATCH, path, detail, _ROLL_BACK)

@@ -15,6 +15,7 @@ from maintenance.errors import ExpiredError, PaimonError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.dead_vectors import without_dead
 from maintenance.operations.compaction.interrupted import (
     AFTER_TASKS,
     WHILE_TASKS_END,
@@ -61,7 +62,8 @@ class GroupRewrite:
         table = self.work.table
         if snapshot is None or not table.model.has_deletion_vectors:
             return None
-        return table.manifests.read_index(snapshot)
+        groups = {(unit.partition, unit.bucket) for unit in self.plan.units}
+        return without_dead(table.manifests, snapshot, table.manifests.read_index(snapshot), groups)
 
     def _attempt(
         self, batch: Sequence[Unit], index: Sequence[IndexManifestEntry] | None, *, retried: bool

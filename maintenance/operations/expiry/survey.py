@@ -201,7 +201,7 @@ class _Surveyor:
         except CorruptFileError as error:
             raise of_another(leaving, error) from error
         try:
-            check_vectors(index, live, path)
+            check_vectors(self.manifests, snapshot, index, live)
         except CorruptFileError:
             return name
         return None

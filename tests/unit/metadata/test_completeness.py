@@ -101,20 +101,26 @@ def test_a_snapshot_that_is_gone_is_not_untouched(table: HandMade, snapshot: Sna
     ],
 )
 def test_vectors_of_another_state(table: HandMade, part: DeletionVectorRange, why: str) -> None:
-    checks: list[Callable[[], None]] = [lambda: check_vectors([vectors_of(part)], [DATA], "p")]
     table.store([DATA])
     index = vectors_of(part)
     FILE_IO.overwrite(table.paths.index_file(index), bytes(5))
     snapshot = table.published(table.state(1, [DATA], index=[index]))
-    checks.append(lambda: check_complete(table.manifests, snapshot))
+    checks: list[Callable[[], None]] = [
+        lambda: check_vectors(table.manifests, snapshot, [index], [DATA]),
+        lambda: check_complete(table.manifests, snapshot),
+    ]
     for check in checks:
         with pytest.raises(CorruptFileError, match=why):
             check()
 
 
-def test_vectors_that_fit() -> None:
-    check_vectors([], [], "p")
+def test_vectors_that_fit(table: HandMade) -> None:
+    table.store([DATA])
+    snapshot = table.published(table.state(1, [DATA], index=[vectors_of(DeletionVectorRange("a", 0, 1, 1))]))
+    check_vectors(table.manifests, snapshot, [], [])
     for cardinality in (None, 0, 1, 10):
-        check_vectors([vectors_of(DeletionVectorRange("a", 0, 1, cardinality))], [DATA], "p")
+        index = [vectors_of(DeletionVectorRange("a", 0, 1, cardinality))]
+        check_vectors(table.manifests, snapshot, index, [DATA])
+    other = [vectors_of(DeletionVectorRange("a", 0, 1, 1), bucket=1)]
     with pytest.raises(CorruptFileError):
-        check_vectors([vectors_of(DeletionVectorRange("a", 0, 1, 1), bucket=1)], [DATA], "p")
+        check_vectors(table.manifests, snapshot, other, [DATA])

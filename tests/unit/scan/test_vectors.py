@@ -1,6 +1,7 @@
 """A deletion vector of a file that does not live is refused by name, by reads and compactions of its bucket alike."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.checks.way_back import way_back
@@ -17,6 +19,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.delete import delete
+from maintenance.scan.vectors import dead_vectors
 from tests.deletion_vectors import ENABLED, copied, delete_rows, set_index
 from tests.kept_plans import plan_compact
 from tests.tables import create_table, live
@@ -114,13 +117,74 @@ def test_the_way_back_leads_before_the_damage(damaged: tuple[CatalogTable, str])
     assert back.snapshot_id == 5
 
 
-def test_an_origin_that_has_expired_is_not_guessed_at(damaged: tuple[CatalogTable, str]) -> None:
+def test_where_the_origin_has_expired_it_is_read_as_java_reads_it_and_told(
+    damaged: tuple[CatalogTable, str],
+) -> None:
     table, _ = damaged
     for snapshot_id in range(1, 6):
         Path(table.paths.snapshot(snapshot_id)).unlink()
-    with pytest.raises(CorruptFileError, match="since snapshot 6 or before") as caught:
-        table.to_arrow()
-    assert "Roll back to an earlier tag" in str(caught.value)
+    assert len(rows(table)) == 200
+    judgement = deletion_vectors_intact(table)
+    assert not judgement.passed
+    assert "deleted rows may be back: the snapshots that would tell have expired" in judgement.summary
+    faults = fsck(table.file_io, table.location).faults
+    assert faults
+    assert any("its rows may be back" in fault.detail for fault in faults)
+
+
+@pytest.fixture
+def spent(tmp_path: Path) -> CatalogTable:
+    """As releases of Java leave it: snapshot 3 writes files without the rows that their vectors delete; these stay."""
+    table = create_table(tmp_path, FIELDS, ("day", "id"), OPTIONS, partition_keys=("day",))
+    put(table, 1, range(100))
+    compact(None, table, full=True)
+    delete_rows(table, {entry.file.file_name: range(10) for entry in live(table)})
+    before = table.latest_snapshot()
+    assert before is not None
+    index = table.manifests.read_index(before)
+    assert len(compact(None, table, full=True).snapshot_ids) == 1
+    set_index(table, index)
+    return table
+
+
+def test_a_spent_vector_is_no_damage(spent: CatalogTable) -> None:
+    left = [(day, i, 1) for day in range(2) for i in range(10, 100)]
+    assert rows(spent) == left
+    assert deletion_vectors_intact(spent).passed
+    report = fsck(spent.file_io, spent.location, deep=True)
+    assert report.healthy
+    assert all("its rows were left out when that was rewritten" in note.detail for note in report.notes)
+    assert len(report.notes) == 2
+
+
+@pytest.mark.parametrize("expired", [False, True])
+def test_the_next_change_takes_a_spent_vector_away(spent: CatalogTable, expired: bool) -> None:
+    put(spent, 2, range(5))
+    if expired:
+        for snapshot_id in (1, 2, 3):
+            Path(spent.paths.snapshot(snapshot_id)).unlink()
+    assert compact(None, spent, full=True).failed == ()
+    assert rows(spent) == [(day, i, 2 if i < 5 else 1) for day in range(2) for i in [*range(5), *range(10, 100)]]
+    delete(None, spent, "id < 3")
+    assert compact(None, spent).failed == ()
+    assert len(rows(spent)) == 184
+    latest = spent.latest_snapshot()
+    assert latest is not None
+    assert dead_vectors(spent.manifests, latest, spent.manifests.live_entries(latest)) == []
+    assert expired or deletion_vectors_intact(spent).passed
+
+
+def test_a_vector_that_grew_before_its_file_went_is_damage(spent: CatalogTable) -> None:
+    """The compaction left out fewer rows than the vector deletes."""
+    for snapshot in (spent.snapshots.get(2), spent.snapshots.get(3)):
+        entries = [
+            replace(entry, dv_ranges=tuple(replace(part, cardinality=11) for part in entry.dv_ranges or ()))
+            for entry in spent.manifests.read_index(snapshot)
+        ]
+        set_index(spent, entries, snapshot)
+    with pytest.raises(CorruptFileError, match="deleted rows would be read"):
+        spent.to_arrow()
+    assert not deletion_vectors_intact(spent).passed
 
 
 def test_a_vector_of_a_file_that_batch_reads_hide_is_no_damage(tmp_path: Path) -> None:

@@ -1,0 +1,153 @@
+"""Deletion vectors of files that do not live any more: what became of the rows that they delete.
+
+A *spent* vector is another matter: a compaction knew it, left out the rows that it deletes, and only forgot to take it
+out of the index. Releases of Java do that to a file that a full compaction rewrites alone, and read on. Such a vector
+has been in the index since before its file went, unchanged, and what the compaction wrote has as many rows as it left
+of the old files. Where the snapshots that would tell have expired, it is read as Java reads it.
+Source: Java `FileRewriteCompactTask`, which gave no index file until it was mended.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from maintenance.errors import ExpiredError
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.manifests import DeletionFile, Manifests
+from maintenance.metadata.snapshots import Snapshots
+
+# How many snapshots are looked at.
+LOOKED_BACK = 100
+EXPIRED = "the snapshots that would tell have expired"
+"""Why nothing is known."""
+
+Deletions = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadVector:
+    """A vector whose data file does not live. `index_path`: of the index file that holds it."""
+
+    partition: bytes
+    bucket: int
+    file_name: str
+    index_path: str
+
+    @property
+    def group(self) -> tuple[bytes, int]:
+        return self.partition, self.bucket
+
+    @property
+    def name(self) -> tuple[bytes, int, str]:
+        return self.partition, self.bucket, self.file_name
+
+
+def not_live(manifests: Manifests, snapshot: Snapshot, vectors: Sequence[DeadVector]) -> list[DeadVector]:
+    """Those of the vectors whose files do not live in a snapshot."""
+    selection = EntrySelection(partition={vector.partition for vector in vectors}.__contains__)
+    entries = manifests.live_entries(snapshot, selection)
+    live = {(entry.partition, entry.bucket, entry.file.file_name) for entry in entries}
+    return [vector for vector in vectors if vector.name not in live]
+
+
+def unspent(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> list[DeadVector]:
+    """Those dead vectors of a snapshot whose rows are in other files by now, as far as the snapshots before it tell."""
+    return [vector for vector, fate in fates_of(manifests, snapshot, dead).items() if fate == Fate.BACK]
+
+
+class Fate(Enum):
+    """What became of the rows that a dead vector deletes: gone with its file, in other files, or nothing is known."""
+
+    SPENT, BACK, UNTOLD = "spent", "back", "untold"
+
+
+def fates_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> Mapping[DeadVector, Fate]:
+    """What became of the rows of dead vectors of a snapshot, by the snapshots before it."""
+    fates: dict[DeadVector, Fate] = dict.fromkeys(dead, Fate.UNTOLD)
+    snapshots = Snapshots(manifests.file_io, manifests.paths)
+    now, after = manifests.deletion_vectors(snapshot), snapshot
+    with suppress(ExpiredError):
+        for _ in range(LOOKED_BACK):
+            open_ = [vector for vector in dead if fates[vector] == Fate.UNTOLD]
+            before = snapshots.find(after.id - 1) if open_ else None
+            if after.id == 1:  # their files never lived
+                return {**fates, **dict.fromkeys(open_, Fate.BACK)}
+            if before is None:
+                break
+            same = before.index_manifest == after.index_manifest
+            then = now if same else manifests.deletion_vectors(before)
+            partitions = {vector.partition for vector in open_}
+            changes = manifests.delta_entries(after, EntrySelection(partitions.__contains__))
+            for vector in open_:
+                removed, added = _rewritten(
+                    entry for entry in changes if (entry.partition, entry.bucket) == vector.group
+                )
+                if _deleted(then, vector) != _deleted(now, vector):
+                    fates[vector] = Fate.BACK
+                elif vector.file_name in removed:
+                    is_whole = _keeps_rows(then[vector.group], removed, added)
+                    spent = is_whole and after.commit_kind == CommitKind.COMPACT
+                    fates[vector] = Fate.SPENT if spent else Fate.BACK
+            now, after = then, before
+    return fates
+
+
+def _deleted(deletions: Deletions, vector: DeadVector) -> tuple[int | None, int] | None:
+    """How many rows it deletes in a snapshot, and its bytes; None = it is not there."""
+    deletion = deletions.get(vector.group, {}).get(vector.file_name)
+    return None if deletion is None else (deletion.range.cardinality, deletion.range.length)
+
+
+_Files = Mapping[str, DataFileMeta]
+
+
+def _rewritten(entries: Iterable[ManifestEntry]) -> tuple[_Files, _Files]:
+    """The files that a snapshot removes from a bucket and adds, by name, but for those that change their level."""
+    gone: dict[str, DataFileMeta] = {}
+    new: dict[str, DataFileMeta] = {}
+    for entry in entries:
+        (new if entry.kind == FileKind.ADD else gone)[entry.file.file_name] = entry.file
+    return (
+        {name: file for name, file in gone.items() if name not in new},
+        {name: file for name, file in new.items() if name not in gone},
+    )
+
+
+def _keeps_rows(deletions: Mapping[str, DeletionFile], removed: _Files, added: _Files) -> bool:
+    """Whether files of one level became files of that level, with all rows that vectors had left of them."""
+    deleted = [deletions[name].range.cardinality for name in removed if name in deletions]
+    levels = {file.level for file in (*removed.values(), *added.values())}
+    if len(levels) > 1 or None in deleted:
+        return False
+    left = sum(file.row_count for file in removed.values()) - sum(filter(None, deleted))
+    return left == sum(file.row_count for file in added.values())
+
+
+def without_dead(
+    manifests: Manifests, snapshot: Snapshot, index: Sequence[IndexManifestEntry], groups: Collection[tuple[bytes, int]]
+) -> list[IndexManifestEntry]:
+    """The index state of a snapshot without the vectors that are dead in some buckets: spent ones, which go then."""
+    of_groups = [entry for entry in index if entry.dv_ranges and (entry.partition, entry.bucket) in groups]
+    vectors = [
+        DeadVector(entry.partition, entry.bucket, part.data_file_name, entry.file_name)
+        for entry in of_groups
+        for part in entry.dv_ranges or ()
+    ]
+    dead = {vector.name for vector in not_live(manifests, snapshot, vectors)} if vectors else set()
+    if not dead:
+        return list(index)
+    return [
+        entry
+        if entry.dv_ranges is None
+        else replace(
+            entry,
+            dv_ranges=tuple(
+                part for part in entry.dv_ranges if (entry.partition, entry.bucket, part.data_file_name) not in dead
+            ),
+        )
+        for entry in index
+    ]
