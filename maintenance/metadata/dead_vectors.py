@@ -54,9 +54,15 @@ def not_live(manifests: Manifests, snapshot: Snapshot, vectors: Sequence[DeadVec
     return [vector for vector in vectors if vector.name not in live]
 
 
-def unspent(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> list[DeadVector]:
-    """Those dead vectors of a snapshot whose rows are in other files by now, as far as the snapshots before it tell."""
-    return [vector for vector, fate in fates_of(manifests, snapshot, dead).items() if fate == Fate.BACK]
+def unspent(
+    manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector], *, untold: bool = False
+) -> list[DeadVector]:
+    """Those dead vectors of a snapshot whose rows are in other files by now.
+
+    Args: `untold`: also those of which nothing is known.
+    """
+    wrong = (Fate.BACK, Fate.UNTOLD) if untold else (Fate.BACK,)
+    return [vector for vector, fate in fates_of(manifests, snapshot, dead).items() if fate in wrong]
 
 
 class Fate(Enum):
