@@ -40,6 +40,11 @@ def named_zone(text: str, setting: str) -> str:
         ) from None
 
 
+def has_changes(zone: str) -> bool:
+    """Whether the clock of a zone is ever set back or forward."""
+    return zone != UTC and zone[0] not in "+-"
+
+
 def duck_zone(zone: str) -> str:
     """The same name for DuckDB."""
     return f"GMT{zone}" if zone[0] in "+-" else zone

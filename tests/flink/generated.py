@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
@@ -139,6 +140,12 @@ def _values(column: pa.ChunkedArray) -> Sequence[Any]:
         return [None if each is None else _short(each) for each in column.to_pylist()]
     if pa.types.is_map(kind):
         return [None if each is None else sorted(([k, v] for k, v in each), key=repr) for each in column.to_pylist()]
+    if pa.types.is_list(kind):
+        inner = iter(_values(column.combine_chunks().flatten() if column.num_chunks else column))
+        return [
+            None if size is None else [next(inner) for _ in range(size)]
+            for size in pc.list_value_length(column).to_pylist()
+        ]
     if pa.types.is_nested(kind):
         return [_of_kind(_plain(each), kind) for each in column.to_pylist()]
     return column.to_pylist()

@@ -207,12 +207,68 @@ MENDED = (
     Expression("aggregate", "min(DISTINCT f32)", "a"),
     Expression("aggregate", "min_by(f32, id)", "f64"),
     Expression("aggregate", "max_by(f32, id)", "i8"),
+    *(
+        Expression("operator", text)
+        for text in (
+            "n RLIKE '^[0-9]+$' AND CAST(n AS INT) > 0",
+            "s IS NULL OR CAST(s AS INT) > 0",
+            "i32 <> 0 AND 10 / i32 > 1 AND b",
+            "i32 = 0 OR 10 / i32 > 1",
+            "b AND i8 + 100Y > 0",
+            "'x' BETWEEN s AND s",
+            "s BETWEEN 'a' AND 3",
+            "day BETWEEN '2024-01-01' AND ts",
+            "(d18 / -0.0D) BETWEEN 2 AND (9223372036854775807L - -3)",
+            "0.5",
+            "-0.05",
+            "00.50",
+            "0.0 + 1",
+            "a < array(1, 2)",
+            "a >= array(1, 2)",
+            "r < named_struct('p', 1, 'q', NULL)",
+        )
+    ),
+    Expression("window", "row_number() OVER (ORDER BY a, id)"),
+    Expression("window", "rank() OVER (ORDER BY r DESC)"),
+    Expression("window", "row_number() OVER (ORDER BY array(f64, 1D), id)"),
+    *(Expression("aggregate", text) for text in ("max(a)", "min(r)", "max_by(id, a)", "min_by(s, r)", "max(array(r))")),
+    Expression("query", "SELECT id AS w FROM samples ORDER BY r, id LIMIT 3"),
+    *(
+        Expression("function", text)
+        for text in (
+            "sort_array(array(r, named_struct('p', NULL, 'q', 'z')))",
+            "array_sort(array(a, array(1, NULL), array()))",
+            "sort_array(array(a, array(1, NULL), array()), false)",
+            "array_max(array(r, named_struct('p', NULL, 'q', 'z')))",
+            "array_min(array(a, array(1, NULL)))",
+            "array_sort(a, (x, y) -> y - x)",
+            "left(NULL, 1)",
+            "substring(y, -5, 1)",
+            "substring(y, -2, 1)",
+            "round(1.5, -2)",
+            "round(d2, -9)",
+            "try_add(length(s), try_mod(i16, f64))",
+            "try_add(rint(i64), i16)",
+            "try_multiply(i64, 3)",
+            "try_add('abc', 1)",
+            "conv(n, 10, 2)",
+            "conv(s, 10, 36)",
+            "conv(v, 16, 10)",
+            "conv(i64, 10, 16)",
+            "conv(i64, 10, -16)",
+            "conv('18446744073709551615', 10, 16)",
+            "conv('18446744073709551616', 10, 16)",
+            "conv(' zz', 36, 2)",
+        )
+    ),
+    Expression("cast", "TRY_CAST(CAST(s AS INT) AS STRING)"),
 )
 REFUSED = (
     "'1' + day", "day + NULL", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",
     "max(m)", "min(array(m))", "collect_set(m)", "any_value(s, 'x')", "array_repeat(s, i16)", "mask(i32)",
     "get_json_object(b, '$.a')", "week(day)", "starts_with(s, 'x')", "CAST(ts AS TIME)",
     "count(DISTINCT s) OVER (ORDER BY id)", "format_string('%s', a)", "+b", "+day", "CAST(y AS STRING)", "y || i16",
+    "array_contains(a, NULL)", "map_contains_key(m, NULL)", "greatest(a, array(1))",
 )  # fmt: skip
 # Errors here where Spark gives a value that DuckDB has not: seconds that no timestamp holds.
 _NOT_YET = re.compile(r"\(i64 AS TIMESTAMP\)")
@@ -247,6 +303,9 @@ def test_what_is_refused(session: Session, text: str) -> None:
         ("regexp_extract(s, s)", "--engine spark"),
         ("try_multiply(d2, d18)", "--engine spark"),
         ("TRY_CAST(y AS STRING)", "not UTF-8"),
+        ("CASE WHEN NULL THEN 1 END", "no BOOLEAN"),
+        ("try_add(1, levenshtein(s, '日本'))", "--engine spark"),
+        ("TRY_CAST(levenshtein(s, '日本') AS STRING)", "--engine spark"),
     ],
 )
 def test_what_is_an_error(session: Session, text: str, said: str) -> None:
@@ -289,6 +348,30 @@ def test_zeros_have_no_sign_in_groups(spark: SparkSession, session: Session, sel
     query = f"SELECT {select} FROM samples".partition("--")[0]
     column, own = (answer["x"] for answer in (spark.sql(query).toArrow(), session.sql(query).to_arrow()))
     assert sorted(map(repr, values(own))) == sorted(map(repr, values(column)))
+
+
+_AT_NIGHT = "2024-10-27 02:30:00"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"TIMESTAMP'{_AT_NIGHT}'", f"TIMESTAMP'{_AT_NIGHT}+01:00'", f"CAST(TIMESTAMP_NTZ'{_AT_NIGHT}' AS TIMESTAMP)",
+        f"CAST(concat('{_AT_NIGHT}', left(c, 0)) AS TIMESTAMP)", "make_timestamp(2024, 10, 27, 2, 30, 0)",
+        f"CAST(concat('{_AT_NIGHT}+01', left(c, 0)) AS TIMESTAMP)", "TIMESTAMP'2024-03-31 02:30:00'",
+        f"to_utc_timestamp(CAST(TIMESTAMP_NTZ'{_AT_NIGHT}' AS TIMESTAMP), 'Europe/Berlin')",
+        f"convert_timezone('Europe/Berlin', 'UTC', TIMESTAMP_NTZ'{_AT_NIGHT}')",
+    ],
+)  # fmt: skip
+def test_an_hour_that_comes_twice(spark: SparkSession, session: Session, text: str) -> None:
+    """It is the first one; and an hour that never comes is the one behind it."""
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    session.sql("SET spark.sql.session.timeZone = Europe/Berlin")
+    try:
+        assert verdict(spark, session, Expression("operator", text)) == ("equal", "")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        session.sql("SET spark.sql.session.timeZone = UTC")
 
 
 @pytest.mark.parametrize("text", WRITTEN)

@@ -13,6 +13,7 @@ from maintenance.sql.expressions.conversions import KEPT, Wanted, cast_node, con
 from maintenance.sql.expressions.decimals import around, quotient
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
+from maintenance.sql.expressions.ordering import is_nested, key
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.zeros import unsigned
 from maintenance.types.data_type import DataType
@@ -225,6 +226,8 @@ def _set(call: Call) -> exp.Expr:
 
 
 def _least(call: Call, function: str) -> exp.Expr:
+    if is_nested(call.kind):
+        return filled(f"arg_{function}(a, k)", {"a": call.nodes[0], "k": key(call.nodes[0].copy(), call.kind)})
     return exp.Anonymous(this=function, expressions=[call.nodes[0]])
 
 
@@ -284,6 +287,12 @@ def _spread(call: Call, function: str) -> exp.Expr:
     return node
 
 
+def _by(call: Call, name: str) -> exp.Expr:
+    """The value of the row that has the most or the least."""
+    by = key(call.nodes[1], call.kinds[1])
+    return exp.Anonymous(this=f"arg_{name}_null", expressions=[call.nodes[0], by])
+
+
 def _greatest(call: Call) -> exp.Expr:
     """In Flink nothing is greater than NaN, or less."""
     if not (call.is_flink and call.kind.root in ("FLOAT", "DOUBLE")):
@@ -335,8 +344,7 @@ ENTRIES: Sequence[Entry] = (
     # DuckDB takes the sign of a FLOAT that is 0.
     *(aggregate(f"{name}_by", "FLOAT=, U", "FLOAT", f"CAST(arg_{name}_null(CAST(a AS DOUBLE), b) AS FLOAT)", SPARK)
       for name in ("max", "min")),
-    aggregate("max_by", "T, U", "T", "arg_max_null(a, b)", SPARK),
-    aggregate("min_by", "T, U", "T", "arg_min_null(a, b)", SPARK),
+    *(aggregate(f"{name}_by", "T, U", "T", lambda call, of=name: _by(call, of), SPARK) for name in ("max", "min")),  # type: ignore[misc]
     aggregate("collect_list array_agg", "T", "ARRAY<T>", _NONE.format(_SEEN), SPARK),
     aggregate("collect_set", "T", _set_kind, _set, SPARK),
     aggregate("array_agg", "T", "ARRAY<T>", "list(a)", FLINK),

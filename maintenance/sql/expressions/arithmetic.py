@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, tried
+from maintenance.sql.expressions.conversions import KEPT, Wanted, cast_node, converted, tried
 from maintenance.sql.expressions.decimals import WRAPS, combined, divided, divided_whole, exact, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, MOST_DIGITS
@@ -206,16 +206,19 @@ def _tried_kind(call: Call) -> DataType | None:
 
 
 def _tried(call: Call) -> exp.Expr:
-    """An operator that gives NULL where it would be an error."""
+    """An operator that gives NULL where it would be an error; errors of its sides stay."""
     name = _TRIED[call.name.removeprefix("try_")]
-    one, other = call.arguments
+    one, other = (_in(each, side, call) for each, side in zip(call.arguments, number_sides(call), strict=True))
+    for side in (one, other):
+        side.node.meta[KEPT] = True
     if name in "/%":
-        number = _in(other, number_sides(call)[1], call)
-        divisor = filled("NULLIF(a, 0)", {"a": number.node})
-        made: Typed = call.typing.called(name, [one, Typed(divisor, number.kind, exp.Null())], call.written, None)
-        return tried(cast_node(made.node, call.kind))
-    made = call.typing.called(name, [one, other], call.written, None)
-    return filled("TRY(a)", {"a": tried(cast_node(made.node, call.kind))})
+        other = Typed(filled("NULLIF(a, 0)", {"a": other.node}), other.kind, exp.Null())
+    elif kinds.is_integer(call.kind):
+        # No result of two BIGINTs leaves 128 bits.
+        template = f"TRY_CAST(CAST(a AS HUGEINT) {name} b AS {call.kind.root})"
+        return filled(template, {"a": one.node, "b": other.node})
+    made: Typed = call.typing.called(name, [one, other], call.written, None)
+    return tried(cast_node(made.node, call.kind))
 
 
 # Days stand apart: Arrow has the rest in nanoseconds, which hold 292 years.

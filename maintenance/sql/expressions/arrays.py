@@ -9,6 +9,7 @@ from maintenance.sql.expressions.declared import is_cut
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, entry, solved
 from maintenance.sql.expressions.kinds import array, map_of
 from maintenance.sql.expressions.moments import moments
+from maintenance.sql.expressions.ordering import in_order, least_of
 from maintenance.sql.expressions.stamps import narrow
 from maintenance.sql.expressions.templates import filled, renamed
 from maintenance.sql.expressions.zeros import unsigned
@@ -32,7 +33,10 @@ _CONTAINS = (
     "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN list_contains(a, b) THEN TRUE"
     " WHEN len(list_filter(a, lambda _e: _e IS NULL)) > 0 THEN NULL ELSE FALSE END"
 )
-_AT = "CASE WHEN b = 0 THEN error('the index 0 is invalid') WHEN abs(b) > len(a) THEN {0} ELSE list_extract(a, b) END"
+_AT = (
+    "CASE WHEN a IS NULL THEN NULL WHEN b = 0 THEN error('the index 0 is invalid')"
+    " WHEN abs(b) > len(a) THEN {0} ELSE list_extract(a, b) END"
+)
 _OUT = "error('the index is out of the array; try_element_at gives NULL there')"
 _INSERTED = (
     "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN b = 0 THEN error('the index 0 is invalid')"
@@ -242,6 +246,12 @@ def _moments_kind(call: Call) -> DataType | None:
     return None if common is None else array(common)
 
 
+def _maps_united(call: Call) -> exp.Expr:
+    """`MAP_UNION`, of which each map is there."""
+    there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in call.nodes))
+    return exp.Case(ifs=[exp.If(this=there, true=exp.Anonymous(this="map_concat", expressions=call.nodes))])
+
+
 def _of_entries(call: Call, what: str) -> exp.Expr:
     """A lambda of a key and its value, over the entries of a map."""
     node, made = call.nodes[0], call.nodes[1]
@@ -281,7 +291,7 @@ def _as_sets(template: str) -> Callable[[Call], exp.Expr]:
 
 
 # The place of each element counts those in front of it; what compares as equal keeps its order.
-_BEFORE = "len(list_filter(range(1, len(a) + 1), lambda _j: c < 0 OR (c = 0 AND _j < _i)))"
+_BEFORE = "len(list_filter(range(1, len(a) + 1), lambda _j: CASE WHEN _j <> _i THEN c < 0 OR (c = 0 AND _j < _i) END))"
 _SORTED = (
     "list_transform(list_sort(list_transform(range(1, len(a) + 1), lambda _i: {{'place': {0}, 'at': _i}})),"
     " lambda _s: list_extract(a, struct_extract(_s, 'at')))"
@@ -321,12 +331,19 @@ def _but_nan(template: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
+def _unless_null(call: Call) -> DataType | None:
+    """Spark looks for no NULL that has no type."""
+    return None if isinstance(call.arguments[1].written.unnest(), exp.Null) else kinds.BOOLEAN
+
+
 def _concatenated(call: Call) -> exp.Expr:
     """Arrays one behind the other, if none of them is NULL."""
     made = filled("flatten(list_value(rest))", {}, call.nodes)
     there = exp.and_(*(filled("a IS NOT NULL", {"a": node.copy()}) for node in call.nodes))
     return exp.Case(ifs=[exp.If(this=there, true=made)])
 
+
+_RISING = "list_sort(a, 'ASC', 'NULLS FIRST')"
 
 ENTRIES: Sequence[Entry] = (
     entry("array", "T...?", "ARRAY<T>", "list_value(rest)"),
@@ -343,7 +360,7 @@ ENTRIES: Sequence[Entry] = (
     entry("size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
     entry("size", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)", SPARK),
     entry("array_size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
-    entry("array_contains", "ARRAY<T>, T", "BOOLEAN", _CONTAINS, SPARK),
+    entry("array_contains", "ARRAY<T>, T", _unless_null, _CONTAINS, SPARK),
     entry("array_contains", "ARRAY<T>, T", _whole("BOOLEAN"),
           _but_nan("CASE WHEN b IS NULL THEN len(list_filter(a, lambda _e: _e IS NULL)) > 0"
                    " ELSE list_contains(a, b) AND {0} END"), FLINK),
@@ -360,7 +377,7 @@ ENTRIES: Sequence[Entry] = (
     entry("array_reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", FLINK),
     entry("reverse", "ARRAY<T>", "ARRAY<T>", "list_reverse(a)", SPARK),
     entry("array_concat", "ARRAY<T>, ARRAY<T>...?", "ARRAY<T>", _concatenated, FLINK),
-    entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", FLINK),
+    entry("array_sort", "ARRAY<ATOMIC>", "1", _RISING, FLINK),
     entry("array_union", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
           f"CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {_DISTINCT.format('list_concat(a, b)')} END")),
     entry("array_intersect", "ARRAY<T>, ARRAY<T>", "ARRAY<T>", _as_sets(
@@ -375,10 +392,11 @@ ENTRIES: Sequence[Entry] = (
           samples=("a, 1, 9", "a, -1, 9", "a, 5, k", "a, -4, k")),
     entry("array_compact", "ARRAY<T>", "ARRAY<T>", "list_filter(a, lambda _e: _e IS NOT NULL)", SPARK),
     # The first of those that are equal, as are the zeros of both signs.
-    *(entry(f"array_{name}", f"ARRAY<{kind}>", "T" if kind == "T" else lambda call: call.kinds[0].element,
-            says.format(f"list_{name}(a)"))
-      for name in ("max", "min")
-      for kind, says in (("FLOATING", "list_extract(a, list_position(a, {0}))"), ("T", "{0}"))),
+    *(entry(f"array_{name}", "ARRAY<FLOATING>", lambda call: call.kinds[0].element,
+            f"list_extract(a, list_position(a, list_{name}(a)))")
+      for name in ("max", "min")),
+    *(entry(f"array_{name}", "ARRAY<T>", "T", least_of(f"list_{name}(a)", greatest=name == "max"))
+      for name in ("max", "min")),
     entry("array_join", "ARRAY<STRING>, STRING", "STRING", _JOINED),
     entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED, SPARK),
     entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", f"CASE WHEN c IS NOT NULL THEN {_FILLED} END",
@@ -387,11 +405,11 @@ ENTRIES: Sequence[Entry] = (
     entry("array_join", "ARRAY<T>, STRING, STRING", "STRING", lambda call: _of_texts(call, _FILLED), SPARK),
     entry("array_repeat", "ANY, INT=", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
           " list_transform(range(CAST(paimon_not_negative(b) AS BIGINT)), lambda _i: a) END", SPARK),
-    entry("sort_array", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS FIRST')", SPARK),
-    entry("sort_array", "ARRAY<T>, BOOLEAN!", "ARRAY<T>",
-          "CASE WHEN b THEN list_sort(a, 'ASC', 'NULLS FIRST') WHEN NOT b THEN"
-          " list_sort(a, 'DESC', 'NULLS LAST') END", SPARK),
-    entry("array_sort", "ARRAY<T>", "ARRAY<T>", "list_sort(a, 'ASC', 'NULLS LAST')", SPARK),
+    entry("sort_array", "ARRAY<T>", "ARRAY<T>", in_order(_RISING), SPARK),
+    entry("sort_array", "ARRAY<T>, BOOLEAN!", "ARRAY<T>", lambda call: filled(
+          "CASE WHEN b THEN u WHEN NOT b THEN d END", {"b": call.nodes[1], "u": in_order(_RISING)(call),
+          "d": in_order("list_sort(a, 'DESC', 'NULLS LAST')", descending=True)(call).copy()}), SPARK),
+    entry("array_sort", "ARRAY<T>", "ARRAY<T>", in_order("list_sort(a, 'ASC', 'NULLS LAST')", nulls_last=True), SPARK),
     entry("array_sort", "ARRAY<T>, (T, T) -> INT", "ARRAY<T>", _sorted_by, SPARK,
           samples=("a, (x, y) -> CASE WHEN x < y THEN 1 WHEN x > y THEN -1 ELSE 0 END",)),
     entry("array_slice", "ARRAY<T>, INT", "ARRAY<T>", _SLICE.replace("UNTIL", "len(a)"), FLINK,
@@ -399,7 +417,8 @@ ENTRIES: Sequence[Entry] = (
     entry("array_slice", "ARRAY<T>, INT, INT", "ARRAY<T>", _SLICE.replace("UNTIL", _PLACE.format("c")), FLINK,
           samples=("a, 1, 2", "a, -2, -1", "a, 3, 9")),
     entry("slice", "ARRAY<T>, INT, INT", "ARRAY<T>",
-          "CASE WHEN b = 0 THEN error('the start 0 is invalid') WHEN c < 0 THEN"
+          "CASE WHEN a IS NULL OR b IS NULL OR c IS NULL THEN NULL"
+          " WHEN b = 0 THEN error('the start 0 is invalid') WHEN c < 0 THEN"
           " error('the length is negative') WHEN b > 0 THEN list_slice(a, b, b + c - 1) WHEN b < -len(a) THEN"
           " list_slice(a, 1, 0) ELSE list_slice(a, len(a) + b + 1, len(a) + b + c) END", SPARK),
     entry("flatten", "ARRAY<ARRAY<T>>", "ARRAY<T>",
@@ -431,11 +450,12 @@ ENTRIES: Sequence[Entry] = (
     entry("map_entries", "MAP<K, V>", "ARRAY<ROW<key K, value V>>", "map_entries(a)"),
     entry("map_from_arrays", "ARRAY<K>, ARRAY<V>", "MAP<K, V>", "map(a, b)"),
     entry("map_from_entries", "ARRAY", _entries_kind, _from_entries, SPARK),
-    entry("map_contains_key", "MAP<K, V>, K", "BOOLEAN",
+    entry("map_contains_key", "MAP<K, V>, K", _unless_null,
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_contains(map_keys(a), b) END", SPARK),
     entry("map_concat", "MAP<K, V>, MAP<K, V>...", "MAP<K, V>", _maps_joined, SPARK,
           samples=("m, map('z', k)", "m, m")),
-    entry("map_union", "MAP<K, V>, MAP<K, V>...?", "MAP<K, V>", "map_concat(a, rest)", FLINK),
+    entry("map_union", "MAP<K, V>", "MAP<K, V>", "a", FLINK),
+    entry("map_union", "MAP<K, V>, MAP<K, V>...", "MAP<K, V>", _maps_united, FLINK),
     entry("map_filter", "MAP<K, V>, (K, V) -> BOOLEAN", "MAP<K, V>", lambda call: _of_entries(call, "filter"), SPARK),
     entry("transform_values", "MAP<K, V>, (K, V) -> U", "MAP<K, U>", lambda call: _of_entries(call, "values"), SPARK),
     entry("transform_keys", "MAP<K, V>, (K, V) -> U", "MAP<U, V>", lambda call: _of_entries(call, "keys"), SPARK),

@@ -11,6 +11,7 @@ from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, is_plain, tried
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING
+from maintenance.sql.expressions.ordering import is_nested, key
 from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.templates import apart, filled
 from maintenance.types.data_type import DataType
@@ -122,6 +123,8 @@ def comparison(name: str, sides: Sequence[exp.Expr], kind: DataType) -> exp.Expr
     if is_wide(kind) and name in _ORDERED:
         macro, is_swapped = _ORDERED[name]
         return exp.Anonymous(this=macro, expressions=[other, one] if is_swapped else [one, other])
+    if is_nested(kind) and name in _ORDERED:
+        one, other = key(one, kind), key(other, kind)
     return _NODES[name](this=apart(one), expression=apart(other))
 
 
@@ -197,6 +200,10 @@ def _failing(call: Call, nodes: Sequence[exp.Expr]) -> list[exp.If]:
     ]
 
 
+def _atomic(call: Call) -> DataType | None:
+    return None if is_nested(call.bound["T"]) else call.bound["T"]
+
+
 def _compared_as(call: Call, name: str) -> exp.Expr:
     call.name = name
     return _compared(call)
@@ -236,8 +243,8 @@ ENTRIES: Sequence[Entry] = (
           lambda call: filled("COALESCE(a, 0)", {"a": call.typing.in_type(call.arguments[0], call.kind)}), SPARK),
     entry("if", "BOOLEAN, T, T", "T", _if, SPARK),
     entry("if", "BOOLEAN, ANY, ANY", _chosen_kind, _chosen, FLINK, samples=("b, i32, i64", "b, s, n", "b, f32, d")),
-    entry("greatest", "T, T...", "T", "greatest(a, b, rest)", SPARK, samples=("1, 2",)),
-    entry("least", "T, T...", "T", "least(a, b, rest)", SPARK, samples=("1, 2",)),
+    entry("greatest", "T, T...", _atomic, "greatest(a, b, rest)", SPARK, samples=("1, 2",)),
+    entry("least", "T, T...", _atomic, "least(a, b, rest)", SPARK, samples=("1, 2",)),
     entry("greatest least", "ANY...", lambda call: kinds.merged(call.kinds), _of_all, FLINK,
           samples=("1, 2", "k, i64", "s, n", "d, w")),
     entry("isnan", "FLOATING", "BOOLEAN", "COALESCE(isnan(a), FALSE)", SPARK),

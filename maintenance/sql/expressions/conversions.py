@@ -127,6 +127,8 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
         return value.node if not value.is_loose else cast_node(value.node, to)
     if of == NULL:
         return cast_node(exp.Null(), to)
+    if wanted.is_try:
+        value.node.meta[KEPT] = True  # what is wrong with it is still an error
     if of.root == "VARIANT":
         made = at_path(value.node, "$", to)
     elif to.is_timestamp:
@@ -144,7 +146,9 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
             value = Typed(micros_of(value.node), of, value.written)
         template = _template(of, to, wanted.is_flink)
         made = None if template is None else filled(_in_type(template, to), {"a": value.node})
-    return made if made is None or not wanted.is_try else tried(made)
+    if made is None or not wanted.is_try:
+        return made
+    return tried(made)
 
 
 # Texts in quotes that DuckDB reads as these engines do, and folds.

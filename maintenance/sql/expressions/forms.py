@@ -7,15 +7,16 @@ from typing import Any
 from sqlglot import exp
 
 from maintenance.sql.dialects import DIGITS
-from maintenance.sql.expressions import kinds, refusals
+from maintenance.sql.expressions import kinds, logic, refusals
 from maintenance.sql.expressions.aggregates import SPREADS
-from maintenance.sql.expressions.comparisons import alike, compared_kind, comparison, may_fail, where_known
+from maintenance.sql.expressions.comparisons import alike, compared_kind, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.declared import as_first, common_char
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.json_functions import json_value
 from maintenance.sql.expressions.kinds import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, decimal
 from maintenance.sql.expressions.named_types import named_type
+from maintenance.sql.expressions.ordering import key
 from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.templates import apart, filled
@@ -41,7 +42,8 @@ def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
     whole, _point, fraction = text.partition(".")
     digits = len(whole if typing.is_flink else whole.lstrip("0")) + len(fraction)
     kind = decimal(max(1, digits, len(fraction)), len(fraction))
-    return Typed(cast_node(node, kind) if fraction == "" or not whole else node, kind, node)
+    made = cast_node(node, kind) if fraction == "" or not whole else node
+    return Typed(made, kind, node, is_loose=digits < len(whole) + len(fraction))
 
 
 def _raw(typing: Typing, node: exp.RawString, scope: Scope) -> Typed:
@@ -96,7 +98,7 @@ def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:
     if default is not None:
         results.append(typing.of(default, scope))
     if subject is None:
-        conditions = [typing.truth(branch.this, scope) for branch in branches]
+        conditions = [_condition(typing, branch.this, scope) for branch in branches]
     else:
         conditions = [typing.call("=", [subject.copy(), branch.this], branch.this, scope).node for branch in branches]
     kind, nodes = typing.common(results, node)
@@ -108,32 +110,36 @@ def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:
     return Typed(exp.Case(ifs=ifs, default=last), kind, node, declared=declared)
 
 
+def _condition(typing: Typing, node: exp.Expr, scope: Scope) -> exp.Expr:
+    """What stands behind WHEN, which Spark gives no type if it has none."""
+    if not typing.is_flink and isinstance(node.unnest(), exp.Null):
+        raise refusals.error_at(typing.source, node, "a NULL behind WHEN is no BOOLEAN", "Write FALSE.")
+    return typing.truth(node, scope)
+
+
 def _if(typing: Typing, node: exp.If, scope: Scope) -> Typed:
     default = node.args.get("false") or exp.Null()
     return typing.call("if", [node.this, node.args["true"], default], node, scope)
 
 
 def _between(typing: Typing, node: exp.Between, scope: Scope) -> Typed:
-    if typing.is_flink and not node.args.get("symmetric"):
-        lower, upper = (
-            typing.call(name, [node.this.copy(), node.args[side]], node, scope).node
-            for name, side in ((">=", "low"), ("<=", "high"))
-        )
-        return Typed(exp.And(this=apart(lower), expression=apart(upper)), BOOLEAN, node)
+    """Each bound is compared by itself, in the type that the value and this bound have in common."""
+    if node.args.get("symmetric"):
+        return _between_any(typing, node, scope)
+    lower, upper = (
+        typing.call(name, [node.this.copy(), node.args[side]], node, scope).node
+        for name, side in ((">=", "low"), ("<=", "high"))
+    )
+    return Typed(logic.joined(exp.And, [lower, upper]), BOOLEAN, node)
+
+
+def _between_any(typing: Typing, node: exp.Between, scope: Scope) -> Typed:
     values = [typing.of(part, scope) for part in (node.this, node.args["low"], node.args["high"])]
     kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
-    if kind is None:
+    if kind is None or is_wide(kind):
         raise refusals.no_such_types(typing.source, node, "between", [value.kind for value in values])
     value, low, high = alike(values, kind, is_flink=typing.is_flink)
-    if is_wide(kind):
-        lower = comparison(">=", [value, low], kind)
-        made: exp.Expr = exp.And(this=lower, expression=comparison("<=", [value.copy(), high], kind))
-    else:
-        made = exp.Between(this=apart(value), low=apart(low), high=apart(high), symmetric=node.args.get("symmetric"))
-    if not typing.is_flink and may_fail(values[2], kind):
-        # Spark reads no further where the value is too low.
-        below = comparison("<", [value.copy(), low.copy()], kind)
-        made = filled("CASE WHEN a THEN FALSE ELSE b END", {"a": below, "b": made})
+    made: exp.Expr = exp.Between(this=apart(value), low=apart(low), high=apart(high), symmetric=True)
     return Typed(made if typing.is_flink else where_known(values, kind, made), BOOLEAN, node)
 
 
@@ -456,10 +462,13 @@ def _ordered_by(typing: Typing, order: exp.Order | None, scope: Scope) -> exp.Or
 
 def ordered(typing: Typing, node: exp.Expr, scope: Scope) -> exp.Expr:
     """A part of ORDER BY."""
-    if not isinstance(node, exp.Ordered):
-        return typing.value(node, scope).node
+    is_plain = not isinstance(node, exp.Ordered)
+    value = typing.value(node if is_plain else node.this, scope)
+    by = key(value.node, value.kind)
+    if is_plain:
+        return by
     made = node.copy()
-    made.set("this", typing.value(node.this, scope).node)
+    made.set("this", by)
     return made
 
 
@@ -599,6 +608,7 @@ FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.TryCast: _cast,
     exp.Case: _case,
     exp.If: _if,
+    **logic.FORMS,
     exp.Between: _between,
     exp.In: _in,
     exp.Is: _is,

@@ -75,10 +75,19 @@ MACROS = (
         "paimon_try_day(t) AS CASE WHEN paimon_is_day(t) THEN"
         " TRY(make_date(paimon_day_part(t, 1), paimon_day_part(t, 2), paimon_day_part(t, 3))) END"
     ),
+    # A time as Flink reads it. A day that a month has not is its last one.
     (
-        "paimon_stamp(t) AS CASE WHEN regexp_full_match(t, '[0-9]{4}') THEN t || '-01-01'"
-        " WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{1,2}') THEN t || '-01' ELSE t END"
+        "paimon_is_flink_moment(t) AS regexp_full_match(t, '\\d{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\\d|3[01])"
+        "( (([01]?\\d|2[0-3]):[0-5]?\\d:[0-5]?\\d([.]\\d{0,9})?|24:00:00))?') AND NOT starts_with(t, '0000')"
     ),
+    "paimon_flink_part(t, n) AS CAST(regexp_extract(t, '^(\\d+)-(\\d+)-(\\d+)', n) AS INTEGER)",
+    "paimon_flink_month(t) AS make_date(paimon_flink_part(t, 1), paimon_flink_part(t, 2), 1)",
+    (
+        "paimon_flink_moment(t) AS CAST(CAST(paimon_flink_month(t) + CAST(least(paimon_flink_part(t, 3),"
+        " day(last_day(paimon_flink_month(t)))) - 1 AS INTEGER) AS DATE) AS VARCHAR) || regexp_extract(t, ' .*$')"
+    ),
+    # `step`: of microseconds, whole milliseconds.
+    "paimon_cut_millis(x, step) AS paimon_cut(x, 1000) - to_microseconds(epoch_us(paimon_cut(x, 1000)) % step)",
     # A time of Spark's: what may be left out of it, and years that DuckDB writes otherwise.
     f"paimon_is_plain_moment(t) AS regexp_full_match(t, '{_PLAIN_MOMENT}')",
     f"paimon_is_moment(t) AS regexp_full_match(t, '{_MOMENT}')",
@@ -146,6 +155,27 @@ MACROS = (
         f" WHEN x IS NOT NULL THEN error('{_FAR_SECONDS}') END"
     ),
     "paimon_bigint(x) AS CAST(x AS BIGINT)",
+    # A whole number from 0 to 64 bits in the digits of another base, of a text that has its sign.
+    (
+        "paimon_digits_of(v, b) AS CASE WHEN v < b THEN to_base(CAST(v AS BIGINT), b)"
+        " ELSE to_base(CAST(v // b AS BIGINT), b) || to_base(CAST(v % b AS BIGINT), b) END"
+    ),
+    (
+        "paimon_based(t, v, b) AS CASE WHEN t <> '' THEN paimon_digits_of(CASE WHEN v = 0 OR NOT starts_with(t, '-')"
+        " THEN v WHEN v >= 9223372036854775808 THEN 18446744073709551615::HUGEINT"
+        " ELSE 18446744073709551616::HUGEINT - v END, b) END"
+    ),
+    (
+        "paimon_signed(t, v, b) AS CASE WHEN t <> '' THEN CASE WHEN v >= 9223372036854775808 OR starts_with(t, '-')"
+        " THEN '-' ELSE '' END || paimon_digits_of(CASE WHEN v >= 9223372036854775808"
+        " THEN 18446744073709551616::HUGEINT - v ELSE v END, b) END"
+    ),
+    # The first of the two instants of a time that a clock shows twice.
+    "paimon_first(t) AS CASE WHEN (t - to_hours(1))::TIMESTAMP = t::TIMESTAMP THEN t - to_hours(1) ELSE t END",
+    (
+        "paimon_at(z, a) AS CASE WHEN timezone(z, timezone(z, a) - to_hours(1)) = a THEN timezone(z, a) - to_hours(1)"
+        " ELSE timezone(z, a) END"
+    ),
     # Errors also of TRY_CAST and its like.
     (
         "paimon_order_decides(x) AS error('an average of large BIGINTs of both signs depends on the order of rows:"

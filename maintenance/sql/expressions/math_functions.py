@@ -25,10 +25,13 @@ def _rounded_kind(call: Call) -> DataType | None:
     if kind.root != "DECIMAL":
         return kind
     precision, scale = digits(kind)
-    kept = min(max(0, _places(call)), scale)
+    places = _places(call)
+    kept = min(max(0, places), scale)
     if call.is_flink and kept == scale:
         return kind
-    return decimal(min(MOST_DIGITS, precision - scale + 1 + kept), kept)
+    whole = precision - scale + 1
+    whole = whole if call.is_flink or places >= 0 else max(whole, 1 - places)
+    return decimal(min(MOST_DIGITS, whole + kept), kept)
 
 
 def _cut_kind(call: Call) -> DataType | None:
@@ -54,6 +57,9 @@ def _rounded(function: str) -> Callable[[Call], exp.Expr]:
         if call.is_flink and kinds.is_integer(kind):
             made = filled(f"{function}(CAST(a AS HUGEINT), p)", {"a": node, "p": places})
             return around(made, kind)
+        if kind.root == "DECIMAL" and _places(call) < 0:
+            # Where no digit stays DuckDB has 0 for NULL as well.
+            made = filled("CASE WHEN a IS NOT NULL THEN m END", {"a": node.copy(), "m": made})
         return cast_node(made, call.kind)
 
     return says
@@ -123,8 +129,10 @@ def _pmod(call: Call) -> exp.Expr:
     return cast_node(filled(template, {"a": one, "b": other}), call.kind)
 
 
-def _sign_kind(call: Call) -> DataType:
-    return call.kinds[0] if call.is_flink else DOUBLE
+def _sign_kind(call: Call) -> DataType | None:
+    """Flink fails with the small integers."""
+    is_small = call.kinds[0].root in ("TINYINT", "SMALLINT")
+    return (None if is_small else call.kinds[0]) if call.is_flink else DOUBLE
 
 
 _SIGN = "CASE WHEN isnan(a) OR a = 0 THEN a ELSE sign(a) END"
@@ -146,18 +154,29 @@ def _absolute(call: Call) -> exp.Expr:
     return filled("CASE WHEN a < 0 THEN b ELSE a END", {"a": call.nodes[0], "b": opposite.node})
 
 
-_PREFIXES = {10: "", 16: "0x", 2: "0b"}
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_SIZE = "CAST(18446744073709551616 AS HUGEINT)"
+# What is read of a text: the digits before the first sign that is none.
+_READ = (
+    "list_reduce(list_transform(string_split(d, ''),"
+    " lambda _d: CAST(greatest(strpos('DIGITS', _d) - 1, 0) AS HUGEINT)),"
+    f" lambda _x, _y: CASE WHEN _x * BASE + _y < {_SIZE} THEN _x * BASE + _y"
+    " ELSE error('conv is given a number that 64 bits do not hold') END)"
+)
 
 
 def _conv(call: Call) -> exp.Expr:
-    """The digits of a whole number to another base."""
-    bases = [argument.whole for argument in call.arguments[1:]]
-    source, target = bases
-    if source not in _PREFIXES or target is None or not 2 <= target <= 36:
-        fix = "Write conv(x, 10, 16): from 2, 10 or 16, to 2 up to 36."
-        raise refusals.unsupported(call.typing.source, call.written, "conv from this base", fix)
-    digits_of = exp.Literal.string(_PREFIXES[source])
-    return filled("to_base(CAST(concat(p, a) AS BIGINT), b)", {"p": digits_of, "a": call.nodes[0], "b": call.nodes[2]})
+    """The digits of a whole number to another base. Source: Spark's `NumberConverter`."""
+    source, target = (argument.whole for argument in call.arguments[1:])
+    if source is None or target is None or not 2 <= source <= len(_DIGITS) or not 2 <= abs(target) <= len(_DIGITS):
+        fix = "Write conv(x, 10, 16), with bases from 2 to 36."
+        raise refusals.unsupported(call.typing.source, call.written, "conv with these bases", fix)
+    text = filled("upper(trim(a))", {"a": call.nodes[0]})
+    known = _DIGITS[:source]
+    digits = filled(f"regexp_extract(t, '^-?([{known}]*)', 1)", {"t": text.copy()})
+    value = filled(_READ.replace("DIGITS", known).replace("BASE", str(source)), {"d": digits})
+    parts = {"t": text, "v": value, "b": exp.Literal.number(abs(target))}
+    return filled("paimon_based(t, v, b)" if target > 0 else "paimon_signed(t, v, b)", parts)
 
 
 ENTRIES: Sequence[Entry] = (
@@ -173,6 +192,7 @@ ENTRIES: Sequence[Entry] = (
     entry("ceil ceiling", "DECIMAL, INT!", _stepped_kind, lambda call: _stepped(call, "<", "+"), SPARK,
           samples=("d, 1", "w, 2", "d, -1")),
     entry("sign signum", "DOUBLE|FLOAT", "DOUBLE", f"CAST({_SIGN} AS DOUBLE)", SPARK),
+    entry("sign", "FLOATING", "1", lambda call: cast_node(filled(_SIGN, {"a": call.nodes[0]}), call.kind), FLINK),
     entry("sign", "NUMBER", _sign_kind, lambda call: cast_node(filled("sign(a)", {"a": call.nodes[0]}), call.kind)),
     entry("sign signum", "INTERVAL", "DOUBLE", "CAST(sign(epoch_us(a)) AS DOUBLE)", SPARK),
     entry("signum", "NUMBER", "DOUBLE", "CAST(sign(a) AS DOUBLE)", SPARK),

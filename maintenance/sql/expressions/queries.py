@@ -15,7 +15,7 @@ from maintenance.sql.expressions.forms import FORMS, ordered, specification
 from maintenance.sql.expressions.generators import name_of, rows_of, unnested, with_places
 from maintenance.sql.expressions.kinds import NULL, plain
 from maintenance.sql.expressions.scopes import Columns, Scope
-from maintenance.sql.expressions.stamps import is_wide
+from maintenance.sql.expressions.stamps import is_wide, with_earlier
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.typing import Typing
 from maintenance.sql.query.carried import is_carried
@@ -29,7 +29,9 @@ def type_query(resolved: Resolved) -> Columns:
 
     Raises: SqlError: something in it is not known.
     """
-    return Queries(resolved).columns(resolved.tree, Scope())
+    columns = Queries(resolved).columns(resolved.tree, Scope())
+    with_earlier(resolved.tree, resolved.zone)
+    return columns
 
 
 @dataclass(slots=True)

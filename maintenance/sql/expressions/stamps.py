@@ -5,6 +5,7 @@ compares with all its digits; what computes with one takes its microseconds. A t
 in Flink it has as many digits as its type says, in Spark none that are zeros at the end.
 """
 
+import datetime as dt
 import re
 
 from sqlglot import exp
@@ -14,6 +15,7 @@ from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.query.carried import MICROS, REST
+from maintenance.sql.zones import has_changes
 from maintenance.types.arrow import has_nanos
 from maintenance.types.data_type import DataType
 
@@ -22,7 +24,47 @@ _MILLI_DIGITS, _MICRO_DIGITS, _NANO_DIGITS = 3, 6, 9
 _FINE = re.compile(r"(.*\.\d{6})(\d+)(.*)", re.DOTALL)
 _NAMES = {"TIMESTAMP": exp.DType.TIMESTAMPNTZ, "TIMESTAMP_LTZ": exp.DType.TIMESTAMPLTZ}
 _PLAIN = re.compile(r"\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?", re.ASCII)
+_ZONED = re.compile(r":\d{2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)$", re.ASCII)
 _SHORT = re.compile(r"(\d{4})(-\d{1,2})?")
+
+
+_FLINK_MOMENT = (
+    "CASE WHEN paimon_is_flink_moment(t) THEN paimon_flink_moment(t)"
+    " WHEN t IS NOT NULL THEN error(concat('Could not convert string ''', t, ''' to TIMESTAMP')) END"
+)
+LOCAL = "paimon_local"
+"""Under this key a cast of a time of the zone's clock to an instant is marked in `meta`."""
+
+
+def local_instant(node: exp.Expr) -> exp.Expr:
+    """The instant of a time of the zone's clock."""
+    made = exp.Cast(this=node, to=exp.DataType(this=exp.DType.TIMESTAMPLTZ))
+    made.meta[LOCAL] = True
+    return made
+
+
+def with_earlier(tree: exp.Expr, zone: str) -> None:
+    """Take the first of two instants where the clock of the zone shows a time twice, of which DuckDB takes the second.
+
+    A text in a column may name its zone, and then has one instant.
+    """
+    if not has_changes(zone):
+        return
+    for node in list(tree.find_all(exp.Cast)):
+        if LOCAL not in node.meta:
+            continue
+        first = exp.Anonymous(this="paimon_first", expressions=[node.copy()])
+        if node.meta[LOCAL] is None:
+            parts = {"f": first, "a": node.copy(), "t": exp.cast(node.this.copy(), exp.DType.TEXT)}
+            first = filled("CASE WHEN regexp_matches(t, '[0-9]([+-][0-9:]+| .*[A-Za-z].*)$') THEN a ELSE f END", parts)
+        node.replace(first)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return dt.date.fromisoformat(text) is not None
+    except ValueError:
+        return False
 
 
 def is_wide(kind: DataType) -> bool:
@@ -57,25 +99,24 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
     if is_wide(of):
         rest, node = rest_of(node), micros_of(node.copy())
     elif literal is not None:
-        fine = _FINE.fullmatch(literal)
-        literal, rest = (literal, rest) if fine is None else (
-            fine[1] + fine[3], exp.Literal.number(int(fine[2][:3].ljust(3, "0"))))  # fmt: skip
-        short = _SHORT.fullmatch(literal.strip())
-        shown = literal if short is None else f"{short[1]}{short[2] or '-01'}-01"
-        node = exp.Literal.string(shown.strip())
-        if not is_flink and _PLAIN.fullmatch(shown.strip()) is None:
-            node = _moment(node, to)
+        node, rest = _written(literal, to, is_flink=is_flink)
     elif of.is_string:
         if is_wide(to):
             rest = filled("paimon_rest(a)", {"a": node.copy()})
-        node = filled("paimon_stamp(paimon_trimmed(a))", {"a": node}) if is_flink else _moment(node, to)
+        node = _read(node, to, is_flink=is_flink)
     micros: exp.Expr = exp.Cast(this=node, to=exp.DataType(this=_NAMES[to.root]))
+    if to.root == "TIMESTAMP_LTZ":
+        micros.meta[LOCAL] = not of.is_string or None
     if of.is_timestamp and of.root == to.root:
         micros = node
     is_coarse = of.root == "DATE" or (of.is_timestamp and (of.precision or 0) <= places)
     if places < _MICRO_DIGITS and not is_coarse:
         step = exp.Literal.number(10 ** (_MICRO_DIGITS - places))
-        micros = filled("paimon_cut(a, b)", {"a": micros, "b": step})
+        # Below milliseconds Flink cuts off towards 1970.
+        macro = "paimon_cut_millis" if is_flink and places < _MILLI_DIGITS else "paimon_cut"
+        micros = exp.Anonymous(this=macro, expressions=[micros, step])
+    if is_wide(to) and of.root == to.root == "TIMESTAMP" and (of.precision or 0) <= _MILLI_DIGITS:
+        micros = exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP))
     if is_wide(to):
         step = exp.Literal.number(10 ** (_NANO_DIGITS - places))
         kept = rest if places == _NANO_DIGITS else filled("CAST(a - a % b AS SMALLINT)", {"a": rest, "b": step})
@@ -84,6 +125,27 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
         return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP_MS))
     is_short = of.root == "TIMESTAMP" and (of.precision or 0) <= _MILLI_DIGITS < places
     return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP)) if is_short and micros is node else micros
+
+
+def _written(literal: str, to: DataType, *, is_flink: bool) -> tuple[exp.Expr, exp.Expr]:
+    """A text in quotes as DuckDB reads it, and its nanoseconds."""
+    fine = _FINE.fullmatch(literal)
+    rest = 0
+    if fine is not None:
+        literal, rest = fine[1] + fine[3], int(fine[2][:3].ljust(3, "0"))
+    if not is_flink:
+        literal = literal.strip()
+        short = _SHORT.fullmatch(literal)
+        literal = literal if short is None else f"{short[1]}{short[2] or '-01'}-01"
+    node = exp.Literal.string(literal)
+    # An instant may be written with its zone.
+    has_zone = is_flink and to.root == "TIMESTAMP_LTZ" and _ZONED.search(literal) is not None
+    is_plain = has_zone or (_PLAIN.fullmatch(literal) is not None and (not is_flink or _is_date(literal[:10])))
+    return node if is_plain else _read(node, to, is_flink=is_flink), exp.Literal.number(rest)
+
+
+def _read(node: exp.Expr, to: DataType, *, is_flink: bool) -> exp.Expr:
+    return filled(_FLINK_MOMENT, {"t": node}) if is_flink else _moment(node, to)
 
 
 def _of_another(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
@@ -140,9 +202,7 @@ def from_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr:
     """A timestamp as a date or a time of day."""
     node = micros_of(value.node) if is_wide(value.kind) else value.node
     if is_flink and to.root == "DATE" and value.kind.root == "TIMESTAMP":
-        # Before 1970 it is the day before that of its milliseconds.
-        return filled("CASE WHEN d < CAST('1970-01-01' AS DATE) THEN CAST(d - 1 AS DATE) ELSE d END",
-                      {"d": filled("paimon_flink_day(a)", {"a": node})})  # fmt: skip
+        return filled("paimon_flink_day(a)", {"a": node})
     if is_flink and to.root == "TIME" and value.kind.root == "TIMESTAMP":
         return filled("paimon_time_of(a)", {"a": node})
     kind = exp.DType.DATE if to.root == "DATE" else exp.DType.TIME

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import refusals
-from maintenance.sql.expressions.conversions import Wanted, converted
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING, array, widest
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
-_SPLIT_INDEX = (
-    "CASE WHEN c >= 0 AND c < len(string_split(a, b)) AND a <> '' THEN list_extract(string_split(a, b), c + 1) END"
-)
+# No text stands for white space.
+_PARTS = "CASE WHEN b = '' THEN string_split_regex(a, '\\s') ELSE string_split(a, b) END"
+_SPLIT_INDEX = f"CASE WHEN c >= 0 AND c < len({_PARTS}) AND a <> '' THEN list_extract({_PARTS}, c + 1) END"
 _NUMBER = "^\\s*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?\\s*$"
 _SUBSTRING_INDEX = (
     "CASE WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
@@ -49,7 +49,7 @@ _OF_LENGTH = "CASE WHEN c IS NOT NULL THEN {0} END"
 _REST = "CAST(2147483647 AS BIGINT)"
 _BYTES = (
     "CASE WHEN b >= 0 THEN array_slice(a, greatest(b, 1), greatest(b, 1) + {0} - 1)"
-    " WHEN b < 0 THEN array_slice(a, greatest(octet_length(a) + b + 1, 1), octet_length(a) + b + {0}) END"
+    " WHEN b < 0 THEN array_slice(a, greatest(octet_length(a) + b + 1, 1), greatest(octet_length(a) + b + {0}, 0)) END"
 )
 
 
@@ -127,7 +127,8 @@ def _overlaid(call: Call) -> exp.Expr:
     parts = {"a": text, "b": new, "c": start, "d": length}
     end = "c + CASE WHEN d < 0 THEN length(b) ELSE d END"
     if call.is_flink:
-        made = filled(f"left(a, c - 1) || b || substring(a, {end})", parts)
+        # Where nothing is taken out, Flink leaves out what stands behind.
+        made = filled("left(a, c - 1) || b || CASE WHEN d > 0 THEN substring(a, c + d) ELSE '' END", parts)
         template = "CASE WHEN b IS NOT NULL AND (c <= 0 OR c > length(a)) THEN a ELSE m END"
         return filled(template, {**{name: node.copy() for name, node in parts.items()}, "m": made})
     behind = filled(_SUB.format(_REST), {"a": text.copy(), "b": filled(end, {**parts, "b": new.copy()})})
@@ -151,9 +152,21 @@ def _java_groups(text: str) -> str:
 
 def _replaced(call: Call) -> exp.Expr:
     text, pattern, new = call.nodes
-    if call.arguments[2].text is not None:
+    if call.is_flink:
+        # What it puts there is no pattern.
+        new = filled(r"replace(c, '\', '\\')", {"c": new})
+    elif call.arguments[2].text is not None:
         new = exp.Literal.string(_java_groups(call.arguments[2].text))
     return filled("regexp_replace(a, b, c, 'g')", {"a": text, "b": pattern, "c": new})
+
+
+def _groups_of(call: Call, pattern: str | None) -> int:
+    """How many groups a pattern of Flink has. Raises: SqlUnsupportedError: that is not known."""
+    try:
+        return re.compile(pattern or "(").groups
+    except re.error:
+        what = f"{call.name.upper()} of a group of this pattern"
+        raise refusals.unsupported(call.typing.source, call.written, what, "Write 0 for the whole of it.") from None
 
 
 def check_group(call: Call, group: int) -> None:
@@ -176,6 +189,8 @@ def _extracted(call: Call) -> exp.Expr:
     group = call.arguments[2].whole if number else (0 if call.is_flink else 1)
     if group is None:
         raise refusals.unsupported(call.typing.source, call.written, "a group by its computed number")
+    if group and call.is_flink and _groups_of(call, call.arguments[1].text) < group:
+        return cast_node(exp.Null(), call.kind)
     if group and not call.is_flink:
         check_group(call, group)
     made = filled("regexp_extract(a, b, n)", {"a": text, "b": pattern, "n": exp.Literal.number(group)})
@@ -318,7 +333,11 @@ ENTRIES: Sequence[Entry] = (
     entry("trim", "STRING, STRING", "STRING", "trim(b, a)", SPARK),
     entry("ltrim", "STRING, STRING", "STRING", "ltrim(b, a)", SPARK),
     entry("rtrim", "STRING, STRING", "STRING", "rtrim(b, a)", SPARK),
-    *(entry(f"{name}.from", "STRING, STRING", "STRING", f"{name}(a, b)") for name in ("trim", "ltrim", "rtrim")),
+    *(entry(name, "STRING, STRING", "STRING", f"{name}(a, b)", FLINK) for name in ("ltrim", "rtrim")),
+    *(entry(f"{name}.from", "STRING, STRING", "STRING", f"{name}(a, b)") for name in ("trim", "rtrim")),
+    entry("ltrim.from", "STRING, STRING", "STRING", "ltrim(a, b)", SPARK),
+    entry("ltrim.from", "STRING, STRING", "STRING", "CASE WHEN b = '' AND a IS NOT NULL"
+          " THEN error('TRIM(LEADING) is given no sign to take away') ELSE ltrim(a, b) END", FLINK),
     entry("substring substr", "STRING, INT", "STRING", _SUB.format(_REST), SPARK),
     entry("substring substr", "STRING, INT, INT", "STRING", _OF_LENGTH.format(_SUB.format("paimon_not_negative(c)")),
     SPARK),
@@ -328,8 +347,8 @@ ENTRIES: Sequence[Entry] = (
     entry("substring substr", "BINARY, INT", "BINARY", _BYTES.format(_REST), SPARK),
     entry("substring substr", "BINARY, INT, INT", "BINARY",
     _OF_LENGTH.format(_BYTES.format("paimon_not_negative(c)")), SPARK),
-    entry("left", "BINARY, INT", "BINARY", "array_slice(a, 1, paimon_not_negative(b))", SPARK),
     entry("left", "STRING, INT", "STRING", "left(a, paimon_not_negative(b))"),
+    entry("left", "BINARY, INT", "BINARY", "array_slice(a, 1, paimon_not_negative(b))", SPARK),
     entry("right", "STRING, INT", "STRING", "right(a, paimon_not_negative(b))"),
     entry("replace", "STRING, STRING", "STRING", "replace(a, b, '')", SPARK),
     entry("replace", "STRING, STRING, STRING", "STRING", "CASE WHEN b = '' THEN a ELSE replace(a, b, c) END"),
@@ -348,9 +367,15 @@ ENTRIES: Sequence[Entry] = (
     entry("position.in", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
     entry("position locate", "STRING, STRING", "INT", "CAST(strpos(b, a) AS INTEGER)"),
     entry("position locate", "STRING, STRING, INT", "INT",
-          "CASE WHEN c IS NULL THEN 0 WHEN c <= 0 OR c > length(b) + 1"
+          "CASE WHEN a = '' THEN CASE WHEN b IS NOT NULL AND c IS NOT NULL THEN 1 END"
+          " WHEN c <= 0 OR c > length(b) + 1 THEN CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"
+          " WHEN strpos(substring(b, c), a) = 0 THEN 0 ELSE CAST(strpos(substring(b, c), a) + c - 1 AS INTEGER) END",
+          FLINK),
+    entry("position locate", "STRING, STRING, INT", "INT",
+          "CASE WHEN c IS NULL THEN 0 WHEN a = '' AND c > 0 AND b IS NOT NULL THEN 1 WHEN c <= 0 OR c > length(b) + 1"
           " THEN CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"
-          " WHEN strpos(substring(b, c), a) = 0 THEN 0 ELSE CAST(strpos(substring(b, c), a) + c - 1 AS INTEGER) END"),
+          " WHEN strpos(substring(b, c), a) = 0 THEN 0 ELSE CAST(strpos(substring(b, c), a) + c - 1 AS INTEGER) END",
+          SPARK),
     entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 ELSE CAST(ascii(a) AS INTEGER) END", SPARK),
     # The first byte, with its sign.
     entry("ascii", "STRING", "INT", "CASE WHEN a = '' THEN 0 WHEN ascii(a) < 128 THEN CAST(ascii(a) AS INTEGER)"
@@ -370,7 +395,8 @@ ENTRIES: Sequence[Entry] = (
     entry("decode", "ANY, ANY, ANY...", _decoded_kind, _decoded, SPARK,
           samples=("k, 1, 'a', 2, 'b'", "s, 'a', 1, NULL, 2, 3.5", "k, NULL, s, n")),
     entry("split_part", "STRING, STRING, INT", "STRING",
-          "CASE WHEN c = 0 THEN error('the index 0 is invalid') ELSE split_part(a, b, c) END", SPARK),
+          "CASE WHEN c = 0 AND a IS NOT NULL AND b IS NOT NULL THEN error('the index 0 is invalid')"
+          " ELSE split_part(a, b, c) END", SPARK),
     entry("substring_index", "STRING, STRING, INT", "STRING", _SUBSTRING_INDEX, SPARK),
     entry("overlay", "BINARY, BINARY, INT, INT?", "BINARY", _overlaid_bytes, SPARK),
     entry("overlay", "STRING, STRING, INT, INT?", "STRING", _overlaid),

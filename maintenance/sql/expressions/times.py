@@ -12,7 +12,7 @@ from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
-from maintenance.sql.expressions.stamps import micros_of, narrow
+from maintenance.sql.expressions.stamps import is_wide, micros_of, narrow, rest_of
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.time_formats import duck_format, read_format
 from maintenance.types.data_type import DataType
@@ -184,12 +184,20 @@ _FLOOR_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "se
 
 def _floored_kind(call: Call) -> DataType | None:
     """Flink fails with instants and the units below the hour."""
-    kind, unit = narrow(call.arguments[0]).kind, (call.arguments[1].text or "").upper()
+    kind, unit = call.kinds[0], (call.arguments[1].text or "").upper()
     return None if call.is_flink and kind.root == "TIMESTAMP_LTZ" and unit in ("MINUTE", "SECOND") else kind
 
 
 def _floored(call: Call) -> exp.Expr:
     """Flink's ``FLOOR(time TO unit)`` and ``CEIL``, whose weeks begin on Sunday."""
+    if not is_wide(call.kind):
+        return _floored_micros(call)
+    call.kind = narrow(call.arguments[0]).kind
+    call.arguments[0] = Typed(micros_of(call.nodes[0]), call.kind, call.arguments[0].written)
+    return filled("paimon_wide(m, 0)", {"m": _floored_micros(call)})
+
+
+def _floored_micros(call: Call) -> exp.Expr:
     value, unit = narrow(call.arguments[0]), (call.arguments[1].text or "").lower()
     if unit in _DATE_UNITS:
         return _floored_day(call, value, unit)
@@ -201,7 +209,10 @@ def _floored(call: Call) -> exp.Expr:
     if call.name.startswith("floor"):
         return floor
     following = cast_node(filled(f"f + CAST('1 {unit}' AS INTERVAL)", {"f": floor.copy()}), call.kind)
-    return filled("CASE WHEN f = a THEN f ELSE n END", {"f": floor, "a": value.node.copy(), "n": following})
+    # What is finer than milliseconds does not count.
+    return filled(
+        "CASE WHEN f = paimon_cut(a, 1000) THEN f ELSE n END", {"f": floor, "a": value.node.copy(), "n": following}
+    )
 
 
 def _floored_day(call: Call, value: Typed, unit: str) -> exp.Expr:
@@ -301,21 +312,20 @@ _LAST_DAY = "CAST(last_day(a) AS DATE)"
 
 
 def _months_between(call: Call) -> exp.Expr:
-    one, other = (cast_node(narrow(value).node, kinds.NTZ) for value in call.arguments[:2])
+    instants = [narrow(value).node for value in call.arguments[:2]]
+    local = [cast_node(node.copy(), kinds.NTZ) for node in instants]
     rounds = len(call.arguments) < 3 or not (
         isinstance(call.arguments[2].written, exp.Boolean) and not call.arguments[2].written.this
     )
     months = "((year(a) - year(b)) * 12 + month(a) - month(b))"
-    seconds = (
-        "((epoch_us(a) - epoch_us(date_trunc('day', a))) // 1000000"
-        " - (epoch_us(b) - epoch_us(date_trunc('day', b))) // 1000000)"
-    )
+    # What has passed since midnight, also on the day of a change of the clock.
+    passed = "(epoch_us({1}) - epoch_us(CAST(date_trunc('day', {0}) AS TIMESTAMPTZ))) // 1000000"
+    seconds = f"({passed.format('a', 'c')} - {passed.format('b', 'd')})"
     ends = "(CAST(a AS DATE) = last_day(a) AND CAST(b AS DATE) = last_day(b))"
     exact = f"(CAST({months} AS DOUBLE) + ((day(a) - day(b)) * 86400.0 + {seconds}) / 2678400.0)"
     shown = f"round({exact}, 8)" if rounds else exact
-    return filled(
-        f"CASE WHEN day(a) = day(b) OR {ends} THEN CAST({months} AS DOUBLE) ELSE {shown} END", {"a": one, "b": other}
-    )
+    template = f"CASE WHEN day(a) = day(b) OR {ends} THEN CAST({months} AS DOUBLE) ELSE {shown} END"
+    return filled(template, dict(zip("abcd", [*local, *instants], strict=True)))
 
 
 def _named_unit(call: Call) -> str:
@@ -345,11 +355,14 @@ def _plus_units(call: Call) -> exp.Expr:
         if of != "month" and of != "year"
         else f"a + to_{of}s(CAST(b * {many} AS INTEGER))"
     )
-    return cast_node(filled(template, {"a": value.node, "b": call.nodes[1]}), call.kind)
+    made = filled(template, {"a": value.node, "b": call.nodes[1]})
+    if not is_wide(call.kind):
+        return cast_node(made, call.kind)
+    return filled("paimon_wide(a, b)", {"a": cast_node(made, value.kind), "b": rest_of(call.nodes[2].copy())})
 
 
 def _plus_kind(call: Call) -> DataType:
-    kind = narrow(call.arguments[2]).kind
+    kind = call.kinds[2] if call.is_flink else narrow(call.arguments[2]).kind
     unit = (call.arguments[0].text or "").lower().rstrip("s")
     if kind == DATE and not (call.is_flink and unit in ("year", "quarter", "month", "week", "day")):
         return kinds.NTZ if call.is_flink else LTZ
@@ -467,7 +480,7 @@ ENTRIES: Sequence[Entry] = (
     entry("localtimestamp", "", "TIMESTAMP(3)", "CAST(paimon_cut(CAST(now() AS TIMESTAMP), 1000) AS TIMESTAMP_MS)",
           FLINK),
     entry("convert_tz", "STRING, STRING, STRING", "STRING",
-          "strftime(timezone(c, timezone(b, try_strptime(regexp_replace(a, '\\.[0-9]+$', ''), '%Y-%m-%d %H:%M:%S'))),"
+          "strftime(timezone(c, paimon_at(b, try_strptime(regexp_replace(a, '\\.[0-9]+$', ''), '%Y-%m-%d %H:%M:%S'))),"
           " '%Y-%m-%d %H:%M:%S')", FLINK),
     entry("paimon_window_start", "TIMESTAMP, BIGINT, BIGINT", "NTZ", _window_start),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import LTZ
+from maintenance.sql.expressions.stamps import local_instant
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.zones import duck_zone, named_zone
 from maintenance.types.data_type import DataType
@@ -37,8 +38,8 @@ def _moved(call: Call, template: str) -> exp.Expr:
 def _converted(call: Call) -> exp.Expr:
     """`convert_timezone`, from the zone of the session if no other one is given."""
     *source, target, time = call.arguments
-    instant = filled("timezone(z, a)", {"z": _zone(call, source[0]), "a": time.node}) if source else None
-    of = cast_node(time.node, LTZ) if instant is None else instant
+    instant = filled("paimon_at(z, a)", {"z": _zone(call, source[0]), "a": time.node}) if source else None
+    of = local_instant(time.node) if instant is None else instant
     return filled("timezone(z, a)", {"z": _zone(call, target), "a": of})
 
 
@@ -51,8 +52,8 @@ def _of_parts(call: Call) -> exp.Expr:
     seconds = f"CASE WHEN f BETWEEN 0 AND {_LAST_SECOND} THEN CAST(f AS DOUBLE) WHEN {known} THEN {wrong} END"
     made = filled(f"make_timestamp(a, b, c, d, e, {seconds})", dict(zip("abcdef", parts, strict=False)))
     if len(parts) > _LENGTH:
-        made = filled("timezone(z, t)", {"z": _zone(call, call.arguments[_LENGTH]), "t": made})
-    made = cast_node(made, call.kind)
+        made = filled("paimon_at(z, t)", {"z": _zone(call, call.arguments[_LENGTH]), "t": made})
+    made = local_instant(made) if call.kind == LTZ and len(parts) == _LENGTH else cast_node(made, call.kind)
     return filled("TRY(t)", {"t": made}) if is_try else made
 
 
@@ -70,7 +71,7 @@ def _tried(call: Call) -> exp.Expr:
 _PARTS = "INT, INT, INT, INT, INT, DECIMAL(16, 6)"
 _TRUE_PARTS = ("2024, 2, k, 1, 2, 3.5", "2024, k, 1, 0, 0, 60", "2024, k, 1, 0, 0, d")
 _INTO = "timezone('UTC', timezone(z, a))"
-_FROM = "timezone(z, timezone('UTC', a))"
+_FROM = "paimon_at(z, timezone('UTC', a))"
 
 ENTRIES: Sequence[Entry] = (
     entry("from_utc_timestamp", "LTZ, 'STRING'", "LTZ", lambda call: _moved(call, _INTO), SPARK,
@@ -86,7 +87,7 @@ ENTRIES: Sequence[Entry] = (
     entry("try_make_timestamp try_make_timestamp_ltz", _PARTS, "LTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
     entry("make_timestamp_ntz", _PARTS, "NTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
     entry("try_make_timestamp_ntz", _PARTS, "NTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
-    entry("make_timestamp try_make_timestamp", "DATE", "LTZ", lambda call: cast_node(call.nodes[0], LTZ), SPARK),
+    entry("make_timestamp try_make_timestamp", "DATE", "LTZ", lambda call: local_instant(call.nodes[0]), SPARK),
     entry("try_add try_subtract", "TIME, INTERVAL", _tried_kind, _tried, SPARK),
     entry("try_add try_subtract", "DAY, DAYS", "DATE", _tried, SPARK),
 )  # fmt: skip

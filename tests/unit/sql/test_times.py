@@ -138,8 +138,14 @@ def test_grouping_joins_windows_and_unions_keep_digits(lake: Path) -> None:
     assert both == [NANOS - 789, NANOS]
 
 
-CUTS = {"CAST(u AS TIMESTAMP(0))": 0, "CAST(u AS TIMESTAMP(3))": 3, "CAST(u AS TIMESTAMP(4))": 4,
+CUTS = {"CAST(u AS TIMESTAMP(3))": 3, "CAST(u AS TIMESTAMP(4))": 4,
         "CAST(a AS TIMESTAMP(3))": 3, "CAST(a AS TIMESTAMP)": 6, "CAST(z AS TIMESTAMP_LTZ(3))": 3}  # fmt: skip
+
+
+def test_in_flink_a_cast_to_seconds_cuts_off_towards_1970(lake: Path) -> None:
+    assert column(
+        lake, "flink", "SELECT CAST(u AS TIMESTAMP(0)) FROM db.t WHERE u < TIMESTAMP '1970-01-01 00:00:00'"
+    ) == [0]
 
 
 @pytest.mark.parametrize("cast", CUTS)
