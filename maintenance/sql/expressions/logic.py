@@ -4,7 +4,8 @@ DuckDB reads all sides of them. So a side that may fail stands behind those in f
 `predicates.scala`; Flink's `ScalarOperatorGens`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -105,4 +106,7 @@ def _fails(node: exp.Expr) -> bool:
     return is_cast or isinstance(node, _ARITHMETIC)
 
 
-FORMS = {exp.And: _joined(exp.And), exp.Or: _joined(exp.Or)}
+FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
+    exp.And: _joined(exp.And),
+    exp.Or: _joined(exp.Or),
+}

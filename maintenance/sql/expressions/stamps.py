@@ -53,7 +53,7 @@ def with_earlier(tree: exp.Expr, zone: str) -> None:
     for node in list(tree.find_all(exp.Cast)):
         if LOCAL not in node.meta:
             continue
-        first = exp.Anonymous(this="paimon_first", expressions=[node.copy()])
+        first: exp.Expr = exp.Anonymous(this="paimon_first", expressions=[node.copy()])
         if node.meta[LOCAL] is None:
             parts = {"f": first, "a": node.copy(), "t": exp.cast(node.this.copy(), exp.DType.TEXT)}
             first = filled("CASE WHEN regexp_matches(t, '[0-9]([+-][0-9:]+| .*[A-Za-z].*)$') THEN a ELSE f END", parts)
