@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import dagster as dg
 from pydantic import Field
 
+from maintenance.amounts import number_of
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.operations.compaction.compact import compact
@@ -142,7 +143,7 @@ def _rewritten(
     specs, absent = _existing(context, opened)
     plan = operation(None, opened, partitions=specs, dry_run=True)
     stale = {group.partition for group in plan.groups if group.outcome == PLANNED}
-    context.log.info(f"{len(stale)} of {len(specs)} partitions are stale")
+    context.log.info(f"{len(stale):,} of {number_of(len(specs), 'partition')} stale")
     report = operation(
         spark.session() if stale else None,  # Spark is not started for nothing
         opened,

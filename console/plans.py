@@ -144,7 +144,7 @@ def _goes(plan: StoredPlan) -> tuple[str, str]:
         files, size = sum(len(group.files) for group in rewritten), sum(group.bytes for group in rewritten)
         expected = sum(group.expected_files for group in rewritten)
         goes.append(f"{files_text(files, size)} become about {number_of(expected, 'file')}")
-        gained.append(f"about {max(0, files - expected):,} files fewer to read")
+        gained.append(f"about {number_of(max(0, files - expected), 'file')} fewer to read")
     return "; ".join(goes) or "nothing", "; ".join(gained) or "nothing"
 
 

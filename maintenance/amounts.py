@@ -32,3 +32,8 @@ def seconds_text(seconds: float) -> str:
 def time_text(time: datetime) -> str:
     """A moment to the minute, in UTC: ``2026-01-31 04:05 UTC``. `time`: with a time zone."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def part_of(part: int, whole: int, noun: str, verbs: tuple[str, str]) -> str:
+    """``1 of 8 tables needs``, ``3 of 8 tables need``. `verbs`: of one and of several."""
+    return f"{part:,} of {number_of(whole, noun)} {verbs[part != 1]}"

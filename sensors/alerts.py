@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 
+from maintenance.amounts import number_of
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
 from maintenance.monitor.freshness import FRESHNESS
@@ -188,7 +189,7 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
             and (silence := _silence(state, now))
         ):
             fix = "See whether Dagster's daemon and the code location are running, and restart them."
-            problem = f"it is switched on and has not ticked for {silence:.0f} minutes"
+            problem = f"it is switched on and has not ticked for {number_of(round(silence), 'minute')}"
             faults[fault] = Alert(fault, "failed", subject, problem, fix, f"{url}/automation", (), "sensor")
     return faults
 

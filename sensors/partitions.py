@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
+from maintenance.amounts import number_of
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
@@ -190,8 +191,8 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
             asset_events=events,
             dynamic_partitions_requests=requests,
             cursor=turn.cursor(mirrored).serialize(),
-            skip_reason=f"{len(turn.found)} tables have changed; {len(events)} times a partition was found up to date. "
-            + unread(turn.errors),
+            skip_reason=f"{number_of(len(turn.found), 'table has', 'tables have')} changed; "
+            f"{number_of(len(events), 'partition was', 'partitions were')} found up to date. " + unread(turn.errors),
         )
 
     return partition_mirror

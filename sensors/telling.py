@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
+from maintenance.amounts import number_of
 from paimon_maintenance.assets.project.console_links import console_address
 from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.targets.target import Target
@@ -117,7 +118,7 @@ def _bundle(alerts: Sequence[Alert], url: str) -> Alert:
     fault = ",".join(alert.fault for alert in alerts)
     kind = min((alert.kind for alert in alerts), key=get_args(Kind).index)
     text = "\n".join(lines)
-    return Alert(fault, state, f"{len(alerts)} problems", text, fix, url, tables, kind, console_address(""))
+    return Alert(fault, state, number_of(len(alerts), "problem"), text, fix, url, tables, kind, console_address(""))
 
 
 def _line(alert: Alert) -> str:

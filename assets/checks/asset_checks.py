@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from maintenance.amounts import number_of
 from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
 from maintenance.operations.checks.faults import Fault, FaultKind
 from maintenance.operations.checks.fsck import FsckReport, fsck
@@ -122,7 +123,7 @@ def _severity(report: FsckReport) -> dg.AssetCheckSeverity:
 def _fsck_summary(report: FsckReport) -> str:
     if report.healthy:
         notes = f" Harmless findings: {len(report.notes)}." if report.notes else ""
-        return f"{report.states} states and {report.data_files} data files are whole.{notes}"
+        return f"{number_of(report.states, 'state')} and {number_of(report.data_files, 'data file')} are whole.{notes}"
     first = report.faults[0]
     return f"{len(report.faults)} faults, the first: {first.object}: {first.detail}. Next step: {first.fix}"
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.amounts import size_text
+from maintenance.amounts import part_of, size_text
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.retention.forecast import Forecast
@@ -131,7 +131,7 @@ class FleetPage:
     @property
     def summary(self) -> str:
         if self.ill:
-            return f"{len(self.ill)} of {len(self.rows)} tables are unhealthy: {', '.join(self.ill)}"
+            return f"{part_of(len(self.ill), len(self.rows), 'table', ('is', 'are'))} unhealthy: {', '.join(self.ill)}"
         return "All tables are healthy."
 
     def metadata(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _urgent(ranked: Sequence[FleetRow]) -> str:
         return "**Nothing is urgent:** every table is healthy, and nothing is due."
     links = [f"[{row.table}](/assets/{row.table.replace('.', '/')}) {row.state}" for row in urgent[:_LINKED]]
     more = f" and {len(urgent) - _LINKED} more" if len(urgent) > _LINKED else ""
-    return f"**{len(urgent)} of {len(ranked)} tables need attention:** {', '.join(links)}{more}."
+    return f"**{part_of(len(urgent), len(ranked), 'table', ('needs', 'need'))} attention:** {', '.join(links)}{more}."
 
 
 def _cells(row: FleetRow) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Holders:
         for held in shown[:_ROWS]:
             yield _row(_name(held), held.files, size_text(held.bytes), size_text(held.only_bytes))
         if len(shown) > _ROWS:
-            yield _row(f"{len(shown) - _ROWS} more tags, branches and consumers", None, "", "")
+            yield _row(f"and {len(shown) - _ROWS:,} more", None, "", "")
         if self.bin is None:
             yield _row("bin", None, "not added up: it has too many runs", "")
         elif self.bin.files:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.amounts import size_text, time_text
+from maintenance.amounts import number_of, part_of, size_text, time_text
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
@@ -137,7 +137,10 @@ def _verdict(view: TableView) -> str:
         verdict = f"**Every check passes;** {due}." if due else "**Healthy:** every check passes, and nothing is due."
         return f"{verdict} {read}"
     page = f"/assets/{'/'.join(keys.asset_key(view.identifier).path)}?view=checks&checkDetail="
-    lines = [f"**{len(failed)} of {len(view.judgements)} checks fail.** {read}", ""]
+    lines = [
+        f"**{part_of(len(failed), len(view.judgements), 'check', ('fails', 'fail'))}.** {read}",
+        "",
+    ]
     links = [f"- [{judgement.check}]({page}{judgement.check})" for judgement in failed[:_LINKED_CHECKS]]
     more = [f"- and {len(failed) - _LINKED_CHECKS} more"] if len(failed) > _LINKED_CHECKS else []
     room = (_INLINE - len("\n".join([*lines, *links, *more]))) // len(links)
@@ -166,7 +169,7 @@ def _glance(view: TableView) -> dict[str, str]:
         entries["only old snapshots need"] = _held(kept.by_snapshots)
         entries["only tags need"] = _held(kept.by_tags)
         if kept.due:
-            entries["next expiry deletes"] = f"{kept.due:,} of {kept.count:,} snapshots"
+            entries["next expiry deletes"] = f"{kept.due:,} of {number_of(kept.count, 'snapshot')}"
         if view.freed:
             entries["next expiry frees"] = size_text(view.freed)
     numbers = {
@@ -209,7 +212,7 @@ def _snapshot_rows(kept: KeptSnapshots, writers: Mapping[str, str]) -> list[dict
         kept_by = f"tag {name}, {life}; the snapshot itself has expired"
         rows.append(_snapshot_row(tag.snapshot, kept_by, writers))
     if tags > 0:
-        rows.append({**dict.fromkeys(rows[0], ""), "id": "…", "kept by": f"{tags:,} more tags"})
+        rows.append({**dict.fromkeys(rows[0], ""), "id": "…", "kept by": number_of(tags, "more tag")})
     return rows
 
 

@@ -8,13 +8,13 @@ entry wins, and the table's own entry over all of them, setting by setting.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf, PrivateAttr, field_validator, model_validator
 
+from maintenance.cli.tables_file import is_about
 from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
@@ -145,7 +145,7 @@ class TablePattern(TableSettings):
 
     def matches(self, identifier: str) -> bool:
         """Whether this entry is about the table; upper and lower case differ."""
-        return fnmatchcase(identifier, self.pattern) and not any(fnmatchcase(identifier, no) for no in self.without)
+        return is_about(identifier, self.pattern, self.without)
 
 
 @dataclass(frozen=True, slots=True)

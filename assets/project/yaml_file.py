@@ -10,6 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from maintenance.cli.tables_file import node_at
 from maintenance.errors import OptionError, storage_fix
 from paimon_maintenance.assets.project.findings import Finding, Place, mistakes_of
 
@@ -158,7 +159,8 @@ def _said(finding: Finding) -> str:
 
 
 def _mark(root: yaml.Node | None, place: Place) -> yaml.Mark | None:
-    return None if root is None else _node_at(root, place).start_mark
+    mark: yaml.Mark | None = None if root is None else node_at(root, place).start_mark
+    return mark
 
 
 def _where(path: Path, mark: yaml.Mark | None) -> str:
@@ -190,19 +192,3 @@ def _number(place: Place) -> int:
     """Which entry of a list a place is in; -1 where it is in none."""
     number = place[1] if len(place) > 1 else -1
     return number if isinstance(number, int) else -1
-
-
-def _node_at(node: yaml.Node, location: Place) -> yaml.Node:
-    """Where to point for a pydantic location: the value if it is a scalar, else its key, or what encloses it."""
-    shown = node
-    for part in location:
-        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            shown = node = node.value[part]
-            continue
-        entries = node.value if isinstance(node, yaml.MappingNode) else []
-        entry = next(((key, value) for key, value in entries if key.value == str(part)), None)
-        if entry is None:
-            continue  # pydantic names the kind of an entry in between, where there are several
-        key, node = entry
-        shown = node if isinstance(node, yaml.ScalarNode) else key
-    return shown

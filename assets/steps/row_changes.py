@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from maintenance.operations.operation import Operation, Run
 from maintenance.operations.rows.delete import OPERATION as DELETE
@@ -67,7 +68,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             if config.dry_run:
                 rows = count_rows(run.session(), table, config.where)
                 verb = "deleted" if config.delete else "updated"
-                context.log.info(f"{rows:,} rows of {config.table} would be {verb}.")
+                context.log.info(f"{number_of(rows, 'row')} of {config.table} would be {verb}.")
                 kept = kept_plan(context, catalog, operation.keepable(run, table, request)[1])
                 context.add_output_metadata({"rows that would change": rows, **kept, **spark.metadata()})
                 return {"rows": rows}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from maintenance.amounts import number_of
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.readable import ReadFault
 from maintenance.options.environment import variables_of
@@ -137,7 +138,7 @@ def _size_problem(table: Table, name: str, expected: int) -> str | None:
     size = table.file_io.size(table.paths.manifest(name))
     if size is None:
         return "is missing"
-    return None if size == expected else f"has {size} bytes instead of {expected}"
+    return None if size == expected else f"has {number_of(size, 'byte')} instead of {expected:,}"
 
 
 def _landing(project: Project, catalog: PaimonCatalog, config: TableConfig) -> list[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from maintenance.amounts import size_text
+from maintenance.amounts import number_of, size_text
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -132,7 +132,7 @@ def _boxes(files: Sequence[DataFileMeta], row: Row, x: float, scale: Callable[[i
     ]
     if len(files) > _FILES:
         y = row.y + 3 + _FILES * (_THICK + _SPACE)
-        boxes.append(Box(round(x, 1), y, COLUMN, "more", f"{len(files) - _FILES} more files of level 0"))
+        boxes.append(Box(round(x, 1), y, COLUMN, "more", f"{number_of(len(files) - _FILES, 'more file')} of level 0"))
     return boxes
 
 
@@ -150,4 +150,4 @@ def _side_by_side(files: Sequence[DataFileMeta], row: Row, x: float, scale: Call
 
 
 def _text(file: DataFileMeta) -> str:
-    return f"{file.file_name}: level {file.level}, {size_text(file.file_size)}, {file.row_count:,} rows"
+    return f"{file.file_name}: level {file.level}, {size_text(file.file_size)}, {number_of(file.row_count, 'row')}"

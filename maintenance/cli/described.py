@@ -1,17 +1,16 @@
-"""The retention of a table as a ``tables.yaml`` says it, so that a forecast goes by what the expiry in Dagster goes by.
+"""What a ``tables.yaml`` says of a table: its owners, and its retention, which a forecast goes by.
 
 What is said later wins: each matching pattern in turn, then the table's own entry.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from maintenance.cli.tables_file import content_of
+from maintenance.cli.tables_file import content_of, is_about, node_at
 from maintenance.operations.expiry.rules import retained_since
 from maintenance.options.option import duration
 
@@ -44,48 +43,48 @@ class DescribedRetention:
         return ((name, value) for name, value in self.values.items() if value is not None)
 
 
-def retention_of(path: Path, identifier: str) -> DescribedRetention:
-    """What the file says of a table. Raises: OptionError: the file cannot be read."""
-    content, lines = content_of(path), _Lines(path)
-    found = DescribedRetention(zone=str((content.get("expiry") or {}).get("time_zone") or "UTC"))
-    for key, number, entry in _entries(content, identifier):
-        retention = entry.get("retention")
-        if not isinstance(retention, Mapping):
-            continue
-        for name, value in retention.items():
-            found.values[str(name)] = value
-            found.lines[str(name)] = lines.of(key, number, "retention", str(name))
-    return found
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A tables.yaml. `root`: its nodes, which know their lines."""
 
+    content: Mapping[str, Any]
+    root: Any
 
-def _entries(content: Mapping[str, Any], identifier: str) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    for number, entry in enumerate(content.get("patterns") or ()):
-        excepted = any(fnmatchcase(identifier, str(no)) for no in entry.get("without") or ())
-        if fnmatchcase(identifier, str(entry.get("pattern"))) and not excepted:
-            yield "patterns", number, entry
-    for number, entry in enumerate(content.get("tables") or ()):
-        if entry.get("identifier") == identifier:
-            yield "tables", number, entry
-
-
-class _Lines:
-    """Where the parts of a YAML file stand."""
-
-    def __init__(self, path: Path) -> None:
+    @classmethod
+    def read(cls, path: Path) -> "Described":
+        """Raises: OptionError: the file cannot be read."""
+        content = content_of(path)
         import yaml
 
-        self._root: Any = yaml.compose(path.read_text(encoding="utf-8-sig"), yaml.SafeLoader)
+        return cls(content, yaml.compose(path.read_text(encoding="utf-8-sig"), yaml.SafeLoader))
 
-    def of(self, *place: str | int) -> int:
-        """The line of a key, from 1; of the nearest part around it where it cannot be found."""
-        node, line = self._root, self._root.start_mark.line
-        for part in place:
-            if isinstance(part, int):
-                node = node.value[part]
-                line = node.start_mark.line
+    def retention(self, identifier: str) -> DescribedRetention:
+        """What the file says of the retention of a table."""
+        found = DescribedRetention(zone=str((self.content.get("expiry") or {}).get("time_zone") or "UTC"))
+        for place, entry in self._entries(identifier):
+            retention = entry.get("retention")
+            if not isinstance(retention, Mapping):
                 continue
-            pair = next((pair for pair in node.value if pair[0].value == part), None)
-            if pair is None:
-                break
-            line, node = pair[0].start_mark.line, pair[1]
-        return int(line) + 1
+            for name, value in retention.items():
+                found.values[str(name)] = value
+                found.lines[str(name)] = node_at(self.root, (*place, "retention", str(name))).start_mark.line + 1
+        return found
+
+    def maintained(self) -> Sequence[str]:
+        """Names of the tables that have an entry of their own, except those that a first run creates."""
+        entries = self.content.get("tables") or ()
+        return [str(entry.get("identifier")) for entry in entries if not entry.get("columns")]
+
+    def owners(self, identifier: str) -> Sequence[str]:
+        """Whose table it is."""
+        said = [entry["owners"] for _, entry in self._entries(identifier) if entry.get("owners")]
+        return [str(owner) for owner in said[-1]] if said and isinstance(said[-1], list) else []
+
+    def _entries(self, identifier: str) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
+        """What is said of a table, with where it stands."""
+        for number, entry in enumerate(self.content.get("patterns") or ()):
+            if is_about(identifier, str(entry.get("pattern")), map(str, entry.get("without") or ())):
+                yield ("patterns", number), entry
+        for number, entry in enumerate(self.content.get("tables") or ()):
+            if entry.get("identifier") == identifier:
+                yield ("tables", number), entry

@@ -63,7 +63,7 @@ class Health:
 
 def figures(catalog: Catalog, names: Iterable[Name]) -> list[Figures]:
     """The figures of tables, in their order. `names`: database and table. A table that cannot be read says why."""
-    return _each(lambda name: _figures(catalog, *name), names)
+    return for_each(lambda name: _figures(catalog, *name), names)
 
 
 def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None, history: str) -> list[Health]:
@@ -71,7 +71,7 @@ def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None, h
 
     `max_age`: of the newest rows; `history`: the database whose history says what was acknowledged.
     """
-    found = _each(lambda name: _health(catalog, *name, max_age, history), names)
+    found = for_each(lambda name: _health(catalog, *name, max_age, history), names)
     return [each for each in found if each is not None]
 
 
@@ -117,7 +117,8 @@ def _shown(name: str, value: Any) -> str:
     return str(value)
 
 
-def _each(line: Callable[[Name], Any], names: Iterable[Name]) -> list[Any]:
+def for_each(line: Callable[[Name], Any], names: Iterable[Name]) -> list[Any]:
+    """Some tables at once, in their order."""
     with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
         return list(pool.map(line, names))
 

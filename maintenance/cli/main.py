@@ -64,6 +64,18 @@ class Target:
             )
         return self.options
 
+    def report(self, result: "Result") -> None:
+        """Print what an operation reports, if it has any columns."""
+        rows = result.to_arrow()
+        if rows.num_columns:
+            self.print_report(rows)
+
+    def print_report(self, rows: "pa.Table") -> None:
+        """Print rows of an operation: on a terminal sizes have units, to programs they are numbers."""
+        from maintenance.cli.output import for_people
+
+        self.print_rows(for_people(rows) if self.output == "table" else rows)
+
     def show(self, result: "Result", session: "Session | None" = None) -> None:
         """Print the rows of a statement, if it has any columns. `session`: whose zone instants are shown in."""
         rows = result.to_arrow()
@@ -337,7 +349,7 @@ def apply(target: Target, plan: str, into_bin: bool) -> int:
 
     with shown_progress() as progress:
         result = target.session().apply(plan, into_bin=into_bin, progress=progress)
-    target.show(result)
+    target.report(result)
     return NOTHING_TO_DO if result.nothing_to_do else 0
 
 
@@ -558,14 +570,18 @@ def health(target: Target, table: str | None, max_age: str | None, history: str)
 
 @_command(_since("1 d"), HISTORY)
 def report(target: Target, since: str, history: str) -> int:
-    """Say what maintenance did, what failed, and what is wrong now. Exit code 1: something failed or is wrong.
+    """Say what maintenance did, what failed, and what is wrong now with all tables. Exit code 1: something failed or
+    is wrong.
+
+    With --tables it names the owners that the file gives.
 
     \b
     paimonctl --warehouse /data/lake report --since '12 h'
     """
     from maintenance.cli.report import content_of, report_since, text_of
 
-    found = report_since(target.catalog(), history, _back(since))
+    catalog = target.catalog()
+    found = report_since(catalog, history, _back(since), _names(catalog, None), target.described)
     target.say(content_of(found), text_of(found))
     return FAILED if found.failed or found.still_open else 0
 

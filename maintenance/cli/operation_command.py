@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from maintenance.cli.choices import JSON
-from maintenance.cli.described import retention_of
+from maintenance.cli.described import Described
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
@@ -45,7 +45,7 @@ def operation_command(name: str) -> click.Command:
         else:
             _check_with_plan(given)
         values = _values(procedure, given)
-        if name == "forecast" and target.described is not None:
+        if procedure.by_retention and target.described is not None:
             values = {**_described(target.described, values), **values}
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
@@ -61,7 +61,7 @@ def operation_command(name: str) -> click.Command:
                 result = procedure.run(replace(call, values={**values, DRY_RUN.name: True}))
             else:
                 result = procedure.run(call)
-        target.show(result)
+        target.report(result)
         if procedure.judges and result.to_arrow().num_rows:
             return FAILED
         return NOTHING_TO_DO if result.nothing_to_do else 0
@@ -118,7 +118,7 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _described(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     """The retention of the table that tables.yaml says; it goes by it as the expiry in Dagster does."""
-    found = retention_of(path, str(values.get(TABLE.name, "")))
+    found = Described.read(path).retention(str(values.get(TABLE.name, "")))
     if text := found.text(path):
         click.echo(f"By {text}.", err=True)
     return found.arguments(datetime.now(UTC))

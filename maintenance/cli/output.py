@@ -3,19 +3,34 @@
 import io
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from maintenance.amounts import size_text
 from maintenance.cli.choices import FILES, FORMATS
 
 # Names are listed without Arrow, which takes longer to import than all else.
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_IS_SIZE = re.compile(r"(^|_)bytes$|Bytes$")
 _ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name in FORMATS if name != "table"}}
+
+
+def for_people(rows: "pa.Table") -> "pa.Table":
+    """What an operation reports, for a terminal: each size in its unit. A size is a number of a column `bytes`, or of
+    one whose name ends so."""
+    import pyarrow as pa
+
+    for place, field in enumerate(rows.schema):
+        if _IS_SIZE.search(field.name) and pa.types.is_integer(field.type):
+            texts = [None if size is None else size_text(size) for size in rows.column(place).to_pylist()]
+            rows = rows.set_column(place, field.name, pa.array(texts, pa.string()))
+    return rows
 
 
 def text_of(rows: "pa.Table", output: str) -> str:

@@ -61,7 +61,7 @@ def rows_of(plan: StoredPlan) -> pa.Table:
 def shown(target: Any, command: str, session: SessionState, plan: StoredPlan) -> None:
     """Print what a plan would do, and its id. Where plans cannot be kept, a warning says so in place of the id."""
     rows, is_table = rows_of(plan), target.output == "table"
-    target.print_rows(rows.slice(0, _SHOWN) if is_table else rows)
+    target.print_report(rows.slice(0, _SHOWN) if is_table else rows)
     if is_table and rows.num_rows > _SHOWN:
         click.echo(f"… and {rows.num_rows - _SHOWN:,} more")
     _warn(plan.warnings)

@@ -1,27 +1,44 @@
-"""What `paimonctl report` prints: what maintenance did, and what is wrong now with the tables that it worked on."""
+"""What `paimonctl report` prints: what maintenance did, and what is wrong now with the tables of the catalog."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
 from maintenance.catalog import Catalog, CatalogTable
-from maintenance.cli.fleet import judged
+from maintenance.cli.described import Described
+from maintenance.cli.fleet import Name, for_each, judged
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.monitor.triggers import judge
 from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, lines_of, past_lines, report
+from maintenance.spelling import suggestion
 from maintenance.table.shape import table_shape
 
 _COLUMNS = 100
 
 
-def report_since(catalog: Catalog, database: str, back: timedelta) -> Report:
-    """The report of a time up to now. `database`: of the history."""
+def report_since(
+    catalog: Catalog, database: str, back: timedelta, names: Iterable[Name], described: Path | None = None
+) -> Report:
+    """The report of a time up to now.
+
+    Args: `database`: of the history; `names`: of all tables; `described`: a tables.yaml, which names owners.
+    """
     now = datetime.now(UTC)
     found = report(catalog, history_table(database), now - back, now)
-    still_open = [each for name in found.tables for each in _open(catalog, name, database)]
+    file = None if described is None else Described.read(described)
+    others = [name for name in names if name[0] != database]
+
+    def look(name: Name) -> list[StillOpen]:
+        identifier = ".".join(name)
+        who = "" if file is None else ", ".join(file.owners(identifier))
+        return list(_open(catalog, identifier, database, who))
+
+    missing = [] if file is None else list(_missing(file, [".".join(name) for name in others]))
+    still_open = [*missing, *(each for open_here in for_each(look, others) for each in open_here)]
     return Report(found.since, found.until, found.deeds, still_open, found.left_out)
 
 
@@ -58,7 +75,15 @@ def content_of(found: Report) -> dict[str, Any]:
     }
 
 
-def _open(catalog: Catalog, identifier: str, history: str) -> Iterator[StillOpen]:
+def _missing(file: Described, known: Sequence[str]) -> Iterator[StillOpen]:
+    """Tables that the file names and the catalog has not."""
+    for name in file.maintained():
+        if name not in known:
+            problem = f"readable: table '{name}' does not exist.{suggestion(name, known)}"
+            yield StillOpen(name, problem, "Correct its name in tables.yaml.", ", ".join(file.owners(name)))
+
+
+def _open(catalog: Catalog, identifier: str, history: str, who: str) -> Iterator[StillOpen]:
     try:
         table = catalog.get_table(identifier)
         if not isinstance(table, CatalogTable):
@@ -68,10 +93,10 @@ def _open(catalog: Catalog, identifier: str, history: str) -> Iterator[StillOpen
     except NotFoundError:
         return  # it was dropped since
     except PaimonError as error:
-        yield StillOpen(identifier, error.found, error.fix)
+        yield StillOpen(identifier, f"readable: {error.found} ({error.where})", error.fix, who)
         return
     for judgement in judgements:
         if not judgement.passed:
-            yield StillOpen(identifier, f"{judgement.check}: {judgement.summary}", judgement.fix)
+            yield StillOpen(identifier, f"{judgement.check}: {judgement.summary}", judgement.fix, who)
     if need.due:
-        yield StillOpen(identifier, f"a compaction is due: {need.reason}", f"Run paimonctl compact {identifier}.")
+        yield StillOpen(identifier, f"a compaction is due: {need.reason}", f"Run paimonctl compact {identifier}.", who)

@@ -1,6 +1,9 @@
-"""The catalog that a ``tables.yaml`` describes: its `warehouse` and `catalog`. What else it says is for Dagster."""
+"""The catalog that a ``tables.yaml`` describes, its `warehouse` and `catalog`, and how such a file is looked through:
+which of its entries are about a table, and where something stands in it. Dagster's project reads it by the same rules.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +55,30 @@ def content_of(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         raise OptionError("the file is not a mapping", str(path), "Describe a warehouse and its tables in it.")
     return content
+
+
+def is_about(identifier: str, pattern: str, without: Iterable[str] = ()) -> bool:
+    """Whether an entry of `patterns` is about a table; upper and lower case differ."""
+    return fnmatchcase(identifier, pattern) and not any(fnmatchcase(identifier, no) for no in without)
+
+
+def node_at(root: Any, place: Sequence[str | int]) -> Any:
+    """Where to point for a place in a file: the value if it is a scalar, else its key, or what encloses it.
+
+    Args: `root`: the node that `yaml.compose` gives; `place`: keys and positions; those that are not there are passed
+        over.
+    """
+    import yaml
+
+    shown = node = root
+    for part in place:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            shown = node = node.value[part]
+            continue
+        entries = node.value if isinstance(node, yaml.MappingNode) else []
+        entry = next(((key, value) for key, value in entries if key.value == str(part)), None)
+        if entry is None:
+            continue  # pydantic names the kind of an entry in between, where there are several
+        key, node = entry
+        shown = node if isinstance(node, yaml.ScalarNode) else key
+    return shown

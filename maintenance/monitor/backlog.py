@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, part_of, size_text
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
@@ -74,7 +74,7 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
     return Judgement(
         LEVEL0_BACKLOG,
         False,
-        f"{where} has {counts[worst]} files of level 0, the limit is {most}",
+        f"{where} has {number_of(counts[worst], 'file')} of level 0, the limit is {most}",
         "Compact the table, more often or with more tasks; 'num-sorted-run.compaction-trigger' says how often.",
         details,
     )
@@ -87,7 +87,7 @@ def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogL
     small = counts.total()
     share = small / len(entries) if entries else 0.0
     details = {"files": len(entries), "small_files": small, "small_share": share}
-    summary = f"{small} of {len(entries)} files are smaller than {small_size >> 20} MiB"
+    summary = f"{part_of(small, len(entries), 'file', ('is', 'are'))} smaller than {size_text(small_size)}"
     judged = len(entries) >= limits.min_files or max(counts.values(), default=0) >= 2 * _trigger(table)
     if not judged or share <= limits.max_small_share:
         return Judgement(SMALL_FILES, True, summary, "", details)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from maintenance.amounts import number_of
 from maintenance.errors import ErrorClass
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import is_held
@@ -102,7 +103,7 @@ def _fault(path: str, size: int | None, expected: int) -> ReadFault | None:
     if size is None:
         return ReadFault("a file of the current snapshot is missing", path, _RESTORE)
     if size != expected:
-        return ReadFault(f"a file has {size} bytes, the metadata says {expected}", path, _RESTORE)
+        return ReadFault(f"a file has {number_of(size, 'byte')}, the metadata says {expected:,}", path, _RESTORE)
     return None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from maintenance.amounts import number_of
 from maintenance.monitor.census import Census, Commit
 from maintenance.monitor.judgement import Judgement
 
@@ -24,7 +25,10 @@ def unless_settled(judge: Callable[[Census], Judgement], census: Census, by: Set
     limit = (now - by.time).timestamp() * 1000
     lately = tuple(commit for commit in census.commits if commit.time_millis >= limit)
     last = census.commits[-by.commits :]
-    for commits, what in ((last, f"the last {by.commits} commits"), (lately, f"the last {_hours(by.time)}")):
+    for commits, what in (
+        (last, f"the last {number_of(by.commits, 'commit')}"),
+        (lately, f"the last {_hours(by.time)}"),
+    ):
         is_whole = commits is lately or len(last) == by.commits
         if is_whole and len(commits) < len(census.commits) and _shows_one(judge, found, commits):
             summary = f"{what} show no two writers at it any more. Before that: {found.summary}"

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from maintenance.amounts import number_of
 from maintenance.compaction.clustering import is_clustered
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -137,7 +138,11 @@ def _changelog_lag(table: Table, limit: int | None) -> str | None:
     if limit is None or table.model.changelog_producer not in CHANGES_LATER:
         return None
     lag = len(commits_without_changelog(table)[0])
-    return f"{lag} commits are not in a changelog yet, the trigger is {limit}" if lag >= limit else None
+    return (
+        f"{number_of(lag, 'commit is', 'commits are')} not in a changelog yet, the trigger is {limit}"
+        if lag >= limit
+        else None
+    )
 
 
 @dataclass(slots=True)

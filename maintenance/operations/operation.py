@@ -319,6 +319,8 @@ class Operation(Generic[Request, P, Report]):
         sets: parameters of calls that set one of them.
         uses_spark: it has work for Spark.
         judges: its rows say what is wrong.
+        by_retention: a command goes by the retention that a tables.yaml gives the table, where it is not told another:
+            its parameters are called as those of `expire_snapshots`.
         looks_only: it changes nothing, so there is nothing to plan either.
         spellings: None = its own name; empty: statements of SQL do it.
         has_job: Dagster has a job of its own for it, besides the one that takes any statement.
@@ -344,6 +346,7 @@ class Operation(Generic[Request, P, Report]):
     sets: Sequence[Parameter] = ()
     uses_spark: bool = False
     judges: bool = False
+    by_retention: bool = False
     looks_only: bool = False
     has_job: bool = True
     spellings: Sequence[Spelling] | None = None

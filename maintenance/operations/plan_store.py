@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, size_text
 from maintenance.errors import (
     CorruptFileError,
     NotFoundError,
@@ -238,7 +238,7 @@ def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
     for old in plan.groups:
         new = by_name.get(old.name)
         if new is not None and new.files == old.files and new != old:
-            sizes = ("", "") if old.bytes == new.bytes else (f"{old.bytes} bytes, ", f"{new.bytes} bytes, ")
+            sizes = ("", "") if old.bytes == new.bytes else (f"{size_text(old.bytes)}, ", f"{size_text(new.bytes)}, ")
             states = ("", "") if old.state == new.state else (f", {old.state}", f", {new.state}")
             moved.append(f"{old.name}: was {sizes[0]}{old.reason}{states[0]}; is {sizes[1]}{new.reason}{states[1]}")
     return moved

@@ -154,8 +154,8 @@ def _line(deed: Deed) -> str:
         parts[0] += f" failed: {deed.found}" + (f" Next step: {deed.fix}" if deed.fix else "")
     if deed.seconds is not None:
         parts.append(f"{deed.seconds:.1f} s")
-    if None not in deed.files:
-        parts.append(f"{deed.files[0]:,} → {deed.files[1]:,} files")
+    if deed.files[0] is not None and deed.files[1] is not None:
+        parts.append(f"{deed.files[0]:,} → {number_of(deed.files[1], 'file')}")
     if deed.bytes[0] is not None and deed.bytes[1] is not None:
         parts.append(f"{size_text(deed.bytes[0])} → {size_text(deed.bytes[1])}")
     if deed.freed:

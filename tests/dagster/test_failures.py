@@ -53,7 +53,7 @@ def kill():
 project = load_project(Path(sys.argv[1]), Path(sys.argv[1]).parent)
 table = written(project)
 failures.AGAIN = {kind: replace(how, seconds=0.05) for kind, how in failures.AGAIN.items()}
-Meddler.says, Meddler.then = "groups to compact", kill
+Meddler.says, Meddler.then = " to compact: ", kill
 with instance_with_meddler() as instance:
     result = launch(project, instance, "compact_shop_orders", {"ops": {"compact": {"config": {"full": True}}}})
     reasons = [
@@ -187,7 +187,7 @@ def test_a_table_that_cannot_be_opened_says_where_to_go_back_to(project: Project
 @pytest.mark.usefixtures("hurried")
 def test_a_lost_conflict_is_tried_again(project: Project, instance: dg.DagsterInstance) -> None:
     table = written(project)
-    Meddler.says, Meddler.then = "groups to compact", lambda: print(compact(None, table, full=True).snapshot_ids)
+    Meddler.says, Meddler.then = " to compact: ", lambda: print(compact(None, table, full=True).snapshot_ids)
     config = {"ops": {"compact": {"config": {"full": True, "max_retries": 0}}}}
     result = launch(project, instance, "compact_shop_orders", config)
     assert result.success

@@ -36,7 +36,7 @@ def test_the_fleet_shows_every_table_the_worst_first(project: Project, instance:
     result = fleet(project, instance)
     check, _ = result.get_asset_check_evaluations()
     assert not check.passed
-    assert check.description == "1 of 2 tables are unhealthy: shop.visits"
+    assert check.description == "1 of 2 tables is unhealthy: shop.visits"
     event = instance.get_latest_materialization_event(FLEET)
     assert event is not None
     assert event.asset_materialization is not None

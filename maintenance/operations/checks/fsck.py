@@ -124,7 +124,7 @@ def fsck(
         walk.examine(state)
     read = 0
     if deep:
-        tell(f"reading {len(walk.data_files)} data files")
+        tell(f"reading {number_of(len(walk.data_files), 'data file')}")
         read = _read_all(file_io, walk, spark)
     findings = _lasting(file_io, root, faults)
     return FsckReport(

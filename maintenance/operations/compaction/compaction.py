@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maintenance.amounts import number_of, size_text
 from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.postpone import leaving
 from maintenance.format.metadata.snapshot import Snapshot
@@ -78,7 +79,9 @@ class Compaction:
             if not lost:
                 break
             if attempt == request.max_retries:
-                self.work.progress(f"{len(lost)} groups were changed by another writer again and are given up")
+                self.work.progress(
+                    f"{number_of(len(lost), 'group was', 'groups were')} changed by another writer again: given up"
+                )
                 summary.give_up(lost)
                 break
             self.work.back_off(plan.snapshot, lost, attempt)
@@ -109,5 +112,7 @@ class Compaction:
         if plan.units:
             files = [file for unit in plan.units for file in unit.input_files]
             size = sum(file.file_size for file in files)
-            self.work.progress(f"{len(plan.units)} groups to compact: {len(files)} files, {size / 2**20:.1f} MiB")
+            self.work.progress(
+                f"{number_of(len(plan.units), 'group')} to compact: {number_of(len(files), 'file')}, {size_text(size)}"
+            )
         return plan

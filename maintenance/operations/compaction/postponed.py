@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.amounts import number_of
 from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import abort
 from maintenance.compaction.postpone import (
@@ -153,7 +154,7 @@ def _distributed(work: CompactionWork, plan: PostponedPlan, *, retried: bool) ->
     read = work.read_context([file for unit in plan.units for file in unit.input_files], write)
     base = None if plan.snapshot is None else plan.snapshot.id
     tasks = [PostponeTask(write, read, unit, work.request.proof, base) for unit in plan.units]
-    work.progress(f"rows of {len(tasks)} partitions wait for their buckets")
+    work.progress(f"rows of {number_of(len(tasks), 'partition')} wait for their buckets")
     done = run_tasks(work.spark, distribute, tasks)
     by_partition: dict[bytes, list[tuple[PostponeTask, Distributed | TaskError]]] = {}
     for task, outcome in zip(tasks, done, strict=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction
 from maintenance.compaction.clustering import is_clustered
@@ -123,7 +124,7 @@ def sort_units(
     unread: list[Rewritten] = [plan for plan in looked_at if not isinstance(plan, _Cut)]
     ranges = sum(plan.ranges for plan in plans)
     if ranges > len(plans):
-        progress(f"{len(plans)} partitions are cut into {ranges} ranges")
+        progress(f"{number_of(len(plans), 'partition is', 'partitions are')} cut into {number_of(ranges, 'range')}")
     # A partition by itself is divided here, too: so its files are read side by side.
     alone = spark is None and len(plans) == 1
     cut = [plan for plan in plans if plan.ranges > 1 or alone]

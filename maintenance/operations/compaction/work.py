@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import abort, commit_compact
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.rewriting import CompactionResult
@@ -88,7 +89,9 @@ class CompactionWork:
         other = rival(self.table, planned_on, lost)
         seconds = seconds_to_wait(attempt, lost_to_others=other is not None)
         who = "another writer" if other is None else f"'{other}', a writer of another engine"
-        self.progress(f"{len(lost)} groups were changed by {who}: they are planned again in {seconds:.1f} s")
+        self.progress(
+            f"{number_of(len(lost), 'group was', 'groups were')} changed by {who}: planned again in {seconds:.1f} s"
+        )
         time.sleep(seconds)
 
     def has_expired(self, snapshot: Snapshot | None, error: PaimonError) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, seconds_text, size_text
 from maintenance.errors import DataError
 from maintenance.format.file_index.kinds import KINDS, ColumnIndex
 from maintenance.format.file_index.selection import FileIndexes, select
@@ -85,7 +85,7 @@ class IndexAdvice:
             lines.append(
                 f"{candidate.kind} of {candidate.column}: {candidate.files_pruned} of {candidate.files} files and "
                 f"{candidate.rows - candidate.rows_left} of {number_of(candidate.rows, 'row')} left out, "
-                f"{candidate.index_bytes} bytes, built in {candidate.build_seconds:.3f} s"
+                f"{size_text(candidate.index_bytes)}, built in {seconds_text(candidate.build_seconds)}"
             )
         settings = ", ".join(f"'{key}' = '{value}'" for key, value in self.options.items())
         lines.append(f"ALTER TABLE {self.table} SET ({settings})" if settings else "no index helps these filters")

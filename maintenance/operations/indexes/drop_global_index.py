@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.columns import commit_global_indexes
 from maintenance.commit.global_indexes import indexed_fields
 from maintenance.metadata.partition_names import Spec
@@ -56,7 +57,7 @@ def plan(_: Run, table: Table, request: DropGlobalIndex) -> Plan[DropGlobalIndex
 
     def groups() -> Iterator[PlannedGroup]:
         if report.file_names:
-            reason = f"index files of {report.rows} rows are left out of the next snapshot"
+            reason = f"index files of {number_of(report.rows, 'row')} are left out of the next snapshot"
             name = f"{report.index_type} index of {report.column}"
             yield PlannedGroup(name, report.file_names, report.bytes, 0, reason)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
 from maintenance.errors import ConflictError, CorruptFileError, OutdatedPlanError, UnsupportedError
@@ -201,7 +202,7 @@ def _carried_out(run: Run, planned: IndexPlan, *, dry_run: bool) -> RewriteFileI
             if where is not None and not report.written_files + report.skipped_files:
                 report = replace(report, finding=no_match(table, where))
             return replace(report, seconds=time.monotonic() - started)
-        run.progress(f"{lost} data files were replaced by another writer: looking again")
+        run.progress(f"{number_of(lost, 'data file was', 'data files were')} replaced by another writer: looking again")
     raise ConflictError(
         f"other writers kept replacing the data files, {_ATTEMPTS} times", f"table {table.identifier}", "Run again."
     )
@@ -287,7 +288,7 @@ def _attempt(
 ) -> tuple[RewriteFileIndexReport, int]:
     """Index what needs it on the latest snapshot. Returns the report and how many files were lost to other writers."""
     snapshot, entries = _entries(table, scope)
-    say(f"{len(entries)} data files to look at")
+    say(f"{number_of(len(entries), 'data file')} to look at")
     report = replace(so_far, base_snapshot_id=None if snapshot is None else snapshot.id)
     lost = 0
     for start in range(0, len(entries), scope.files_per_commit):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from maintenance.fs.location import is_local
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
@@ -91,7 +92,8 @@ class BranchDeletion:
         for name in report.tags:
             yield PlannedGroup(f"tag {name} of {report.branch}", (), 0, 0, "goes")
         if report.orphan_files:
-            reason = f"{report.orphan_files} data files become orphans: nothing else needs them"
+            orphans = number_of(report.orphan_files, "data file becomes an orphan", "data files become orphans")
+            reason = f"{orphans}: nothing but the branch needs them"
             yield PlannedGroup("files", (), report.orphan_bytes or 0, 0, reason)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
@@ -91,7 +92,7 @@ def plan(_: Run, table: Table, request: MergeBranch) -> Plan[MergeBranch, MergeB
 
     def groups() -> Iterator[PlannedGroup]:
         if report.files:
-            reason = f"{report.rows} rows are added to branch {report.target}"
+            reason = f"{number_of(report.rows, 'row is', 'rows are')} added to branch {report.target}"
             yield PlannedGroup(f"files of {report.source}", report.file_names, report.bytes, report.files, reason)
 
     return Plan(request, report, groups, merge)

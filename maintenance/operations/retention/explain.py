@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
+from maintenance.amounts import number_of, size_text
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.branch_root import MAIN_BRANCH
@@ -165,7 +166,7 @@ def _partition(table: Table, spec: Spec, reasons: Reasons) -> Explanation:
 
 
 def _counted(entries: Sequence[ManifestEntry]) -> str:
-    return f"{len(entries)} data files, {sum(entry.file.file_size for entry in entries)} bytes"
+    return f"{number_of(len(entries), 'data file')}, {size_text(sum(entry.file.file_size for entry in entries))}"
 
 
 def _file(table: Table, path: str, reasons: Reasons) -> Explanation:

@@ -175,7 +175,7 @@ def _shown(report: ForecastReport) -> Shown:
         "source": pa.array([part.source for part in parts], pa.string()),
         "files": pa.array([part.files for part in parts], pa.int64()),
         "bytes": pa.array([part.bytes for part in parts], pa.int64()),
-        "amount": pa.array([part.text for part in parts], pa.string()),
+        "at_most": pa.array([part.is_limit for part in parts], pa.bool_()),
         "freed_by": pa.array([part.freed_by for part in parts], pa.string()),
     }
     return Shown(pa.table(columns))
@@ -194,6 +194,7 @@ OPERATION = Operation(
     apply,
     _shown,
     looks_only=True,
+    by_retention=True,
     takes_options=True,
     said=_said,
     has_job=False,

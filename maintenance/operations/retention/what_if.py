@@ -12,7 +12,7 @@ from typing import Annotated
 
 import pyarrow as pa
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, size_text
 from maintenance.errors import NotFoundError
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
@@ -120,7 +120,7 @@ def _said(report: WhatIfReport) -> Iterator[str]:
     for loss in report.losses:
         held = f"{number_of(len(loss.snapshots), 'snapshot')}, {number_of(len(loss.tags), 'tag')}"
         gone = f"{held} and {number_of(loss.files, 'file')}"
-        yield f"By {loss.moment:%Y-%m-%d %H:%M} UTC: {gone} would go, {loss.bytes:,} bytes."
+        yield f"By {loss.moment:%Y-%m-%d %H:%M} UTC: {gone} would go, {size_text(loss.bytes)}."
 
 
 OPERATION = Operation(

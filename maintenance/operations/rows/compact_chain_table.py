@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import abort
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
@@ -110,7 +111,7 @@ def plan(_: Run, table: Table, request: CompactChainTable) -> Plan[CompactChainT
 def _groups(report: CompactChainTableReport) -> Iterator[PlannedGroup]:
     if report.files:
         names = "; ".join(map(str, report.partitions))
-        reason = f"{report.files} files are merged into the snapshot branch"
+        reason = f"{number_of(report.files, 'file is', 'files are')} merged into the snapshot branch"
         yield PlannedGroup(names, report.file_names, report.bytes, len(report.partitions), reason)
 
 

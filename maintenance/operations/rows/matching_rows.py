@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import pyarrow as pa
 from pyroaring import BitMap
 
+from maintenance.amounts import number_of
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.operation import LazyPlan, Run, Shown, Work, lazily
@@ -88,7 +89,7 @@ def _matching(
         latest = table.snapshots.latest()
         chosen = Digest() if latest is None else _rows_found(spark, table, where, predicate)
         if latest is not None and chosen.rows:
-            reason = f"{chosen.rows} rows match, by their keys {chosen.text[:16]}"
+            reason = f"{number_of(chosen.rows, 'row matches', 'rows match')}, by their keys {chosen.text[:16]}"
             yield PlannedGroup.of_snapshot(f"rows of snapshot {latest.id}", latest, 0, reason)
         return
     state, found = _found(spark, table, where, predicate)

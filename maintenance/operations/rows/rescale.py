@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pyarrow as pa
 
+from maintenance.amounts import number_of
 from maintenance.commit.commit import abort
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
@@ -97,7 +98,7 @@ def plan(_: Run, table: Table, request: Rescale) -> Plan[Rescale, RescaleReport]
     rescaled = tuple(map(table.paths.partition, sorted({entry.partition for entry in old})))
     size = sum(entry.file.file_size for entry in old)
     report = RescaleReport(table.identifier, number, rescaled, len(old), size, dry_run=True)
-    groups = partial(partition_groups, table, rescaled, f"gets {number} buckets", number)
+    groups = partial(partition_groups, table, rescaled, f"gets {number_of(number, 'bucket')}", number)
     return Plan(request, report, groups, _Rescaling(snapshot, old))
 
 

@@ -93,7 +93,7 @@ def plan(_: Run, table: Table, request: RestorePartitions) -> Plan[RestorePartit
 
     def groups() -> Iterator[PlannedGroup]:
         yield from partition_groups(table, restored, f"is replaced by its state in snapshot {source.id}", 1)
-        back = f"{number_of(report.rows, 'row')} in {report.files} files come back"
+        back = f"{number_of(report.rows, 'row')} in {number_of(report.files, 'file')} come back"
         state = PlannedGroup.of_snapshot(f"state of snapshot {source.id}", source, report.files, back)
         yield replace(state, bytes=report.bytes)
 

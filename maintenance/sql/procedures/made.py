@@ -37,7 +37,9 @@ class Made:
     def procedure(self) -> Procedure:
         has_plans = self.operation.has_plans and self.spelling.has_plans
         planning = Planning(self.operation.keys, self.make, self.apply) if has_plans else None
-        return Procedure(self.spelling.name, tuple(self._parameters()), self.run, planning, self.operation.judges)
+        operation = self.operation
+        parameters = tuple(self._parameters())
+        return Procedure(self.spelling.name, parameters, self.run, planning, operation.judges, operation.by_retention)
 
     def run(self, call: Call) -> Result:
         """Carry out a call; after a dry run, say what would be done."""

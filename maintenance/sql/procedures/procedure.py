@@ -85,6 +85,7 @@ class Procedure:
         run: what it does, and what that reports.
         planning: None = it has no plans that are stored.
         judges: its rows say what is wrong.
+        by_retention: as of an `Operation`.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Procedure:
     run: Callable[[Call], Result]
     planning: Planning | None = None
     judges: bool = False
+    by_retention: bool = False
 
     @property
     def by_name(self) -> dict[str, Parameter]:

@@ -158,7 +158,7 @@ def test_an_operation_that_loses_plans_its_groups_anew(tmp_path: Path) -> None:
 
     def interfere(line: str) -> None:
         # Told after planning: another compaction of bucket 0 and a write come first.
-        if "groups to compact" in line and table.snapshots.latest_id() == 2:
+        if " to compact: " in line and table.snapshots.latest_id() == 2:
             commit_compact(table.commit_target(), [rival[0].message], CommitIdentity("rival"))
             table.write_arrow(keyed(dict.fromkeys(range(10), "c")))
 

@@ -40,7 +40,7 @@ def compactor(warehouse: str, start: Barrier, stop: Event, results: Any) -> None
 
     def listen(line: str) -> None:
         shown.retries += "planned again" in line
-        if waits and "groups to compact" in line:
+        if waits and " to compact: " in line:
             waits.pop().wait(120)
 
     done = False

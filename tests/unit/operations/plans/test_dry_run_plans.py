@@ -172,7 +172,7 @@ def test_rows_of_a_key_are_counted_in_one_snapshot(tmp_path: Path) -> None:
     plan = DELETE.dry_run(table, where="k = 1")
     ((name, reason),) = [(group.name, group.reason) for group in plan.groups]
     assert name == "rows of snapshot 1"
-    assert reason.startswith("1 rows match, by their keys ")
+    assert reason.startswith("1 row matches, by their keys ")
     put(table, {3: "c"})
     with pytest.raises(OutdatedPlanError, match="rows of snapshot 1: nothing left to do"):
         DELETE.carry_out(table, plan)

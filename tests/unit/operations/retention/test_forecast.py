@@ -170,6 +170,6 @@ def test_it_is_a_procedure_that_names_what_frees_each_part(tmp_path: Path) -> No
         "source": BIN,
         "files": 0,
         "bytes": 0,
-        "amount": "0 bytes",
+        "at_most": False,
         "freed_by": "the next emptying of the bin",
     }
