@@ -29,7 +29,7 @@ from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
 from paimon_maintenance.assets.steps.many_tables import compact_many
 from paimon_maintenance.assets.steps.ops import failing, job_of_op, record_state
 from paimon_maintenance.assets.steps.plans import found_plan
-from paimon_maintenance.assets.steps.step import Work, run_step
+from paimon_maintenance.assets.steps.step import run_step
 
 _STEPS = {
     step.name: step
@@ -106,17 +106,15 @@ def apply_any(
     with as_dagster_failure(context):
         table = None if plan.table == MANY or plan.operation in _COPIES else table_of(plan, described)
     spark.serve(_ACTIONS.get(plan.operation, "compact"), table.identifier if table else None)
-    if step is None or (table is None and step.operation.is_of_table):
-        apply_by_session(context, catalog, spark, table, plan, into_bin=into_bin)
-        return
-    chosen = PlanConfig(plan_id=plan.id, into_bin=into_bin)
-    work = Work(context, table, chosen, catalog, zone, spark if step.operation.uses_spark else None, step.opened)
-    if table is None:
-        with as_dagster_failure(context):
-            run_step(step, work, RunSummary())
-        return
-    with failing(context, catalog, table, step.name):
-        record_state(context, catalog, table, run_step(step, work, RunSummary()))
+    with as_dagster_failure(context) if table is None else failing(context, catalog, table, plan.operation):
+        if step is None or (table is None and step.operation.is_of_table):
+            takes_bin = into_bin or (table is not None and table.bin is not None)
+            summary = apply_by_session(context, catalog, spark, plan, into_bin=takes_bin)
+        else:
+            work = step.work(context, table, PlanConfig(plan_id=plan.id, into_bin=into_bin), zone)
+            summary = run_step(step, work, RunSummary())
+        if table is not None:
+            record_state(context, catalog, table, summary)
 
 
 def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:

@@ -9,12 +9,9 @@ from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.result import Result
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
-from paimon_maintenance.assets.steps.ops import failing, record_state
 
 # Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
 _ON_SPARK = ("delete", "update", "rescale", "restore_partitions", "compact_chain_table")
@@ -34,39 +31,15 @@ def needs_spark(plan: StoredPlan) -> bool:
 
 
 def apply_by_session(
-    context: dg.OpExecutionContext,
-    catalog: PaimonCatalog,
-    spark: Spark,
-    table: TableConfig | None,
-    plan: StoredPlan,
-    *,
-    into_bin: bool = False,
-) -> None:
-    """Carry out a plan, and report its table to its asset. `table`: None where the plan is of none.
-
-    `into_bin`: what is deleted goes into the bin, where the operation can do that; it does so in any case if the
-    table's policy says it.
-    """
-    if table is None:
-        with as_dagster_failure(context):
-            _carry_out(context, catalog, spark, plan, into_bin)
-        return
-    into_bin = into_bin or table.bin is not None
-    with failing(context, catalog, table, plan.operation):
-        seconds = _carry_out(context, catalog, spark, plan, into_bin)
-        done = StepSummary({"seconds": seconds, "files": plan.files, "bytes": plan.bytes})
-        record_state(context, catalog, table, RunSummary.of(plan.operation, done))
-
-
-def _carry_out(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, spark: Spark, plan: StoredPlan, into_bin: bool
-) -> float:
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, spark: Spark, plan: StoredPlan, *, into_bin: bool
+) -> RunSummary:
+    """Carry out a plan. `into_bin`: what is deleted goes into the bin, where the operation can do that."""
     started = time.monotonic()
     session = session_of(context, catalog, spark.session() if needs_spark(plan) else None)
     result = session.apply(plan, into_bin=into_bin, progress=context.log.info)
     seconds = time.monotonic() - started
     context.add_output_metadata({"plan id": plan.id, **result_metadata(result), **spark.metadata()})
-    return seconds
+    return RunSummary.of(plan.operation, StepSummary({"seconds": seconds, "files": plan.files, "bytes": plan.bytes}))
 
 
 def result_metadata(result: Result) -> dict[str, Any]:

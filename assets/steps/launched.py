@@ -17,7 +17,7 @@ from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.config import launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
 from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state
-from paimon_maintenance.assets.steps.step import Step, Work, run_step
+from paimon_maintenance.assets.steps.step import Step, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 _JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
@@ -83,17 +83,12 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
     )
     def launched(context: dg.OpExecutionContext) -> None:
         config, catalog = step.config(**context.op_config), context.resources.catalog
-        spark = context.resources.spark if operation.uses_spark else None
-
-        def work_on(table: TableConfig | None) -> Work:
-            return Work(context, table, config, catalog, zone, spark, step.opened)
-
         if not operation.is_of_table:
             with as_dagster_failure(context):
-                run_step(step, work_on(None), RunSummary())
+                run_step(step, step.work(context, None, config, zone), RunSummary())
             return
         with on_known_table(context, catalog, tables, context.op_config["table"], step.name) as table:
-            work = work_on(table)
+            work = step.work(context, table, config, zone)
             summary = run_step(step, work, RunSummary())
             changed = any(not operation.shown(report).nothing_to_do for report in work.reports)
             if changed and not work.dry_run and not operation.looks_only:

@@ -24,7 +24,7 @@ from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_i
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
 from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.runs.summary import RunSummary
-from paimon_maintenance.assets.steps.step import Step, Work, run_step
+from paimon_maintenance.assets.steps.step import Step, run_step
 
 Compute = Callable[[dg.OpExecutionContext, RunSummary], dg.Output[RunSummary]]
 
@@ -47,10 +47,8 @@ def step_op(step: Step, table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
         if absent:
             context.log.info("Nothing to plan: the table does not exist yet.")
             return dg.Output(summary)
-        spark = context.resources.spark if step.operation.uses_spark else None
-        work = Work(context, table, config, catalog, zone, spark, step.opened)
         with failing(context, catalog, table, step.name):
-            return dg.Output(run_step(step, work, summary))
+            return dg.Output(run_step(step, step.work(context, table, config, zone), summary))
 
     resources = {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
     return _op(table, step.name, step.description, compute, resources, _schema(step.config), step.ins)

@@ -9,13 +9,14 @@ import dagster as dg
 from maintenance.amounts import seconds_text, size_text
 from maintenance.errors import OptionError, PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
-from maintenance.operations.plan_store import MANY, UNPLANNED, StoredPlan
+from maintenance.operations.plan_store import MANY, UNPLANNED, PlannedGroup, StoredPlan
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 _GROUPS_SHOWN = 1000
+_COLUMNS = ("group", "files", "size", "expected files", "reason")
 # What may be set beside a plan: all else the plan says.
 _WITH_A_PLAN = ("into_bin", "max_concurrent")
 # Plans of up to this many tables are estimated, each from its own history.
@@ -32,19 +33,8 @@ def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stor
     metadata: dict[str, Any] = {
         **_stored(context, catalog, plan),
         "plan": dg.MetadataValue.table(
-            [
-                dg.TableRecord(
-                    {
-                        "group": group.name,
-                        "files": len(group.files),
-                        "size": size_text(group.bytes),
-                        "expected files": group.expected_files,
-                        "reason": group.reason,
-                    }
-                )
-                for group in plan.groups[:_GROUPS_SHOWN]
-            ],
-            dg.TableSchema([dg.TableColumn(name) for name in ("group", "files", "size", "expected files", "reason")]),
+            [_row(group) for group in plan.groups[:_GROUPS_SHOWN]],
+            dg.TableSchema([dg.TableColumn(name) for name in _COLUMNS]),
         ),
         "planned files": plan.files,
         "planned size": size_text(plan.bytes),
@@ -59,6 +49,11 @@ def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stor
     if seconds is not None:
         metadata["estimated time"] = seconds_text(seconds)
     return metadata
+
+
+def _row(group: PlannedGroup) -> dg.TableRecord:
+    shown = (group.name, len(group.files), size_text(group.bytes), group.expected_files, group.reason)
+    return dg.TableRecord(dict(zip(_COLUMNS, shown, strict=True)))
 
 
 def _stored(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: StoredPlan) -> dict[str, Any]:
@@ -76,19 +71,11 @@ def _stored(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stored
 def _now_and_after(plan: StoredPlan) -> dg.TableMetadataValue:
     """What the plan's groups are now, and about what is expected of them once it is carried out."""
     kept = sum(group.bytes for group in plan.groups if group.expected_files)
-    rows = [
-        {"of these groups": "files", "now": f"{plan.files:,}", "expected after": f"{_expected(plan):,}"},
-        {
-            "of these groups": "size",
-            "now": size_text(plan.bytes),
-            "expected after": f"about {size_text(kept)}, or less" if kept else "0 bytes",
-        },
-    ]
-    return dg.MetadataValue.table([dg.TableRecord(row) for row in rows])
-
-
-def _expected(plan: StoredPlan) -> int:
-    return sum(group.expected_files for group in plan.groups)
+    expected = sum(group.expected_files for group in plan.groups)
+    left = f"about {size_text(kept)}, or less" if kept else "0 bytes"
+    rows = (("files", f"{plan.files:,}", f"{expected:,}"), ("size", size_text(plan.bytes), left))
+    names = ("of these groups", "now", "expected after")
+    return dg.MetadataValue.table([dg.TableRecord(dict(zip(names, row, strict=True))) for row in rows])
 
 
 def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:

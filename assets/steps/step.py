@@ -145,6 +145,12 @@ class Step:
         """Of the step, in the Launchpad, the history and plans."""
         return self.operation.key
 
+    def work(self, context: dg.OpExecutionContext, table: TableConfig | None, config: Any, zone: ZoneInfo) -> Work:
+        """What it has to do in a run. `table`, `zone`: see `Work`."""
+        resources = context.resources
+        spark = resources.spark if self.operation.uses_spark else None
+        return Work(context, table, config, resources.catalog, zone, spark, self.opened)
+
     def with_inputs(self, ins: Mapping[str, dg.In]) -> Self:
         """The same step with more inputs."""
         return replace(self, ins=ins)
