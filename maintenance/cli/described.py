@@ -1,11 +1,11 @@
-"""What a ``tables.yaml`` says of a table: its owners, and its retention, which a forecast goes by.
+"""What a ``tables.yaml`` says of a table: its owners, how old its rows may be, and its retention.
 
 What is said later wins: each matching pattern in turn, then the table's own entry.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -69,6 +69,12 @@ class Described:
                 found.values[str(name)] = value
                 found.lines[str(name)] = node_at(self.root, (*place, "retention", str(name))).start_mark.line + 1
         return found
+
+    def max_age(self, identifier: str) -> timedelta | None:
+        """How old the newest rows of a table may be. Raises: ValueError: what the file says is no duration."""
+        checks = [entry["checks"] for _, entry in self._entries(identifier) if isinstance(entry.get("checks"), Mapping)]
+        said = [each["max_age"] for each in checks if each.get("max_age")]
+        return duration(str(said[-1])) if said else None
 
     def maintained(self) -> Sequence[str]:
         """Names of the tables that have an entry of their own, except those that a first run creates."""

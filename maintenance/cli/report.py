@@ -1,7 +1,7 @@
 """What `paimonctl report` prints: what maintenance did, and what is wrong now with the tables of the catalog."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import get_terminal_size
@@ -12,6 +12,7 @@ from maintenance.cli.described import Described
 from maintenance.cli.fleet import Name, for_each, judged
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.monitor.triggers import judge
+from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, lines_of, past_lines, report
 from maintenance.spelling import suggestion
@@ -35,7 +36,8 @@ def report_since(
     def look(name: Name) -> list[StillOpen]:
         identifier = ".".join(name)
         who = "" if file is None else ", ".join(file.owners(identifier))
-        return list(_open(catalog, identifier, database, who))
+        max_age = None if file is None else file.max_age(identifier)
+        return [replace(each, who=who) for each in _open(catalog, identifier, database, max_age)]
 
     missing = [] if file is None else list(_missing(file, [".".join(name) for name in others]))
     still_open = [*missing, *(each for open_here in for_each(look, others) for each in open_here)]
@@ -83,20 +85,22 @@ def _missing(file: Described, known: Sequence[str]) -> Iterator[StillOpen]:
             yield StillOpen(name, problem, "Correct its name in tables.yaml.", ", ".join(file.owners(name)))
 
 
-def _open(catalog: Catalog, identifier: str, history: str, who: str) -> Iterator[StillOpen]:
+def _open(catalog: Catalog, identifier: str, history: str, max_age: timedelta | None) -> Iterator[StillOpen]:
     try:
         table = catalog.get_table(identifier)
         if not isinstance(table, CatalogTable):
             return
-        judgements = judged(catalog, table, None, history)
+        judgements = judged(catalog, table, max_age, history)
         need = judge(table, table_shape(table))
     except NotFoundError:
         return  # it was dropped since
     except PaimonError as error:
-        yield StillOpen(identifier, f"readable: {error.found} ({error.where})", error.fix, who)
+        yield StillOpen(identifier, f"readable: {error.found} ({error.where})", error.fix)
         return
     for judgement in judgements:
         if not judgement.passed:
-            yield StillOpen(identifier, f"{judgement.check}: {judgement.summary}", judgement.fix, who)
-    if need.due:
-        yield StillOpen(identifier, f"a compaction is due: {need.reason}", f"Run paimonctl compact {identifier}.", who)
+            yield StillOpen(identifier, f"{judgement.check}: {judgement.summary}", judgement.fix)
+    wrong = {judgement.check for judgement in judgements if not judgement.passed}
+    # Hidden rows are told already.
+    if need.due and ROWS_VISIBLE not in wrong:
+        yield StillOpen(identifier, f"a compaction is due: {need.reason}", f"Run paimonctl compact {identifier}.")

@@ -43,7 +43,7 @@ def build(folder: Path) -> Path:
     broken = create_table(lake, name="db.broken")
     broken.write_arrow(keyed({1: "a"}))
     Path(broken.paths.snapshot(1)).write_bytes(b"{")
-    _history(lake)
+    write_past(lake)
     COMPACT.dry_run(get_table(lake, "db.customers"), full=True).store(orders.file_io, str(lake))
     COMPACT.dry_run(get_table(lake, "db.orders"), full=True).store(orders.file_io, str(lake))
     path = folder / "tables.yaml"
@@ -72,11 +72,12 @@ def _orders(lake: Path) -> CatalogTable:
     return get_table(lake, "db.orders")
 
 
-def _history(lake: Path) -> None:
+def write_past(lake: Path, database: str = "db") -> None:
+    """A history of operations on three tables of a database, of which one has failed."""
     now = datetime.now(UTC)
     entries = [
         HistoryEntry(
-            now - timedelta(days=days, hours=1), "db.orders", "compact", run_id=f"82242f5{days}-6c1b",
+            now - timedelta(days=days, hours=1), f"{database}.orders", "compact", run_id=f"82242f5{days}-6c1b",
             seconds=4.2 + days, files_before=60 - days, files_after=24,
             bytes_before=(9 - days) << 20, bytes_after=(8 - days) << 20,
             details={"reason": "sensor latest_snapshots", "proof": "every row was compared"},
@@ -85,10 +86,9 @@ def _history(lake: Path) -> None:
     ]  # fmt: skip
     freed = {"deleted_bytes": 5 << 20, "reason": "schedule daily_expiry"}
     entries.append(
-        HistoryEntry(now - timedelta(hours=2), "db.customers", "expire_snapshots", seconds=0.4, details=freed)
+        HistoryEntry(now - timedelta(hours=2), f"{database}.customers", "expire_snapshots", seconds=0.4, details=freed)
     )
     lost = {"found": "manifest-1 is missing\nNext step: Run fsck, then roll back.", "reason": "schedule daily_expiry"}
-    entries.append(
-        HistoryEntry(now - timedelta(hours=2), "db.broken", "expire_snapshots", FAILED, "1b0f1c2d-1", details=lost)
-    )
+    broken, at = f"{database}.broken", now - timedelta(hours=2)
+    entries.append(HistoryEntry(at, broken, "expire_snapshots", FAILED, "1b0f1c2d-1", details=lost))
     write_history(open_warehouse(lake), history_table("_maintenance"), entries)

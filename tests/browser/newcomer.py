@@ -1,5 +1,5 @@
-"""Fifteen things that somebody new wants to know or do, in Chromium, through the console and Dagster as they are:
-``python -m tests.browser.newcomer``.
+"""Fifteen things that somebody new wants to know or do on thirteen tables that pypaimon wrote, in Chromium, through the
+console and Dagster as they are: ``python -m tests.browser.newcomer``.
 
 Each begins on the first page and ends when what was wanted can be read, or has happened. It has its clicks, its seconds
 and a picture. Typing is no click; choosing in a list is one. None may take more than three clicks, or more than one
@@ -16,19 +16,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
-import pyarrow as pa
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from maintenance.operations import drop_partitions
+from maintenance.amounts import number_of
+from maintenance.operations.compaction.compact import OPERATION as COMPACT
 from maintenance.operations.plan_store import StoredPlan, stored_ids
-from tests.browser.console_lake import build
+from tests.browser.console_lake import write_past
 from tests.browser.console_server import serving
 from tests.browser.servers import PATIENCE, ROOT, Dagster, wait_for
 from tests.browser.ui import Ui, artifacts, launched, tab
-from tests.tables import create_table, get_table
+from tests.pypaimon.process import run_script
+from tests.tables import get_table
 
 MOST_CLICKS, MOST_COMMANDS = 3, 1
-DAYS = "db.days"
+DAYS, CUSTOMERS = "shop.days", "shop.customers"
+TABLES = """\
+warehouse: {lake}
+alerts: {{url: "http://127.0.0.1:3000"}}
+spark: {{engine: embedded}}
+patterns:
+  - pattern: "shop.*"
+    owners: ["team:lake"]
+    retention: {{keep_at_least: 3}}
+tables:
+  - identifier: shop.orders
+    description: Orders by day, as the shops send them.
+    owners: ["ann@example.com"]
+    compaction: {{trigger: 5}}
+    writers: {{shops: the stream of the shops, backfill: the nightly backfill}}
+"""
 
 
 @dataclass(frozen=True)
@@ -114,13 +130,13 @@ class Newcomer:
 def tables_by_urgency(person: Newcomer) -> None:
     with person.task("all my tables, the urgent ones first"):
         rows = person.page.locator("table.fleet tbody tr")
-        person.reads(rows.first, "db.broken", "cannot be read")
-        expect(rows).to_have_count(6)
+        person.reads(rows.first, "shop.broken", "cannot be read")
+        expect(rows).to_have_count(13)
 
 
 def what_is_wrong(person: Newcomer) -> None:
     with person.task("what is wrong with the worst table, and what to do"):
-        person.follow("db.broken")
+        person.follow("shop.broken")
         person.reads(person.page.locator("main"), "readable", "Next step")
 
 
@@ -130,39 +146,39 @@ def whose_tables(person: Newcomer) -> None:
         person.page.get_by_label("Owner").select_option("ann@example.com")
         person.press("Show")
         expect(person.page.locator("table.fleet tbody tr")).to_have_count(1)
-        person.reads(person.page.locator("table.fleet"), "db.orders")
+        person.reads(person.page.locator("table.fleet"), "shop.orders")
 
 
 def why_a_snapshot_stays(person: Newcomer) -> None:
     with person.task("why a snapshot is still there"):
-        person.follow("db.orders")
+        person.follow("shop.orders")
         person.click(person.page.get_by_text("The snapshots as a table"))
         person.reads(person.section("snapshots"), "consumer dashboard", "tag month-end", "the current state")
 
 
 def what_can_be_freed(person: Newcomer) -> None:
     with person.task("what can be freed, by which setting"):
-        person.follow("db.orders")
+        person.follow("shop.orders")
         person.reads(person.section("freeable"), "the next expiry", "retention.keep_at_least = 3 (tables.yaml, line")
 
 
 def who_conflicts(person: Newcomer) -> None:
     with person.task("which writers get in each other's way, and what to set"):
-        person.follow("db.orders")
+        person.follow("shop.orders")
         person.follow("Compare its writers")
         person.reads(person.page.locator("main"), "shops", "backfill", "no_bucket_overlap")
 
 
 def what_is_due(person: Newcomer) -> None:
     with person.task("which partitions are due"):
-        person.follow("db.orders")
+        person.follow("shop.orders")
         person.reads(person.page.locator("main"), "Partitions")
         expect(person.page.locator("section#partitions svg")).to_be_visible(timeout=PATIENCE * 1000)
 
 
 def other_retention(person: Newcomer) -> None:
     with person.task("what other retention would delete"):
-        person.follow("db.orders")
+        person.follow("shop.orders")
         person.page.get_by_label("keep_at_least").fill("1")
         person.page.get_by_label("keep_at_most").fill("1")
         person.press("Try it")
@@ -171,7 +187,7 @@ def other_retention(person: Newcomer) -> None:
 
 def where_settings_come_from(person: Newcomer) -> None:
     with person.task("where a setting comes from"):
-        person.follow("db.orders")
+        person.follow("shop.orders")
         settings = person.page.locator("section#settings")
         person.reads(settings, "compaction.trigger", "tables.yaml, line")
 
@@ -184,7 +200,7 @@ def last_night(person: Newcomer) -> None:
 
 
 def plan_applied(person: Newcomer) -> None:
-    number = stored_plan_of(person, "db.customers")
+    number = stored_plan_of(person, CUSTOMERS)
     with person.task("a plan read and applied", "/plans"):
         person.follow(number)
         person.reads(person.page.locator("main"), "Goes", "Stays", "Gained")
@@ -251,19 +267,18 @@ TASKS: tuple[Callable[[Newcomer], None], ...] = (
 
 
 def lake_of(folder: Path) -> Path:
-    """The lake of the console's tests, with a partition that was dropped; no run needs Spark. Returns: tables.yaml."""
-    path = build(folder)
-    fields = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
-    table = create_table(folder / "lake", fields, ("day", "id"), partition_keys=("day",), name=DAYS)
-    table.write_arrow(_rows(1, 2, 3))
-    drop_partitions(table, [{"day": "2"}])
-    path.write_text(path.read_text() + "spark: {engine: embedded}\n")
+    """Thirteen tables that pypaimon wrote, one of them damaged since, with a plan and a history; no run needs Spark.
+
+    Returns: tables.yaml.
+    """
+    lake, path = folder / "lake", folder / "tables.yaml"
+    run_script("write_thirteen.py", lake)
+    (lake / "shop.db" / "broken" / "snapshot" / "snapshot-1").write_bytes(b"{")
+    customers = get_table(lake, CUSTOMERS)
+    COMPACT.dry_run(customers, full=True).store(customers.file_io, str(lake))
+    write_past(lake, "shop")
+    path.write_text(TABLES.format(lake=lake))
     return path
-
-
-def _rows(*days: int) -> pa.Table:
-    column = pa.array(days, pa.int32())
-    return pa.table({"day": column, "id": column, "v": ["x"] * len(days)})
 
 
 @contextmanager
@@ -293,7 +308,7 @@ def table_of(done: list[Task]) -> Iterator[str]:
     """What each task took, a line each."""
     for number, task in enumerate(done, 1):
         mark = "" if task.is_short else "  TOO LONG"
-        effort = f"{task.commands} command" if task.commands else f"{task.clicks} clicks"
+        effort = number_of(task.commands, "command") if task.commands else number_of(task.clicks, "click")
         yield f"{number:2}  {task.name:58} {effort:10} {task.seconds:6.1f} s  {task.picture.name}{mark}"
 
 

@@ -9,6 +9,8 @@ import pytest
 from maintenance.cli.exits import FAILED
 from maintenance.cli.main import run
 from maintenance.cli.tables_file import is_about
+from maintenance.operations.compaction.compact import compact
+from tests.browser.faulty_fleet import FAULTS, HEALTHY, PROOF, Fleet
 from tests.tables import create_table, keyed
 
 TABLES = """\
@@ -46,6 +48,23 @@ def test_a_table_that_nothing_was_done_to_is_open_with_its_owner(
     assert any(line.startswith("db.hidden (team:lake): rows_visible: 1 committed row in 1 file is") for line in lines)
     assert any("table 'db.helthy' does not exist. Did you mean 'db.healthy'?" in line for line in lines)
     assert not any(line.startswith(("db.healthy", "db.later")) for line in lines)
+
+
+def test_the_report_of_a_morning_names_each_of_ten_faults_with_its_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet = Fleet(tmp_path, "http://127.0.0.1:9/hook")
+    fleet.build()
+    assert compact(None, fleet.table(PROOF), full=True).failed, "its proof fails, and files stay in its quarantine"
+    capsys.readouterr()
+    assert run(["--tables", str(fleet.yaml), "report"]) == FAILED
+    lines = capsys.readouterr().out.splitlines()
+    assert "; 10 open problems now." in lines[0]
+    for fault in FAULTS:
+        (line,) = [line for line in lines if line.startswith(f"  {fault.table}: {fault.check}: ")]
+        assert fault.cause in line
+        assert " Next step: " in line
+    assert not [line for line in lines if line.startswith(f"  {HEALTHY}: ")]
 
 
 def test_sizes_of_a_plan_have_units_on_a_terminal_and_are_numbers_for_programs(
