@@ -1,11 +1,12 @@
 """The 22 queries of TPC-H through SQL over Paimon tables, beside DuckDB and Spark on plain parquet of the same rows.
 
-    python -m benchmarks.sql [--scale 0.1] [--keyed] [--spark] [--rounds 3]
+    python -m benchmarks.sql [--scale 0.1] [--keyed] [--spark] [--rounds 3] [--preparation]
 
 Each engine runs all queries in a process of its own, once to warm up; of the rounds the fastest counts. The answers are
 compared. DuckDB reads the files as its generator leaves them, in snappy, and again in zstd, as Paimon's are.
 `--keyed`: the tables have primary keys and were compacted; else they are append tables. `--spark`: Spark's
-turn as well: our session on Spark, and Spark SQL on the parquet files.
+turn as well: our session on Spark, and Spark SQL on the parquet files. `--preparation`: processor time of preparing
+each query alone, which is parsed, resolved, typed and said in DuckDB's words, and not run.
 """
 
 import math
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import pyarrow as pa
@@ -21,7 +23,9 @@ import pyarrow as pa
 from benchmarks.contest import CACHE, CORES, Found, contend, parser_of, run_contender
 from benchmarks.tpch.queries import QUERIES
 from benchmarks.tpch.tables import PRIMARY_KEYS, fill, generated
+from maintenance.errors import SqlError
 from maintenance.sql import Session
+from maintenance.sql.query import embedded
 
 Ask = Callable[[str], pa.Table]
 
@@ -88,6 +92,33 @@ def _spark() -> Any:
     return get_session(master=f"local[{CORES}]")
 
 
+class _NotRunError(Exception):
+    """Instead of the rows."""
+
+
+def preparations(warehouse: Path, rounds: int) -> dict[int, float]:
+    """Milliseconds of processor time that it takes to prepare each query: of so many rounds the least."""
+    session = Session({"warehouse": str(warehouse)})
+
+    def prepare(resolved: Any, *_: Any, **__: Any) -> pa.Table:
+        embedded.translated(resolved)
+        raise _NotRunError
+
+    def timed_once(query: str, number: int) -> float:
+        text = f"{query} -- {number}"  # a session knows the last texts
+        started = time.process_time()
+        try:
+            session.sql(text)
+        except SqlError as error:
+            if _NotRunError.__name__.removesuffix("Error") not in repr(error.__cause__):
+                raise
+            return (time.process_time() - started) * 1000
+        raise AssertionError("the query was run")
+
+    with mock.patch.object(embedded, "run_embedded", prepare):
+        return {number: min(timed_once(query, n) for n in range(rounds + 1)) for number, query in QUERIES.items()}
+
+
 def in_zstd(parquet: str) -> str:
     """The folder of the same files in zstd, made if it is not there."""
     folder = Path(f"{parquet}-zstd")
@@ -115,11 +146,18 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--keyed", action="store_true")
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--preparation", action="store_true")
     arguments = parser.parse_args()
     if run_contender(CONTENDERS, arguments):
         return
     parquet = generated(CACHE / f"tpch-{arguments.scale}", arguments.scale)
     warehouse = filled(parquet, keyed=arguments.keyed)
+    if arguments.preparation:
+        found = preparations(warehouse, arguments.rounds)
+        largest = max(QUERIES, key=lambda number: len(QUERIES[number]))
+        print("preparation, ms: " + ", ".join(f"Q{number} {taken:.1f}" for number, taken in found.items()))
+        print(f"most {max(found.values()):.1f} ms; the longest query, Q{largest}, {found[largest]:.1f} ms")
+        return
     names = ["DuckDB", "DuckDB, zstd", "ours", *(["Spark", "ours, Spark"] if arguments.spark else [])]
     given = (parquet.absolute(), warehouse.absolute(), arguments.rounds)
     report({name: contend("sql", name, *given) for name in names}, arguments)
