@@ -14,6 +14,7 @@ from maintenance.commit.vectors import IndexChange, check_vectors, vectors_after
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.options.global_index import DROP_PARTITION_INDEX, GLOBAL_INDEX_COLUMN_UPDATE_ACTION, THROW_ERROR
 from maintenance.write.message import CommitMessage
 
@@ -23,7 +24,7 @@ def commit_columns(
     columns: Sequence[CommitMessage],
     others: Sequence[CommitMessage],
     identity: CommitIdentity,
-    seen: int,
+    seen: Snapshot | None,
     updated: Collection[int] = (),
 ) -> int:
     """Publish new columns of rows of a table with data evolution, and appended and deleted rows. Returns the snapshot's
@@ -32,9 +33,9 @@ def commit_columns(
     Global indexes on the columns go with them, where `global-index.column-update-action` says so.
 
     Args: `columns`: files with the row ids of others; `others`: new files, deletion vectors; `seen`: the snapshot that
-        the values were computed on, 0 = none; `updated`: ids of the columns.
-    Raises: ConflictError: another writer changed or compacted the same rows, or indexed the columns: plan again.
-        CommitError.
+        the values were computed on, None = there was none; `updated`: ids of the columns.
+    Raises: ConflictError: another writer changed or compacted the same rows, or indexed the columns, or `seen` was
+        rolled back: plan again. CommitError.
     """
     messages = [*columns, *others]
     entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
@@ -55,10 +56,19 @@ def commit_columns(
                 attempt.commit(
                     changes,
                     (_check_indexed(target, latest, partitions, updated) if action == THROW_ERROR else None)
-                    or torn_rows(target.manifests, written, latest, seen=seen)
+                    or _rolled_back(target, seen, messages)
+                    or torn_rows(target.manifests, written, latest, seen=0 if seen is None else seen.id)
                     or check_vectors(target.manifests, messages, latest),
                 )
         return work.snapshot().id
+
+
+def _rolled_back(target: CommitTarget, seen: Snapshot | None, messages: Sequence[CommitMessage]) -> Conflict | None:
+    """A rollback behind `seen`: its row ids, and its number, are those of other rows by now."""
+    if seen is None or not target.snapshots.has_left(SnapshotIdentity.of(seen)):
+        return None
+    groups = frozenset((message.partition, message.bucket) for message in messages)
+    return Conflict(f"snapshot {seen.id} was rolled back meanwhile", groups)
 
 
 def _check_indexed(
@@ -87,13 +97,13 @@ def commit_global_indexes(
     added: Sequence[IndexManifestEntry],
     removed: Collection[str],
     identity: CommitIdentity,
-    seen: int,
+    seen: Snapshot,
 ) -> int:
     """Publish index files, and leave others out of the next state. Returns the snapshot's id.
 
     Args: `removed`: names of index files; `seen`: the snapshot whose rows were indexed.
-    Raises: ConflictError: the rows, their values or their indexes changed meanwhile: plan again, the new files are
-        deleted; CommitError.
+    Raises: ConflictError: the rows, their values or their indexes changed meanwhile, or `seen` was rolled back: plan
+        again, the new files are deleted; CommitError.
     """
 
     def after(old: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
@@ -108,5 +118,9 @@ def commit_global_indexes(
     with aborting(work, messages):
         for attempt in work:
             with attempt:
-                attempt.commit(changes, check_added(target.manifests, target.load_schemas, added, attempt.latest, seen))
+                attempt.commit(
+                    changes,
+                    _rolled_back(target, seen, messages)
+                    or check_added(target.manifests, target.load_schemas, added, attempt.latest, seen.id),
+                )
         return work.snapshot().id

@@ -70,7 +70,7 @@ def apply(run: Run, table: Table, planned: Plan[CreateGlobalIndex, None]) -> Glo
             return report_of(table, column, index_type, (), None, attempt, started)
         added = all_done(run_tasks(run.session(), build_index_file, tasks), table.identifier)
         try:
-            made = commit_global_indexes(table.commit_target(), added, (), identity(table, "create"), snapshot.id)
+            made = commit_global_indexes(table.commit_target(), added, (), identity(table, "create"), snapshot)
         except ConflictError:
             if attempt == _ATTEMPTS:
                 raise

@@ -70,7 +70,7 @@ def apply(_: Run, table: Table, planned: Plan[DropGlobalIndex, GlobalIndexReport
     made = None
     if report.file_names:
         names = {*report.file_names}
-        made = commit_global_indexes(table.commit_target(), (), names, identity(table, "drop"), snapshot.id)
+        made = commit_global_indexes(table.commit_target(), (), names, identity(table, "drop"), snapshot)
         tag_after_commit(table, wrote_rows=False)
     return replace(report, snapshot_id=made, dry_run=False, seconds=report.seconds + time.monotonic() - started)
 

@@ -63,7 +63,7 @@ def plan(run: Run, table: Table, request: ReplaceTag) -> Plan[ReplaceTag, TagRep
         life = "" if before.time_retained is None else f", kept for {before.time_retained}"
         group = tag_group(table, request.name, f"{life}; holds snapshot {snapshot.id} then", 1)
         yield replace(group, state=f"{group.state} {SnapshotIdentity.of(snapshot)}")
-        if removal is not None and before.snapshot.id != snapshot.id:
+        if removal is not None and SnapshotIdentity.of(before.snapshot) != SnapshotIdentity.of(snapshot):
             yield from files_group(removal.deletions, sum(removal.deletions.values()))
 
     report = TagReport.of(table, request.name, snapshot, created=False)

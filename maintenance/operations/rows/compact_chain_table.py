@@ -17,6 +17,7 @@ from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.operation import Operation, Plan, Run, Shown
@@ -202,7 +203,7 @@ def _written_here(read: SplitRead, splits: Sequence[Split], writer: TableWrite) 
 def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, messages: Sequence[CommitMessage]) -> None:
     """Changes that came while the partition was merged would be hidden behind it."""
     latest = chain.delta.latest_snapshot()
-    if base is not None and latest is not None and latest.id == base.id:
+    if base is not None and latest is not None and SnapshotIdentity.of(latest) == SnapshotIdentity.of(base):
         return
     abort(chain.snapshot.commit_target(), messages)
     raise ConflictError(

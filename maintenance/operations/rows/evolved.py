@@ -259,8 +259,7 @@ def commit_evolved(
         return ()
     table = state.table
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
-    seen = 0 if state.snapshot is None else state.snapshot.id
     updated = [table.schema.field(name).id for name in names]
-    snapshot_id = commit_columns(table.commit_target(), columns, others, identity, seen, updated)
+    snapshot_id = commit_columns(table.commit_target(), columns, others, identity, state.snapshot, updated)
     tag_after_commit(table, wrote_rows=True)
     return (snapshot_id,)

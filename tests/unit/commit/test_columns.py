@@ -37,7 +37,9 @@ def columns(table: CatalogTable, rows: int = 3, column: str = "a") -> CommitMess
 
 
 def commit(table: CatalogTable, message: CommitMessage, *updated: int, seen: int = 1) -> int:
-    return commit_columns(table.commit_target(), [message], [], CommitIdentity("me"), seen, updated)
+    return commit_columns(
+        table.commit_target(), [message], [], CommitIdentity("me"), table.snapshots.get(seen), updated
+    )
 
 
 def indexed(table: CatalogTable) -> list[int]:

@@ -50,7 +50,7 @@ def table(tmp_path: Path) -> Table:
             added.append(entry)
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    commit_global_indexes(table.commit_target(), added, (), CommitIdentity("theirs"), snapshot.id)
+    commit_global_indexes(table.commit_target(), added, (), CommitIdentity("theirs"), snapshot)
     return get_table(tmp_path)
 
 

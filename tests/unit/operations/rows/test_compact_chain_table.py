@@ -6,7 +6,7 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, NotFoundError, OptionError, OutdatedPlanError
-from maintenance.operations import compact_chain_table
+from maintenance.operations import compact_chain_table, rollback_to
 from maintenance.operations.rows import compact_chain_table as module
 from maintenance.sql import Session
 from tests.chain_tables import BY_HOUR, HOURS, chain_table, found, put
@@ -65,6 +65,24 @@ def test_changes_that_come_meanwhile(table: CatalogTable, monkeypatch: pytest.Mo
         compact_chain_table(None, table, {"day": "20250811"})
     assert table.on_branch("snapshot").snapshots.list_ids() == [1]
     assert sum(path.endswith(".parquet") for path in files_on_disk(table)) == 4, "what was written is gone"
+    assert [row[1] for row in found(table, "day = '20250811'")] == [1, 2, 7]
+
+
+def test_other_changes_in_the_place_of_those_that_were_rolled_back(
+    table: CatalogTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, delta = module._written, table.on_branch("delta")
+    put(table, "delta", ("20250811", 8, 1, "rolled back"))
+
+    def slowly(*given: object) -> object:
+        messages = written(*given)  # type: ignore[arg-type]
+        rollback_to(delta, snapshot_id=1)
+        put(table, "delta", ("20250811", 7, 1, "in its place"))
+        return messages
+
+    monkeypatch.setattr(module, "_written", slowly)
+    with pytest.raises(ConflictError, match="written to while"):
+        compact_chain_table(None, table, {"day": "20250811"})
     assert [row[1] for row in found(table, "day = '20250811'")] == [1, 2, 7]
 
 
