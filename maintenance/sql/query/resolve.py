@@ -18,7 +18,7 @@ from maintenance.sql.query.metadata_columns import show_metadata
 from maintenance.sql.query.refused_functions import refuse_functions
 from maintenance.sql.query.relations import Readable, Relation, own_alias, place_at
 from maintenance.sql.query.table_functions import take_function
-from maintenance.sql.query.travel import options_of
+from maintenance.sql.query.travel import options_of, take_hints
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataType
 
@@ -125,6 +125,7 @@ class _Tables:
 
     def place(self, tree: exp.Expr, source: Source, depth: int = 0, left_out: Set[int] = frozenset()) -> None:
         """Put relations in the place of tables. `depth`: of how many views; `left_out`: nodes that stay."""
+        take_hints(tree, source, kept=not self.session.engine.is_embedded)
         for node in list(tree.find_all(exp.Table)):
             if isinstance(node.parent, exp.JoinHint):  # it names a table of the query, as that is called there
                 continue

@@ -1,5 +1,6 @@
 """What a query says of one table it reads: dynamic options in a hint, and the version to travel to."""
 
+import re
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,6 +13,7 @@ from maintenance.sql.cursor import Cursor, Source
 from maintenance.sql.dialects import OPTIONS
 from maintenance.sql.zones import instant_of_text
 
+_OF_SELECT = re.compile(r"\bSELECT\s+(/\*\+)", re.IGNORECASE)
 _FIX = "Write a number, a tag's name, or a time such as TIMESTAMP '2024-02-29 12:00:00'."
 
 
@@ -40,6 +42,25 @@ def hint_options(text: str | None, source: Source) -> dict[str, str]:
     except SqlError as error:
         at = source.text.find(text)
         raise source.error(at + (error.column or 1) - 1, 1, error.found, error.fix) from None
+
+
+def take_hints(tree: exp.Expr, source: Source, *, kept: bool) -> None:
+    """Look at the hints behind SELECT: they are for the engine, and say nothing of what is read.
+
+    Args: `kept`: the engine understands them; else they go.
+    Raises: SqlError: one has the options of a table, which would be read without them.
+    """
+    for query in tree.find_all(exp.Select):
+        hint = query.args.get("hint")
+        if hint is None:
+            continue
+        if any(part.name.upper() == "OPTIONS" for part in hint.expressions):
+            found = _OF_SELECT.search(source.text)
+            at = 0 if found is None else found.start(1)
+            problem = "options behind SELECT are of no table"
+            raise source.error(at, 1, problem, "Write FROM name /*+ OPTIONS('key' = 'value') */.")
+        if not kept:
+            query.set("hint", None)
 
 
 def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], Any], zone: str) -> dict[str, str]:

@@ -123,6 +123,25 @@ def test_time_travel(tmp_path: Path) -> None:
     assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
 
 
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_options_behind_select_are_not_read_over(tmp_path: Path, dialect: str) -> None:
+    session = open_session(tmp_path, dialect)
+    for text in (
+        "SELECT /*+ OPTIONS('scan.snapshot-id' = '1') */ * FROM t",
+        "SELECT * FROM (SELECT /*+ BROADCAST(t), options('scan.snapshot-id' = '1') */ * FROM t) AS q",
+        "INSERT INTO t SELECT /*+ OPTIONS('scan.snapshot-id' = '1') */ * FROM t",
+    ):
+        with pytest.raises(SqlError, match=r"options behind SELECT are of no table.*OPTIONS") as caught:
+            session.sql(text)
+        assert caught.value.column == text.index("/*+") + 1
+
+
+def test_hints_for_an_engine_are_left_to_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    session = open_session(tmp_path, "spark")
+    assert rows(session, "SELECT /*+ BROADCAST(t), REPARTITION(3) */ COUNT(*) FROM t") == [(2,)]
+    assert caplog.messages == []
+
+
 def test_the_changes_between_two_snapshots(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
