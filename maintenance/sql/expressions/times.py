@@ -83,7 +83,10 @@ _CLOCK = {
 
 def _of_clock(value: Typed, unit: str) -> exp.Expr:
     if value.kind != DATE:
-        return filled(_CLOCK[unit], {"a": _local(value)})
+        part = filled(_CLOCK[unit], {"a": _local(value)})
+        if unit != "nanosecond" or not is_wide(value.kind):
+            return part
+        return filled("a + b", {"a": part, "b": rest_of(value.node.copy())})
     if unit == "epoch":
         return filled("CAST(a - CAST('1970-01-01' AS DATE) AS BIGINT) * 86400", {"a": value.node})
     # The number of a day counts as one of milliseconds there.

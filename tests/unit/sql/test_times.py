@@ -126,6 +126,21 @@ def test_values_pass_with_all_digits(lake: Path, dialect: Dialect, value: str, e
     assert column(lake, dialect, f"WITH w AS (SELECT {value} AS x FROM db.t) SELECT x FROM w") == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("TIMESTAMPADD(DAY, 1, a)", "2024-01-02 00:00:00.123456789"),
+        ("TIMESTAMPADD(MONTH, 1, a)", "2024-02-01 00:00:00.123456789"),
+        ("TIMESTAMPADD(SECOND, 1, a)", "2024-01-01 00:00:01.123456789"),
+        ("EXTRACT(NANOSECOND FROM a)", "123456789"),
+    ],
+)
+def test_functions_of_times_keep_digits_as_in_flink(lake: Path, value: str, expected: str) -> None:
+    session = Session({"warehouse": str(lake)}, dialect="flink")
+    found = session.sql(f"SELECT CAST({value} AS STRING) AS x FROM db.t WHERE id = 1").to_arrow()
+    assert found["x"].to_pylist() == [expected]
+
+
 def test_grouping_joins_windows_and_unions_keep_digits(lake: Path) -> None:
     for query in (
         "SELECT a FROM db.t GROUP BY a ORDER BY a",
