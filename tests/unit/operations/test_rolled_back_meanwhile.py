@@ -37,7 +37,8 @@ def put(table: CatalogTable, rows: dict[int, str | None]) -> None:
 
 def before_the_commit(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[int]:
     """Do something once, when all is read and written and the first commit begins."""
-    begin, done = CommitAttempts.__iter__, []
+    begin = CommitAttempts.__iter__
+    done: list[int] = []
 
     def late(attempts: CommitAttempts) -> Iterator[object]:
         if not done:
