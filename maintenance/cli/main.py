@@ -189,22 +189,30 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
 
 
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--warehouse", envvar="PAIMON_WAREHOUSE", help="Path or URI of the warehouse; or PAIMON_WAREHOUSE.")
+@click.option(
+    "--warehouse", envvar="PAIMON_WAREHOUSE", help="The path or URI of the warehouse. PAIMON_WAREHOUSE sets it, too."
+)
 @click.option(
     "--profile",
     envvar="PAIMON_PROFILE",
     shell_complete=_profiles,
-    help="A catalog of your file of profiles; or PAIMON_PROFILE.",
+    help="A catalog of your file of profiles. PAIMON_PROFILE sets it, too.",
 )
 @click.option(
     "--tables",
     "described",
     envvar="PAIMON_TABLES",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A tables.yaml: the catalog that it names; or PAIMON_TABLES.",
+    help="Use the catalog that this tables.yaml names. PAIMON_TABLES sets it, too.",
 )
-@click.option("--catalog-option", "options", multiple=True, callback=_pairs, help="KEY=VALUE, may be repeated.")
-@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="Dialect of SQL; default: spark.")
+@click.option(
+    "--catalog-option",
+    "options",
+    multiple=True,
+    callback=_pairs,
+    help="An option of the catalog, as KEY=VALUE. It may be repeated.",
+)
+@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="The dialect of SQL, spark unless it is given.")
 @click.option(*ENGINE.opts, help=ENGINE.help)
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
 @click.option(
@@ -266,9 +274,9 @@ Command = Callable[..., int | None]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 TABLE = click.argument("table")
 A_TABLE_OR_ALL = click.argument("table", required=False)
-WHERE = click.option("--where", help="A condition in SQL.")
+WHERE = click.option("--where", help="Print only rows for which this SQL condition is true.")
 RUNS_ON = click.option(*ENGINE.opts, help=ENGINE.help)
-LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
+LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Print at most this many rows.")
 HISTORY = click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
 
 
@@ -296,7 +304,7 @@ def _command(*parameters: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 @_command(
     click.argument("text", required=False),
-    click.option("-f", "--file", "path", type=_FILE, help="A script."),
+    click.option("-f", "--file", "path", type=_FILE, help="Run the statements of this file."),
     click.option(
         "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
     ),
@@ -391,16 +399,18 @@ def show(target: Target, table: str) -> None:
 
 @_command(
     TABLE,
-    click.option("--columns", help="Names, with commas between them; all if not given."),
+    click.option("--columns", help="Print these columns, with commas between the names; all unless it is given."),
     WHERE,
     LIMIT,
-    click.option("--option", "reading", multiple=True, callback=_pairs, help="A dynamic option, KEY=VALUE."),
+    click.option(
+        "--option", "reading", multiple=True, callback=_pairs, help="A dynamic option of the table, as KEY=VALUE."
+    ),
     click.option(
         "-o",
         "--output",
         "path",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="A file ending in csv, json, parquet or arrow, instead of standard output.",
+        help="Write to this file, whose name ends in csv, json, parquet or arrow.",
     ),
 )
 def read(
@@ -516,7 +526,7 @@ def inspect(target: Target, path: str, limit: int) -> None:
     TABLE,
     click.argument("start", metavar="FROM"),
     click.argument("end", metavar="TO"),
-    click.option("--summary", is_flag=True, help="How many rows of each kind, not the rows."),
+    click.option("--summary", is_flag=True, help="Print how many rows there are of each kind, not the rows."),
     click.option("--where", help="Only rows for which this SQL condition is true."),
     LIMIT,
 )

@@ -22,12 +22,12 @@ from maintenance.table.table import Table
 class Acknowledge:
     """What was looked at, and by whom."""
 
-    table: Annotated[str, Param("As database.table.")]
+    table: Annotated[str, Param("The table, as database.table.")]
     check: Annotated[str, Param(f"The check that failed: {', '.join(ACKNOWLEDGEABLE)}.")]
     name: Annotated[str, Param("Who has looked at it.")]
     reason: Annotated[str, Param("Why it is in order, or what was done.")]
     history: Annotated[str, Param("The database of the history.")] = HISTORY_DATABASE
-    run_id: Annotated[str | None, Param("The run that it is done in.")] = None
+    run_id: Annotated[str | None, Param("The id of the run that does it.")] = None
 
 
 def apply(run: Run, catalog: Catalog, planned: Plan[Acknowledge, None]) -> Mapping[str, Any]:

@@ -63,7 +63,9 @@ class EmptyBin:
     """What is destroyed."""
 
     window: Annotated[timedelta, Param("How long a deletion can be taken back, such as 7 d.")] = WINDOW
-    max_bytes: Annotated[int | None, Param("That the bin may hold; the oldest runs go first.", least=0)] = None
+    max_bytes: Annotated[
+        int | None, Param("The most bytes that the bin may hold; the oldest runs go first.", least=0)
+    ] = None
 
 
 def plan(run: Run, place: Warehouse, request: EmptyBin) -> Plan[EmptyBin, EmptyBinReport]:

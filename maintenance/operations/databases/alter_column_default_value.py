@@ -13,9 +13,9 @@ from maintenance.operations.parameters import Param
 class AlterColumnDefaultValue:
     """Of which column."""
 
-    table: Annotated[str, Param("As database.table.", others=("identifier",))]
+    table: Annotated[str, Param("The table, as database.table.", others=("identifier",))]
     column: Annotated[str, Param("Fields of rows with dots between them.")]
-    default_value: Annotated[str, Param("As a text, as SQL would write it.")]
+    default_value: Annotated[str, Param("The default value, as SQL writes it.")]
 
 
 def apply(run: Run, catalog: Catalog, planned: Plan[AlterColumnDefaultValue, None]) -> None:

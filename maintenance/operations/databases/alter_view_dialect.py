@@ -16,10 +16,10 @@ _ACTIONS = ("add", "update", "drop")
 class AlterViewDialect:
     """Of which view, and what."""
 
-    view: Annotated[str, Param("As database.view.")]
+    view: Annotated[str, Param("The view, as database.view.")]
     action: Annotated[str, Param("add, update or drop.")]
     engine: Annotated[str | None, Param("Whose text it is; empty: of the session's dialect.")] = None
-    query: Annotated[str | None, Param("The text; none to drop.")] = None
+    query: Annotated[str | None, Param("The text of the view; leave it out to drop it.")] = None
 
     def change(self, engine: str, where: str) -> ViewChange:
         """Raises: OptionError: there is no such action, or the query does not go with it."""

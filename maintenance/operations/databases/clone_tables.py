@@ -39,14 +39,16 @@ Report = CloneReport | CloneDatabaseReport
 class CloneTables:
     """What is copied, and where to. `source`, `goal`: full names instead, whose copy replaces what the target has."""
 
-    database: Annotated[str | None, Param("Of the source.")] = None
-    table: Annotated[str | None, Param("Of that database; empty: all tables, one after the other.")] = None
+    database: Annotated[str | None, Param("The database to copy; empty: all of them.")] = None
+    table: Annotated[
+        str | None, Param("The table of that database to copy; empty: all tables, one after the other.")
+    ] = None
     catalog_conf: Annotated[
         Mapping[str, str] | None,
         Param("Options of the catalog of the source, as k1=v1,k2=v2; empty: this one. Write secrets as ${NAME}."),
     ] = None
-    target_database: Annotated[str | None, Param("Empty: that of the source.")] = None
-    target_table: Annotated[str | None, Param("Empty: the name of the source.")] = None
+    target_database: Annotated[str | None, Param("The database to copy to; empty: the one of the same name.")] = None
+    target_table: Annotated[str | None, Param("The table to copy to; empty: the one of the same name.")] = None
     target_catalog_conf: Annotated[
         Mapping[str, str] | None,
         Param(
@@ -55,16 +57,16 @@ class CloneTables:
         ),
     ] = None
     parallelism: Annotated[int, Param("Files at a time, where Spark does not copy them.")] = 8
-    where: Annotated[str | None, Param("Of a table: only partitions for which this is true.")] = None
-    included_tables: Annotated[Sequence[str], Param("Of a database: only these; empty: all.")] = ()
-    excluded_tables: Annotated[Sequence[str], Param("Of a database: not these.")] = ()
+    where: Annotated[str | None, Param("Of a table, copy only partitions for which this is true.")] = None
+    included_tables: Annotated[Sequence[str], Param("Of a database, copy only these tables; empty: all.")] = ()
+    excluded_tables: Annotated[Sequence[str], Param("Of a database, leave these tables out.")] = ()
     prefer_file_format: Annotated[str | None, Param("Refused: files are copied as they are.")] = None
     clone_from: Annotated[str, Param("Tables of paimon alone are cloned.")] = "paimon"
     meta_only: Annotated[bool, Param("Make the tables, copy no rows.")] = False
     clone_if_exists: Annotated[bool, Param("False: tables that are there already stay as they are.")] = True
     target_table_conf: Annotated[Mapping[str, str] | None, Param("Refused: schemas are copied as they are.")] = None
-    snapshot_id: Annotated[int | None, Param("Of a table: the state to copy; empty: the newest.")] = None
-    tag: Annotated[str | None, Param("Of a table: copy what this tag holds.")] = None
+    snapshot_id: Annotated[int | None, Param("Of a table, copy this snapshot; empty: the newest.")] = None
+    tag: Annotated[str | None, Param("Of a table, copy what this tag holds.")] = None
     source: str | None = None
     goal: str | None = None
 

@@ -61,7 +61,7 @@ class CompactDatabase:
 
     databases: Annotated[str, Param("Databases whose names match.", name="including_databases")] = ".*"
     tables: Annotated[str, Param("Tables that match, as database.table.", name="including_tables")] = ".*"
-    excluded: Annotated[str | None, Param("But not those that match this.", name="excluding_tables")] = None
+    excluded: Annotated[str | None, Param("Leave out tables that match this.", name="excluding_tables")] = None
     options: Annotated[
         Mapping[str, str] | None,
         Param("Table options of this run, as k1=v1,k2=v2.", others=("table_options",), is_kept=False),
@@ -76,7 +76,7 @@ class CompactDatabase:
     max_concurrent: Annotated[int, Param("Tables at a time.", least=1, is_kept=False)] = 2
     # Whether Flink runs one job or one for each table; here tables follow each other either way.
     mode: Annotated[
-        str | None, Param("Of Flink's jobs: not used here.", read=one_of("divided", "combined"), is_kept=False)
+        str | None, Param("For Flink's jobs; it has no effect here.", read=one_of("divided", "combined"), is_kept=False)
     ] = None
     plans: Sequence[Mapping[str, Any]] | None = None
     unplanned: Mapping[str, str] | None = None

@@ -35,12 +35,12 @@ class MigrateDatabase(Migrating):
     """The tables of plain files of a database."""
 
     source_database: Annotated[str, Param("The database.", others=("database",))]
-    options: Annotated[Mapping[str, str] | None, Param("Of the new tables, as k1=v1,k2=v2.")] = None
+    options: Annotated[Mapping[str, str] | None, Param("Options of the new tables, as k1=v1,k2=v2.")] = None
     parallelism: Annotated[int, Param("Files at a time.")] = 8
-    options_map: Annotated[Mapping[str, str] | None, Param("As options.")] = None
+    options_map: Annotated[Mapping[str, str] | None, Param("The same as options, as a map.")] = None
     delete_origin: Annotated[bool, Param("Drop the sources once their files are committed.")] = False
     included_tables: Annotated[Sequence[str], Param("Only these; empty: all.")] = ()
-    excluded_tables: Annotated[Sequence[str], Param("Not these.")] = ()
+    excluded_tables: Annotated[Sequence[str], Param("Leave these tables out.")] = ()
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _WHERE = "sys.migrate_table"
 class Migrating:
     """What migrations of a table and of a database may both be asked for."""
 
-    connector: Annotated[str, Param("Of what the source is: hive.", others=("source_type",))]
+    connector: Annotated[str, Param("The kind of the source: hive.", others=("source_type",))]
 
     def check(self) -> None:
         """Raises: SqlError: tables of such a source cannot be migrated."""
@@ -53,10 +53,10 @@ class MigrateTable(Migrating):
 
     source_table: Annotated[str, Param("database.table, a format table or a plain Hive table.", others=("table",))]
     target_table: Annotated[str | None, Param("database.table; empty: it takes the source's name.")] = None
-    options: Annotated[Mapping[str, str] | None, Param("Of the new table, as k1=v1,k2=v2.")] = None
+    options: Annotated[Mapping[str, str] | None, Param("Options of the new table, as k1=v1,k2=v2.")] = None
     parallelism: Annotated[int, Param("Files at a time.")] = 8
     delete_origin: Annotated[bool, Param("Drop the source once its files are committed.")] = False
-    options_map: Annotated[Mapping[str, str] | None, Param("As options.")] = None
+    options_map: Annotated[Mapping[str, str] | None, Param("The same as options, as a map.")] = None
 
     @property
     def all_options(self) -> Mapping[str, str]:

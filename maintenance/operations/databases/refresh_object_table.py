@@ -14,7 +14,7 @@ from maintenance.table.object_table import ObjectTable
 class RefreshObjectTable:
     """Which one."""
 
-    table: Annotated[str, Param("As database.table.", others=("identifier",))]
+    table: Annotated[str, Param("The table, as database.table.", others=("identifier",))]
 
 
 def apply(run: Run, catalog: Catalog, planned: Plan[RefreshObjectTable, None]) -> None:

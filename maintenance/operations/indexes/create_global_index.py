@@ -54,7 +54,9 @@ class CreateGlobalIndex:
     column: Annotated[str, Param("The column to index.", name="index_column")]
     index_type: Annotated[str, Param("btree or bitmap.", read=_lower)]
     partitions: Annotated[Sequence[Spec], Param("Only these partitions; empty: all.")] = ()
-    options: Annotated[Mapping[str, str] | None, Param("Of the index: sorted-index.records-per-range.")] = None
+    options: Annotated[
+        Mapping[str, str] | None, Param("Options of the index, such as sorted-index.records-per-range.")
+    ] = None
 
 
 def apply(run: Run, table: Table, planned: Plan[CreateGlobalIndex, None]) -> GlobalIndexReport:

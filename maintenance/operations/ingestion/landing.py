@@ -38,7 +38,7 @@ class LandingFolder:
             "Of the files: parquet, or a form of change messages such as debezium-json.", read=one_of(PARQUET, *NAMES)
         ),
     ] = PARQUET
-    format_options: Annotated[Mapping[str, str], Param("Of the messages, as k1=v1,k2=v2.")] = field(
+    format_options: Annotated[Mapping[str, str], Param("Options of the messages, as k1=v1,k2=v2.")] = field(
         default_factory=dict
     )
     bad_lines: Annotated[

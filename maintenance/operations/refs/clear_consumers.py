@@ -21,7 +21,7 @@ class ClearConsumers:
         str, Param("Those that match, e.g. job-.*; empty: all.", "including_consumers", ("includingConsumers",))
     ] = ".*"
     excluding: Annotated[
-        str | None, Param("But not those that match this.", "excluding_consumers", ("excludingConsumers",))
+        str | None, Param("Leave out tables that match this.", "excluding_consumers", ("excludingConsumers",))
     ] = None
 
 

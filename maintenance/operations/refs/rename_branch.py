@@ -41,7 +41,7 @@ class RenameBranch:
     """Which branch, and what it is called then."""
 
     from_branch: Annotated[str, Param("Name of the branch.")]
-    to_branch: Annotated[str, Param("Its new name.")]
+    to_branch: Annotated[str, Param("The new name.")]
 
 
 def plan(_: Run, table: Table, request: RenameBranch) -> Plan[RenameBranch, RenameBranchReport]:

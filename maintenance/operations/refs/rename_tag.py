@@ -22,7 +22,7 @@ class RenameTag:
     """Which tag, and what it is called then."""
 
     tag: Annotated[str, Param("Name of the tag.", others=("tag_name", "tagName"))]
-    target_tag: Annotated[str, Param("Its new name.", others=("target_tag_name", "targetTagName"))]
+    target_tag: Annotated[str, Param("The new name.", others=("target_tag_name", "targetTagName"))]
 
 
 def plan(_: Run, table: Table, request: RenameTag) -> Plan[RenameTag, None]:

@@ -15,7 +15,7 @@ from maintenance.table.table import Table
 class ResetConsumer:
     """Which consumer, and where it goes on."""
 
-    consumer: Annotated[str, Param("Its id.", name="consumer_id", others=("consumerId",))]
+    consumer: Annotated[str, Param("The id of the consumer.", name="consumer_id", others=("consumerId",))]
     next_snapshot_id: Annotated[
         int | None,
         Param(

@@ -32,7 +32,7 @@ class RepairEarliestSnapshotReport:
 class RepairEarliestSnapshot:
     """Which snapshot is the earliest one then."""
 
-    snapshot_id: Annotated[int, Param("The snapshot behind the last gap.")]
+    snapshot_id: Annotated[int, Param("The first snapshot after the last gap.")]
 
 
 def plan(

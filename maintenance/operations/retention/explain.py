@@ -54,9 +54,9 @@ class Explanation:
 class Explain:
     """What to explain: one file, snapshot, tag or partition."""
 
-    file: Annotated[str | None, Param("A file, by its path or name.")] = None
-    snapshot_id: Annotated[int | None, Param("A snapshot.", others=("snapshot",))] = None
-    tag: Annotated[str | None, Param("A tag.")] = None
+    file: Annotated[str | None, Param("Explain what keeps this file, by its path or name.")] = None
+    snapshot_id: Annotated[int | None, Param("Explain what keeps this snapshot.", others=("snapshot",))] = None
+    tag: Annotated[str | None, Param("Explain what keeps this tag.")] = None
     partition: Annotated[Spec | None, Param("A partition, e.g. month=7.", read=lambda value: specs(value)[0])] = None
 
 

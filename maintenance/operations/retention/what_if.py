@@ -76,8 +76,8 @@ class WhatIf:
     options: Annotated[Mapping[str, str] | None, Param("In place of the table's, e.g. snapshot.time-retained=1 d.")] = (
         None
     )
-    without_tags: Annotated[Sequence[str], Param("Tags that are taken to be gone.")] = ()
-    without_consumers: Annotated[Sequence[str], Param("Consumers that are taken to be gone.")] = ()
+    without_tags: Annotated[Sequence[str], Param("Answer as if these tags were deleted.")] = ()
+    without_consumers: Annotated[Sequence[str], Param("Answer as if these consumers were deleted.")] = ()
     ahead: Sequence[timedelta] = DEFAULT_AHEAD
 
 

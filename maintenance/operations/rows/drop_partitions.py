@@ -52,7 +52,7 @@ class DropPartitions:
     partitions: Annotated[
         Sequence[Spec], Param("The partitions, as a=1,b=2;a=2; some of the columns suffice.", takes_more=True)
     ]
-    ignore_if_not_exists: Annotated[bool, Param("Drop those that there are.")] = False
+    ignore_if_not_exists: Annotated[bool, Param("Ignore partitions that do not exist.")] = False
 
 
 def _work(run: Run, table: Table, request: DropPartitions, /, *, dry_run: bool) -> DropPartitionsReport:

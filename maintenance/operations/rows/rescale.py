@@ -72,8 +72,8 @@ class Rescale:
     partitions: Annotated[Sequence[Spec] | None, Param("Only these; empty: all.", others=("partition",))] = None
     where: Annotated[str | None, Param("Only partitions that match this condition.")] = None
     # Of Flink's subtasks: here as many tasks work as there is to do.
-    scan_parallelism: Annotated[int | None, Param("Of Flink's readers: not used here.", is_kept=False)] = None
-    sink_parallelism: Annotated[int | None, Param("Of Flink's writers: not used here.", is_kept=False)] = None
+    scan_parallelism: Annotated[int | None, Param("For Flink's readers; it has no effect here.", is_kept=False)] = None
+    sink_parallelism: Annotated[int | None, Param("For Flink's writers; it has no effect here.", is_kept=False)] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class RefreshRequest:
         Spec | None, Param("Only this one, changed or not, e.g. ds=2026-01-31; empty: what has changed.")
     ] = None
     full: Annotated[bool, Param("Make the whole table again, whatever has changed.")] = False
-    zone: Annotated[str, Param("In which partitions by the clock are named.")] = "UTC"
+    zone: Annotated[str, Param("The time zone in which partitions are named after the clock.")] = "UTC"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ _CONDITIONS = (
 class MergeTables:
     """Which tables, and what becomes of rows that match, and of those that do not."""
 
-    target_table: Annotated[str, Param("As database.table.")]
+    target_table: Annotated[str, Param("The table, as database.table.")]
     target_alias: Annotated[str | None, Param("What the other texts call it; empty: its name.")] = None
     source_sqls: Annotated[str | None, Param("Statements that come before, such as CREATE TEMPORARY VIEW.")] = None
     source_table: Annotated[str | None, Param("A table or view, as database.table.")] = None
