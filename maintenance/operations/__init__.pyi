@@ -5,6 +5,7 @@ from maintenance.operations.bin.restore import restore
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.checks.prove_compactions import prove_compactions
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.databases.alter_column_default_value import alter_column_default_value
@@ -109,6 +110,7 @@ __all__ = [
     "migrate_table",
     "probe_file_index",
     "produce_changelog",
+    "prove_compactions",
     "purge_files",
     "refresh_materialized_table",
     "refresh_object_table",

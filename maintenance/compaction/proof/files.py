@@ -88,10 +88,10 @@ def levels(plan: BucketCompaction, message: CommitMessage, observer: WrittenRows
             yield f"{name} has sequence number {file.max_sequence_number}, which no input has"
         if plan.drop_deletes and name in observer.files and observer.files[name].retracts:
             yield f"{name} holds retractions, which should have been dropped"
-    yield from _overlaps([*message.compact_after, *plan.staying], schema)
+    yield from overlaps([*message.compact_after, *plan.staying], schema)
 
 
-def _overlaps(files: Sequence[DataFileMeta], schema: TableSchema) -> Iterator[str]:
+def overlaps(files: Sequence[DataFileMeta], schema: TableSchema) -> Iterator[str]:
     read_key = key_reader([field.type for field in schema.key_fields])
     ranges = sorted(((read_key(f.min_key), read_key(f.max_key), f.file_name) for f in files), key=lambda r: r[:2])
     for low, high, name in ranges:
