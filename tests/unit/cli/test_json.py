@@ -13,7 +13,13 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import cli, run
 from maintenance.sql import Session
 
-NO_ROWS = {"fsck", "history", "remove-unexisting-files", "restorable-partitions"}  # of a table without a fault
+NO_ROWS = {
+    "fsck",
+    "history",
+    "prove-compactions",
+    "remove-unexisting-files",
+    "restorable-partitions",
+}  # of a table without a fault
 # What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, bin, view, or
 # table of that kind.
 REFUSED_HERE = {
@@ -70,6 +76,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "migrate-database": (("hive", "formats"),),
     "migrate-table": (("hive", "default.format", "--target-table", "default.moved"),),
     "produce-changelog": (("default.k",),),
+    "prove-compactions": ((TABLE,), (TABLE, "--own")),
     "purge-files": (("default.p",),),
     "read": ((TABLE,), (TABLE, "--limit", "1", "--output", "{files}/out.csv")),
     "refresh-materialized-table": ((TABLE,),),

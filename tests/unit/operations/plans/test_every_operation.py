@@ -30,6 +30,7 @@ WITHOUT_PLAN = {
     "fsck": LOOKS_ONLY,
     "held_bytes": LOOKS_ONLY,
     "probe_file_index": LOOKS_ONLY,
+    "prove_compactions": LOOKS_ONLY,
     "restorable_partitions": LOOKS_ONLY,
     "what_if": LOOKS_ONLY,
     "acknowledge": ADDS_ONLY,
