@@ -53,6 +53,7 @@ class CompactionProof:
     Attributes:
         snapshot_id, commit_user: of the compaction.
         buckets: how many it changed. rows: compared, as they were before.
+        keys_left_out: that retractions took part in, where the engine does not take one record whole.
         bytes: of the files that were read.
         wrong: buckets that are not what they were; `changelog`: what is wrong with its changes, empty = nothing.
         not_proved: why it could not be judged; empty: it was.
@@ -63,6 +64,7 @@ class CompactionProof:
     commit_user: str
     buckets: int = 0
     rows: int = 0
+    keys_left_out: int = 0
     bytes: int = 0
     wrong: tuple[WrongBucket, ...] = ()
     changelog: str = ""
@@ -174,6 +176,7 @@ def _proved(run: Run, table: Table, snapshot: Snapshot, budget: int | None) -> C
         proof = replace(
             proof,
             rows=sum(verdict.rows for verdict in verdicts),
+            keys_left_out=sum(verdict.keys_left_out for verdict in verdicts),
             bytes=sum(sizes),
             wrong=tuple(_wrong(table, verdict) for verdict in verdicts if verdict.wrong),
             changelog=_wrong_changelog(run, table, snapshot),
@@ -255,6 +258,9 @@ def _said(report: ProveCompactionsReport) -> Iterator[str]:
         f" {number_of(rows, 'row')} compared, {size_text(size)} read."
     )
     yield from (f"Snapshot {proof.snapshot_id} was not proved: {proof.not_proved}." for proof in report.not_proved)
+    keys = sum(proof.keys_left_out for proof in report.proofs)
+    if keys:
+        yield f"{number_of(keys, 'key')} with retractions {'was' if keys == 1 else 'were'} left out, see docs/operations.md."
     if report.left_out:
         yield f"Values of {', '.join(report.left_out)} were not compared: a merge in other steps may give other bytes."
 
