@@ -260,7 +260,7 @@ def _said(report: ProveCompactionsReport) -> Iterator[str]:
     yield from (f"Snapshot {proof.snapshot_id} was not proved: {proof.not_proved}." for proof in report.not_proved)
     keys = sum(proof.keys_left_out for proof in report.proofs)
     if keys:
-        yield f"{number_of(keys, 'key')} with retractions {'was' if keys == 1 else 'were'} left out, see docs/operations.md."
+        yield f"Left out: {number_of(keys, 'key')} with retractions, which merged in other steps may have other values."
     if report.left_out:
         yield f"Values of {', '.join(report.left_out)} were not compared: a merge in other steps may give other bytes."
 
