@@ -25,7 +25,7 @@ from benchmarks.tpch.queries import QUERIES
 from benchmarks.tpch.tables import PRIMARY_KEYS, fill, generated
 from maintenance.errors import SqlError
 from maintenance.sql import Session
-from maintenance.sql.query import embedded
+from maintenance.sql.duckdb import embedded
 
 Ask = Callable[[str], pa.Table]
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from maintenance.sql.duckdb.duck_types import duck_type
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.entries import CLASSES, Typed
 from maintenance.sql.expressions.kinds import NULL, STRING
 from maintenance.sql.expressions.nested_texts import cast_text
 from maintenance.sql.expressions.stamps import from_moment, is_wide, micros_of, moment_text, to_moment
 from maintenance.sql.expressions.templates import filled, renamed
-from maintenance.sql.query.duck_types import duck_type
 from maintenance.types.data_type import DataType
 
 _LONG_DIGITS = 19

@@ -6,11 +6,11 @@ Inside other arithmetic an exact result may have any digits; what takes it as a 
 
 from sqlglot import exp
 
+from maintenance.sql.duckdb.quotients import product_function, quotient_function
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import Call, Typed
 from maintenance.sql.expressions.kinds import BITS, LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
 from maintenance.sql.expressions.templates import apart, filled
-from maintenance.sql.query.quotients import product_function, quotient_function
 from maintenance.types.data_type import DataType
 
 # The narrowest decimal that DuckDB holds in 128 bits.

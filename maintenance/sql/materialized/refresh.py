@@ -159,7 +159,7 @@ def rows_of(plan: RefreshPlan) -> Any:
     spark = plan.query.session.spark
     # Both engines take long to import, and only one is needed.
     if spark is None:
-        from maintenance.sql.query.embedded import run_embedded
+        from maintenance.sql.duckdb.embedded import run_embedded
 
         return run_embedded(prepared, fields)
     return _frame(spark, prepared, plan.table)

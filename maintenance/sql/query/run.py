@@ -34,7 +34,7 @@ def run_query(
     # Both engines take long to import, and only one is needed.
     spark = session.spark
     if spark is None:
-        from maintenance.sql.query.embedded import run_embedded
+        from maintenance.sql.duckdb.embedded import run_embedded
 
         return run_embedded(resolved, fields)
     from maintenance.sql.query.on_spark import run_on_spark

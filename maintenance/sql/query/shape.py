@@ -9,12 +9,12 @@ from maintenance.errors import SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark, known
 from maintenance.sql.expressions.generators import name_of
 from maintenance.sql.expressions.queries import type_query
-from maintenance.sql.query.casts_on_spark import shape_casts_on_spark
-from maintenance.sql.query.decimal_types import Rules
-from maintenance.sql.query.decimals import cast_decimals
-from maintenance.sql.query.expression_types import ExpressionTypes
-from maintenance.sql.query.flink_functions import shape_flink
-from maintenance.sql.query.integers import shape_integers
+from maintenance.sql.flink_on_spark.casts import shape_casts_on_spark
+from maintenance.sql.flink_on_spark.decimal_types import Rules
+from maintenance.sql.flink_on_spark.decimals import cast_decimals
+from maintenance.sql.flink_on_spark.expression_types import ExpressionTypes
+from maintenance.sql.flink_on_spark.integers import shape_integers
+from maintenance.sql.flink_on_spark.renamed_functions import shape_flink
 from maintenance.sql.query.intervals import shape_intervals
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.data_type import DataType

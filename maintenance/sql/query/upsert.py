@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from maintenance.options import table as table_options
 from maintenance.sql.cursor import Source
+from maintenance.sql.duckdb.row_changes import RowChange, RowClause, change_rows
 from maintenance.sql.query.carried import carried
-from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:

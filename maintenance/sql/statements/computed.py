@@ -146,7 +146,7 @@ def _number(order: Sequence[str], position: Position | None) -> int:
 
 def _type_of(node: exp.Expr, fields: Sequence[DataField], computed: Sequence[Computed], cursor: Cursor) -> str:
     """The type of an expression over stored and computed columns, as DuckDB finds it."""
-    from maintenance.sql.query.embedded import run_embedded
+    from maintenance.sql.duckdb.embedded import run_embedded
 
     others = {column.name: column.expression for column in computed}
     for _ in computed:

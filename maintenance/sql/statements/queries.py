@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.duckdb.repeated import RepeatedQuery
 from maintenance.sql.query.case_names import plain
-from maintenance.sql.query.repeated import RepeatedQuery
 from maintenance.sql.query.run import prepared
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse

@@ -24,9 +24,9 @@ from maintenance.operations.rows.update import update
 from maintenance.sql.assignments import assigned_columns
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import default_values
+from maintenance.sql.duckdb.row_changes import RowChange, RowClause, change_rows, parts_of
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.metadata_columns import rows_with_metadata
-from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows, parts_of
 from maintenance.sql.query.run import in_words_of_spark, prepared
 from maintenance.sql.query.zoned import has_moments, with_instants
 from maintenance.sql.result import Result

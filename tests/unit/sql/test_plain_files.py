@@ -14,8 +14,8 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.sql import Session
-from maintenance.sql.query import embedded
-from maintenance.sql.query.plain_files import plain_query
+from maintenance.sql.duckdb import embedded
+from maintenance.sql.duckdb.plain_files import plain_query
 from tests.answers import rows
 
 

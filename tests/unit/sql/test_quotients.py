@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import DataError
-from maintenance.sql.query.quotients import quotients
+from maintenance.sql.duckdb.quotients import quotients
 
 WHOLE = pa.decimal128(38, 0)
 

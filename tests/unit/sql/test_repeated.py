@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.sql import Session
-from maintenance.sql.query import repeated
+from maintenance.sql.duckdb import repeated
 from tests.answers import rows
 
 STAR = "SELECT * FROM t ORDER BY 1"

@@ -15,10 +15,10 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from maintenance.errors import SqlError
+from maintenance.sql.duckdb.duck_types import shown_type
 from maintenance.sql.expressions.templates import Duck
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.case_names import plain
-from maintenance.sql.query.duck_types import shown_type
 from maintenance.sql.query.resolve import Resolved
 
 _EXPLAIN = "EXPLAIN "

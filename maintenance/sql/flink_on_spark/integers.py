@@ -5,9 +5,9 @@ Source: Flink's `LogicalTypeMerging` and `AvgAggFunction`.
 
 from sqlglot import exp
 
-from maintenance.sql.query.decimal_types import Rules
-from maintenance.sql.query.decimals import total_and_count
-from maintenance.sql.query.functions import function_place
+from maintenance.sql.flink_on_spark.decimal_types import Rules
+from maintenance.sql.flink_on_spark.decimals import total_and_count
+from maintenance.sql.flink_on_spark.functions import function_place
 
 
 def shape_integers(tree: exp.Expr, rules: Rules) -> None:

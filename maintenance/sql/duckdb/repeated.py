@@ -16,7 +16,7 @@ from maintenance.sql.query.run import prepared, run_query
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from maintenance.sql.query.embedded import BoundQuery
+    from maintenance.sql.duckdb.embedded import BoundQuery
     from maintenance.sql.session_state import SessionState
 
 
@@ -34,7 +34,7 @@ class RepeatedQuery:
         """The rows. Raises: SqlError; errors of reading the tables."""
         if not session.engine.is_embedded:
             return run_query(session, self.tree, self.source)
-        from maintenance.sql.query.embedded import BoundQuery, run_embedded, translated
+        from maintenance.sql.duckdb.embedded import BoundQuery, run_embedded, translated
 
         setting = _setting_of(session)
         again = _again(session, self._made) if self._made is not None and setting == self._setting else None

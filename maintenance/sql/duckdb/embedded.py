@@ -11,20 +11,20 @@ from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark
+from maintenance.sql.duckdb.dataset import RelationDataset
+from maintenance.sql.duckdb.digests import register_digests
+from maintenance.sql.duckdb.duck_types import like_given, named_like, shown_type
+from maintenance.sql.duckdb.faults import explained
+from maintenance.sql.duckdb.plain_files import plain_query
+from maintenance.sql.duckdb.quotients import register_quotients
+from maintenance.sql.duckdb.variant_functions import register_variant_functions
 from maintenance.sql.expressions.decimals import widened
 from maintenance.sql.expressions.macros import register_macros
 from maintenance.sql.expressions.templates import Duck
 from maintenance.sql.query.carried import CARRIED, MICROS, REST, carried, uncarried
 from maintenance.sql.query.case_names import marked_rows, plain_rows
-from maintenance.sql.query.dataset import RelationDataset
-from maintenance.sql.query.digests import register_digests
-from maintenance.sql.query.duck_types import like_given, named_like, shown_type
-from maintenance.sql.query.faults import explained
-from maintenance.sql.query.plain_files import plain_query
-from maintenance.sql.query.quotients import register_quotients
 from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
 from maintenance.sql.query.resolve import Resolved
-from maintenance.sql.query.variant_functions import register_variant_functions
 from maintenance.sql.query.variants import with_variants
 from maintenance.sql.zones import duck_zone
 from maintenance.types.arrow import data_type_of_arrow

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from maintenance.errors import SqlError
 from maintenance.sql.dialects import PaimonSpark
-from maintenance.sql.query.decimal_types import MOST_DIGITS, Rules
-from maintenance.sql.query.templates import made
-from maintenance.sql.query.text_functions import elt, flink_text_function, parse_url, str_to_map
+from maintenance.sql.flink_on_spark.decimal_types import MOST_DIGITS, Rules
+from maintenance.sql.flink_on_spark.templates import made
+from maintenance.sql.flink_on_spark.text_functions import elt, flink_text_function, parse_url, str_to_map
 from maintenance.sql.windows import WINDOW_START
 from maintenance.types.data_type import DataType
 

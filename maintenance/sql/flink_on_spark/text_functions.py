@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from maintenance.errors import SqlError
-from maintenance.sql.query.templates import made
+from maintenance.sql.flink_on_spark.templates import made
 
 _KNOWN = "REGEXP_LIKE(:url, '^ *(?i:https?|ftp|file|jar|mailto):')"
 _SIGNS = frozenset("\\.[]{}()*+?^$|")

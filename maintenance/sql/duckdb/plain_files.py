@@ -21,8 +21,8 @@ from maintenance.read.defaults import read_defaults
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.target import FullState
-from maintenance.sql.query.duck_types import duck_type
-from maintenance.sql.query.file_statistics import statistics_of_files
+from maintenance.sql.duckdb.duck_types import duck_type
+from maintenance.sql.duckdb.file_statistics import statistics_of_files
 from maintenance.sql.query.relations import Relation, predicate_of
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField

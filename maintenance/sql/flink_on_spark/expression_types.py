@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from maintenance.errors import UnsupportedError
 from maintenance.sql.dialects import DIGITS
+from maintenance.sql.flink_on_spark.decimal_types import branches
 from maintenance.sql.query.carried import is_carried
-from maintenance.sql.query.decimal_types import branches
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType

@@ -226,7 +226,7 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
     computed = [field for field in table.schema.fields if _is_computed(change, field)]
     resolved = prepared(session, _query(change, computed), change.source, bound)
     types = [DataField(0, _CLAUSE, DataType("BIGINT")), DataField(0, _ROW, DataType("BIGINT")), *computed]
-    from maintenance.sql.query.embedded import run_embedded  # takes long to import, and Spark has no need of it
+    from maintenance.sql.duckdb.embedded import run_embedded  # takes long to import, and Spark has no need of it
 
     found = _once(table, run_embedded(resolved, types), change)
     chosen = found.column(_CLAUSE).to_numpy()

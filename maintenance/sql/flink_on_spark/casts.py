@@ -6,8 +6,8 @@ many digits as its type says. A cast to CHAR(n) or VARCHAR(n) cuts and pads, and
 
 from sqlglot import exp
 
-from maintenance.sql.query.expression_types import ExpressionTypes
-from maintenance.sql.query.templates import made
+from maintenance.sql.flink_on_spark.expression_types import ExpressionTypes
+from maintenance.sql.flink_on_spark.templates import made
 from maintenance.types.data_type import DataType
 
 _DIGITS = 6

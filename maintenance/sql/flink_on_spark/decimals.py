@@ -5,8 +5,8 @@ An expression is cast to its type where everything in it is surely a decimal or 
 
 from sqlglot import exp
 
-from maintenance.sql.query.decimal_types import MOST_DIGITS, Number, Rules
-from maintenance.sql.query.functions import function_place, in_place_of
+from maintenance.sql.flink_on_spark.decimal_types import MOST_DIGITS, Number, Rules
+from maintenance.sql.flink_on_spark.functions import function_place, in_place_of
 
 _COUNT = Number(19, 0, is_decimal=False)
 _QUOTIENTS = (exp.Div, exp.SafeDivide)
