@@ -96,8 +96,14 @@ def _is_analysed(error: Exception) -> bool:
     return type(error).__name__ in ("AnalysisException", "ParseException")
 
 
+OF_NULLS = (
+    "abs(NULL)", "-NULL", "NULL * NULL", "NULL + 1", "NULL || NULL", "concat(NULL, NULL)", "reverse(NULL)", "~NULL",
+    "sum(NULL)", "overlay(NULL, NULL, NULL)", "round(NULL)", "sign(NULL)", "year(NULL)", "hour(NULL)",
+    "concat(NULL, y)",
+)  # fmt: skip
 # What was found, one for each kind.
 MENDED = (
+    *(Expression("function", text) for text in OF_NULLS),
     Expression("operator", "i16 ^ 1"),
     Expression("operator", "0 | i16"),
     Expression("operator", "ts - tn"),

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LTZ, NULL, STRING
+from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, INT, LTZ, NULL, STRING
 from maintenance.types.data_type import DataType
 
 Role = Literal["value", "aggregate", "window", "rows"]
@@ -51,6 +51,9 @@ CLASSES: Mapping[str, Callable[[DataType], bool]] = {
 # What other values become for a class, in Spark.
 _OF_TEXT = {"NUMBER": DOUBLE, "INTEGER": BIGINT, "FRACTION": DOUBLE, "FLOATING": DOUBLE, "TIMESTAMP": LTZ}
 _OF_NUMBER = {"FRACTION": DOUBLE, "FLOATING": DOUBLE}
+# What a NULL becomes for a class where all arguments are NULL, and what only if it can become nothing else.
+_OF_NULL = {"NUMBER": DOUBLE, "INTEGER": INT, "FRACTION": DOUBLE, "FLOATING": DOUBLE, "TIMESTAMP": LTZ, "TIME": DATE}
+_RARE, _LAST = ("NULL", kinds.BINARY.root), 12
 
 
 @dataclass(slots=True)
@@ -233,6 +236,7 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
     if len(arguments) < found.least or (found.most is not None and len(arguments) > found.most):
         return None
     collected: dict[str, list[DataType]] = {}
+    of_nulls = not call.is_flink and all(argument.kind == NULL for argument in arguments)
     cost, wanted = 0, list[str | DataType]()
     for number, argument in enumerate(arguments):
         parameter = found.parameter(number, len(arguments))
@@ -241,7 +245,7 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
         if parameter.is_lambda:
             wanted.append(NULL)
             continue
-        step = _step(parameter, argument, collected, is_flink=call.is_flink)
+        step = _step(parameter, argument, collected, is_flink=call.is_flink, of_nulls=of_nulls)
         if step is None:
             return None
         cost += step[0]
@@ -265,10 +269,24 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
         if common is None:
             return None
         bound[name] = common
+    if of_nulls and _is_of_nothing(found, arguments, bound):
+        return None
     call.bound = bound
     targets = [solved(each, bound) if isinstance(each, str) else each for each in wanted]
     cost += sum(target != argument.kind for target, argument in zip(targets, arguments, strict=True))
     return cost, targets
+
+
+def _is_of_nothing(found: Entry, arguments: Sequence[Typed], bound: Mapping[str, DataType]) -> bool:
+    """Whether a NULL stands for an array or map of whose elements nothing is known: Spark takes few of these."""
+    return any(
+        argument.kind == NULL
+        and text not in _VARIABLES
+        and any(bound.get(name) == NULL for name in re.findall(r"\b[TUKV]\b", text))
+        for number, argument in enumerate(arguments)
+        for text in found.parameter(number, len(arguments)).alternatives[:1]
+        if not isinstance(argument.written, exp.Lambda)
+    )
 
 
 def _elements(found: Entry, arguments: Sequence[Typed]) -> dict[str, DataType] | None:
@@ -293,9 +311,9 @@ def _becomes_element(kind: DataType, element: DataType) -> bool:
 
 
 def _step(
-    parameter: Parameter, argument: Typed, collected: dict[str, list[DataType]], *, is_flink: bool
+    parameter: Parameter, argument: Typed, collected: dict[str, list[DataType]], *, is_flink: bool, of_nulls: bool
 ) -> tuple[int, str | DataType] | None:
-    """What one argument becomes."""
+    """What one argument becomes. `of_nulls`: all arguments of a call in Spark's dialect are NULL."""
     kind = argument.kind
     if parameter.takes_text and argument.text is None and kind != NULL:
         return None
@@ -306,7 +324,7 @@ def _step(
         if variables is not None:
             for name, part in variables.items():
                 collected.setdefault(name, []).append(part)
-            return 0, text
+            return (_LAST if of_nulls and text not in _VARIABLES else 0), text
     for text in parameter.alternatives:
         exact = _exact(text.strip("'"), kind)
         if exact:
@@ -315,8 +333,10 @@ def _step(
         return None
     for text in parameter.alternatives:
         target = implicit(kind, text.strip("'"), is_flink=is_flink)
+        if target == NULL and of_nulls:
+            target = _OF_NULL.get(text, NULL)
         if target is not None:
-            return 10, target
+            return (_LAST if of_nulls and target.root in _RARE else 10), target
     return None
 
 
