@@ -22,7 +22,7 @@ from paimon_maintenance.assets.steps.config import with_range
 from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work, conduct
 
 
-class _OfPartitions(Step):
+class OfPartitions(Step):
     """A step over partitions, which may be those from one to another."""
 
     def request(self, work: Work) -> Any:
@@ -31,7 +31,7 @@ class _OfPartitions(Step):
         return replace(made, where=between(keys, getattr(config, "from"), config.to, made.where))
 
 
-class _Rewriting(_OfPartitions):
+class _Rewriting(OfPartitions):
     """A step whose report is that of a compaction."""
 
     def show(self, work: Work, report: CompactReport, metadata: Metadata) -> StepSummary:
@@ -51,7 +51,7 @@ class _Rewriting(_OfPartitions):
         return StepSummary(facts, before, after)
 
 
-class _FileIndex(_OfPartitions):
+class _FileIndex(OfPartitions):
     def preview(self, work: Work, request: Any) -> Preview:
         """The plan; and, where it is empty, whether the condition matches no partition."""
         _, plan = self.operation.keepable(self.run_of(work), work.table, request)

@@ -42,16 +42,23 @@ def step_config(
     return _config(operation, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, instead, optional)
 
 
-def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
-    """As `step_config`, with a range of partitions."""
+def _range() -> dict[str, Any]:
+    """The fields of a range of partitions."""
     ends = {
         "from": "The first of a range of partitions, e.g. {day: '2026-01-01'}; empty: from the first one on.",
         "to": "The last of a range of partitions, itself included; empty: up to the last one.",
     }
-    fields: dict[str, Any] = {
-        name: (dict[str, str], Field(default={}, description=text)) for name, text in ends.items()
-    }
-    return step_config(operation, instead=fields)
+    return {name: (dict[str, str], Field(default={}, description=text)) for name, text in ends.items()}
+
+
+def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
+    """As `step_config`, with a range of partitions."""
+    return step_config(operation, instead=_range())
+
+
+def launched_with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
+    """As `launched_config`, with a range of partitions."""
+    return config_of(operation, _range())
 
 
 @cache

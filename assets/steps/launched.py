@@ -10,11 +10,13 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.operations.operation import all_operations
+from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
-from paimon_maintenance.assets.steps.config import launched_config
+from paimon_maintenance.assets.steps.compaction import OfPartitions
+from paimon_maintenance.assets.steps.config import launched_config, launched_with_range
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
 from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state
 from paimon_maintenance.assets.steps.step import Step, run_step
@@ -22,7 +24,10 @@ from paimon_maintenance.assets.steps.step import Step, run_step
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 _JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
 # Steps that say more than the record.
-_STEPS = {NEW_TAG.operation.name: NEW_TAG}
+_STEPS = {
+    NEW_TAG.operation.name: NEW_TAG,
+    RESTORE_PARTITIONS.name: OfPartitions(RESTORE_PARTITIONS, config=launched_with_range(RESTORE_PARTITIONS)),
+}
 _OPS = {
     "create_tag": "new_tag",
     "rollback_to": "earlier_state",

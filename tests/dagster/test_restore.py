@@ -81,6 +81,15 @@ def test_a_dropped_partition_comes_back(project: Project, instance: dg.DagsterIn
     assert (latest.properties or {})["paimon-maintenance.run"] == done.run_id
 
 
+def test_a_range_of_partitions_comes_back_in_one_run(
+    project: Project, instance: dg.DagsterInstance, days: CatalogTable
+) -> None:
+    beyond = launch(project, instance, to={"day": "a"})
+    assert "no partition of snapshot" in str(beyond.failure_data_for_node("earlier_partitions").user_failure_data)
+    assert launch(project, instance, **{"from": {"day": "mon"}, "to": {"day": "sun"}}).success
+    assert ids(days) == [1, 2, 3]
+
+
 def test_a_partition_that_the_tag_lacks_is_refused(
     project: Project, instance: dg.DagsterInstance, days: CatalogTable
 ) -> None:

@@ -20,6 +20,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import PartitionNames, Spec, missing
 from maintenance.metadata.partition_value import PartitionValue, covering
+from maintenance.operations.compaction.partition_choice import over_partitions
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param
@@ -27,6 +28,7 @@ from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
+from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Split
 from maintenance.table.planning import plan_state
 from maintenance.table.rows import read_splits, splits_to_spark
@@ -69,20 +71,28 @@ class RestorePartitionsReport:
 class RestorePartitions:
     """Which partitions to bring back, and from where: a tag or a snapshot."""
 
-    partitions: Annotated[Sequence[Spec], Param("Which partitions.")]
+    partitions: Annotated[Sequence[Spec], Param("Which partitions.")] = ()
     tag: Annotated[str | None, Param("Bring back what this tag holds.")] = None
     snapshot_id: Annotated[int | None, Param("Bring back what this snapshot holds.", others=("snapshot",))] = None
+    where: Annotated[
+        str | None, Param("Bring back all partitions of that state that fulfil this condition over partition columns.")
+    ] = None
 
 
 def plan(_: Run, table: Table, request: RestorePartitions) -> Plan[RestorePartitions, RestorePartitionsReport]:
     """What the partitions were in the earlier state, and what they hold now."""
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
-    if not request.partitions:
-        raise DataError("no partition is named", f"table {table.identifier}", "Name some, or roll the table back.")
+    if bool(request.partitions) == (request.where is not None):
+        problem = "partitions are named, and a condition is given" if request.partitions else "no partition is named"
+        raise DataError(problem, f"table {table.identifier}", "Name partitions, or give one condition over them.")
     source = _state(table, request.tag, request.snapshot_id)
     live, latest = table.manifests.live_entries(source), table.latest_snapshot()
-    asked = _named(table, live).chosen(request.partitions)
+    asked = (
+        _named(table, live).chosen(request.partitions)
+        if request.where is None
+        else _fulfilling(table, live, request.where, source)
+    )
     then = _files_of(table, live, asked)
     restored = _partitions(table, then)
     _check_present(table, asked, live, source)
@@ -138,6 +148,21 @@ def _named(table: Table, live: Sequence[ManifestEntry]) -> PartitionNames:
     return PartitionNames(table.paths, f"table {table.identifier}", lambda: rows)
 
 
+def _fulfilling(
+    table: Table, live: Sequence[ManifestEntry], where: str, source: Snapshot
+) -> tuple[PartitionValue, ...]:
+    """The partitions of the earlier state that fulfil a condition. Raises: NotFoundError: none does."""
+    pruning = Pruning(table.schema, {}, over_partitions(table, where))
+    found = [entry for entry in live if pruning.keeps_partition(entry.partition)]
+    if not found:
+        raise NotFoundError(
+            f"no partition of snapshot {source.id} fulfils {where}",
+            f"table {table.identifier}",
+            f"{_it_has(_partitions(table, live))} Give another condition, or another tag or snapshot.",
+        )
+    return tuple(_partitions(table, found))
+
+
 def _state(table: Table, tag: str | None, snapshot_id: int | None) -> Snapshot:
     if (tag is None) == (snapshot_id is None):
         raise OptionError("a restore needs exactly one earlier state", table.identifier, "Name one tag or snapshot.")
@@ -171,13 +196,16 @@ def _check_present(
     absent = missing(table.paths, asked, {entry.partition for entry in live})
     if not absent:
         return
-    there = list(map(str, _partitions(table, live)))
-    more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
     raise NotFoundError(
         f"snapshot {source.id} has no partition {absent[0]}",
         f"table {table.identifier}",
-        f"It has {', '.join(there[:_SHOWN]) or 'none'}{more}. Name one of them, or another tag or snapshot.",
+        f"{_it_has(_partitions(table, live))} Name one of them, or another tag or snapshot.",
     )
+
+
+def _it_has(partitions: Sequence[PartitionValue]) -> str:
+    more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
+    return f"It has {', '.join(map(str, partitions[:_SHOWN])) or 'none'}{more}."
 
 
 def _sizes(entries: Sequence[ManifestEntry]) -> tuple[int, int, int]:
@@ -216,8 +244,9 @@ def _rows(
 def restore_partitions(
     spark: "SparkSession | None",
     table: Table,
-    partitions: Sequence[Spec],
+    partitions: Sequence[Spec] = (),
     *,
+    where: str | None = None,
     tag: str | None = None,
     snapshot_id: int | None = None,
     dry_run: bool = False,
@@ -227,10 +256,12 @@ def restore_partitions(
     Args:
         spark: its tasks read and write; None: this process does, which must hold the rows in memory.
         partitions: columns to values as texts, or to None for null; some of the columns suffice.
+        where: instead of them, a condition over partition columns: all partitions of that state that fulfil it.
         tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
         dry_run: only report what would be done.
-    Raises: DataError: no partition is named, a column that is not a partition column, or a name may mean several;
-        OptionError: not exactly one state is named; NotFoundError: there is no such state, or a partition is not in it;
-        CorruptFileError: a file of the state is missing; CommitError; UnsupportedError. Nothing has changed then.
+    Raises: DataError: no partition is named, or a condition is given as well; a column that is not a partition column,
+        or a name may mean several; OptionError: not exactly one state is named; NotFoundError: there is no such state,
+        or a partition is not in it; PredicateError; CorruptFileError: a file of the state is missing; CommitError;
+        UnsupportedError. Nothing has changed then.
     """
-    return OPERATION.run(Run(spark), table, RestorePartitions(partitions, tag, snapshot_id), dry_run=dry_run)
+    return OPERATION.run(Run(spark), table, RestorePartitions(partitions, tag, snapshot_id, where), dry_run=dry_run)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import DataError, NotFoundError, OptionError
+from maintenance.errors import DataError, NotFoundError, OptionError, PredicateError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.metastore.schema_change import AddColumn, RenameColumn
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -14,7 +14,7 @@ from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from maintenance.operations.rows.restore_partitions import restore_partitions
+from maintenance.operations.rows.restore_partitions import OPERATION, restore_partitions
 from tests.tables import create_table, get_table, open_warehouse, texts_of
 
 FIELDS = (("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
@@ -77,6 +77,20 @@ def test_what_a_partition_holds_now_is_replaced(tmp_path: Path) -> None:
     assert seen(table) == [("mon", 1, "a"), ("tue", 1, "c")]
 
 
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [("day >= 'mon'", (MONDAY, TUESDAY)), ("day < 'n'", (MONDAY,)), ("day IN ('sun', 'tue')", (TUESDAY,))],
+)
+def test_the_partitions_of_a_condition_come_back(
+    tmp_path: Path, where: str, expected: tuple[dict[str, str], ...]
+) -> None:
+    table = filled(tmp_path, ("day", "id"))
+    plan = OPERATION.dry_run(table, tag="kept", where=where)
+    report = OPERATION.carry_out(table, plan)
+    assert texts_of(report.restored) == expected
+    assert ("mon" in {day for day, _, _ in seen(table)}) == (MONDAY in expected)
+
+
 def test_rows_come_back_under_the_newest_schema(tmp_path: Path) -> None:
     filled(tmp_path, ("day", "id"))
     open_warehouse(tmp_path).alter_table("db.t", [RenameColumn("v", "text"), AddColumn("n", "INT")])
@@ -101,4 +115,12 @@ def test_what_cannot_be_restored_changes_nothing(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=actual):
             restore_partitions(None, table, partitions, **state)
+    for where, fault, found in (
+        ("day = 'sun'", NotFoundError, r"no partition of snapshot \d+ fulfils day = 'sun'.*It has day=mon, day=tue"),
+        ("id = 1", PredicateError, "names columns that are not partition columns"),
+    ):
+        with pytest.raises(fault, match=found):
+            restore_partitions(None, table, where=where, tag="kept")
+    with pytest.raises(DataError, match="partitions are named, and a condition is given"):
+        restore_partitions(None, table, [MONDAY], where="day = 'mon'", tag="kept")
     assert table.snapshots.latest_id() == newest
