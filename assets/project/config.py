@@ -60,6 +60,7 @@ SPARK_ACTIONS = (
     "compact",
     "change_rows",
     "restore_partitions",
+    "prove_compactions",
     "statement",
     "clone",
     "audit",

@@ -50,6 +50,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "what_if",
         "restorable_partitions",
         "restore_partitions",
+        "prove_compactions",
         "restore_from_bin",
         "delete_branch",
         "fast_forward",

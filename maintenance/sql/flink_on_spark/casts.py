@@ -20,6 +20,12 @@ _TEXTUAL = (
 )  # fmt: skip
 # Seconds of the minute are never negative, so that this goes towards the past.
 _CUT = "(:time - MAKE_DT_INTERVAL(0, 0, 0, EXTRACT(SECOND FROM :time) % CAST(:step AS DECIMAL(8, 6))))"
+# Milliseconds are cut off towards 1970.
+_TOWARDS_1970 = (
+    "CASE WHEN :time < :epoch AND :millis > :cut"
+    " THEN :cut + MAKE_DT_INTERVAL(0, 0, 0, CAST(:step AS DECIMAL(8, 6))) ELSE :cut END"
+)
+_MILLI_DIGITS = 3
 
 
 def shape_casts_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
@@ -39,13 +45,29 @@ def shape_casts_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
             shaped = exp.cast(node.this.copy(), "STRING") if _length(node.to) else node
             shaped = exp.Upper(this=shaped.copy()) if _is_truth(node.this, of) else shaped
         elif to is not None and to.is_timestamp and _loses(of, to):
-            shaped = made(_CUT, time=node, step=f"{10 ** -(to.precision or 0):.6f}")
+            shaped = _cut(node, to)
         if isinstance(node, exp.Cast) and (length := _length(node.to)):
             shaped = _sized(shaped, length, pads=node.to.this == exp.DType.CHAR)
         if id(node) in texts:
             shaped = _text(shaped, texts[id(node)])
         if shaped is not node:
             node.replace(shaped)
+
+
+def _cut(time: exp.Expr, to: DataType) -> exp.Expr:
+    """A time without the digits that its type has not."""
+    digits = to.precision or 0
+    step = f"{10**-digits:.6f}"
+    cut = made(_CUT, time=time, step=step)
+    if digits >= _MILLI_DIGITS:
+        return cut
+    is_local = to.root == "TIMESTAMP_LTZ"
+    start = exp.Literal.string("1970-01-01 00:00:00")
+    epoch = (
+        exp.func("TIMESTAMP_SECONDS", exp.Literal.number(0)) if is_local else exp.cast(start, exp.DType.TIMESTAMPNTZ)
+    )
+    millis = made(_CUT, time=time, step=f"{10**-_MILLI_DIGITS:.6f}")
+    return made(_TOWARDS_1970, time=time, epoch=epoch, millis=millis, cut=cut, step=step)
 
 
 def _loses(of: DataType | None, to: DataType) -> bool:

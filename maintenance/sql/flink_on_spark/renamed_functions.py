@@ -75,7 +75,8 @@ def _named(node: exp.Anonymous) -> exp.Expr | None:
     if name == "JSON_QUERY" and len(arguments) == 2:
         return made(f"CASE WHEN {_IS_NESTED} THEN :text END", text=_json_text(*arguments))
     if name == "JSON_EXISTS" and len(arguments) == 2:
-        return made(":text IS NOT NULL", text=_json_text(*arguments))
+        is_there = made(":text IS NOT NULL", text=_json_text(*arguments))
+        return made("CASE WHEN :json IS NOT NULL THEN :is_there END", json=arguments[0], is_there=is_there)
     if name == "ELEMENT" and len(arguments) == 1:
         return exp.Bracket(this=arguments[0].copy(), expressions=[exp.Literal.number(0)], offset=0)
     return made("EXP(1)") if name == "E" and not arguments else None

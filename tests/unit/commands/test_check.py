@@ -151,7 +151,7 @@ def test_the_newest_snapshot_is_looked_at(damage: str, file: Path, capsys: pytes
     assert main(["check", str(file)]) == 1
     shown = capsys.readouterr().out
     assert f"line 4: patterns.0.pattern: shop.visits: snapshot 1 needs {path}, which " in shown
-    assert ("is missing" if damage == "missing" else f"instead of {manifest.file_size}") in shown
+    assert ("is missing" if damage == "missing" else f"instead of {manifest.file_size:,}") in shown
 
 
 def test_a_table_that_goes_meanwhile_is_a_problem(
