@@ -50,7 +50,7 @@ MENDED = (
         "NULL", "-1.5", "x'01'", "i32 + 1", "s || 'x'", "d2 * d2", "b AND TRUE", "i32 > 0", "r.p", "a[1]", "m['k']",
         "CAST(s AS CHAR(3))", "CAST(1 AS BIGINT)", "TRY_CAST(1 AS BIGINT)", "TIMESTAMP '2024-01-01 00:00:00.123'")),
     "n SIMILAR TO '[0-9]+' AND CAST(n AS INT) > 0", "i32 <> 0 AND 10 / i32 > 1", "i32 = 0 OR 10 / i32 > 1",
-    "s IS NULL OR CHAR_LENGTH(s) > 0 OR CAST(s AS INT) > 0",
+    "s IS NULL OR CHAR_LENGTH(s) >= 0 OR CAST(s AS INT) > 0",
     "OVERLAY(c PLACING s FROM 3 FOR 0)", "OVERLAY('abcdef' PLACING '' FROM 3)", "OVERLAY(s PLACING 'xy' FROM 1 FOR -1)",
     "CEIL(tw TO DAY)", "CEIL(tw TO HOUR)", "CEIL(tw TO SECOND)", "FLOOR(tw TO SECOND)", "TIMESTAMPADD(WEEK, 1, tw)",
     "TIMESTAMPADD(MONTH, 1, tw)", "JSON_EXISTS(v, '$.a')", "REGEXP_REPLACE(' ab ', '^.', '$0!')",

@@ -208,10 +208,13 @@ def _tried_kind(call: Call) -> DataType | None:
 
 
 def _tried(call: Call) -> exp.Expr:
-    """An operator that gives NULL where it would be an error; errors of its sides stay."""
+    """An operator that gives NULL where it would be an error, or a text is no number; errors of its sides stay."""
     name = _TRIED[call.name.removeprefix("try_")]
+    for each in call.arguments:
+        each.node.meta[KEPT] = True
     one, other = (_in(each, side, call) for each, side in zip(call.arguments, number_sides(call), strict=True))
     for side in (one, other):
+        side.node = tried(side.node)
         side.node.meta[KEPT] = True
     if name in "/%":
         other = Typed(filled("NULLIF(a, 0)", {"a": other.node}), other.kind, exp.Null())
