@@ -239,7 +239,7 @@ ENTRIES: Sequence[Entry] = (
     entry("nvl2", "ANY, T, T", "T", "CASE WHEN a IS NOT NULL THEN b ELSE c END", SPARK),
     entry("nullif", "ANY, ANY", _nullif_kind, _nullif),
     entry("nullifzero", "NUMBER|TEXT", "1", _nonzero, SPARK),
-    entry("zeroifnull", "NUMBER|TEXT", lambda call: kinds.widest([kinds.INT, call.kinds[0]], is_flink=False),
+    entry("zeroifnull", "INT|NUMBER|TEXT", lambda call: kinds.widest([kinds.INT, call.kinds[0]], is_flink=False),
           lambda call: filled("COALESCE(a, 0)", {"a": call.typing.in_type(call.arguments[0], call.kind)}), SPARK),
     entry("if", "BOOLEAN, T, T", "T", _if, SPARK),
     entry("if", "BOOLEAN, ANY, ANY", _chosen_kind, _chosen, FLINK, samples=("b, i32, i64", "b, s, n", "b, f32, d")),
