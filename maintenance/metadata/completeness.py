@@ -53,12 +53,12 @@ def check_vectors(
     index: Sequence[IndexManifestEntry],
     live: Sequence[ManifestEntry],
     *,
-    untold: bool = True,
+    untold: bool = False,
 ) -> None:
     """Check that each deletion vector is of a file that lives, or spent: else the index manifest is another state's.
 
-    Args: `live`: at least the files that have vectors; `untold`: a dead vector passes of which nothing is known.
-    Raises: CorruptFileError.
+    Args: `live`: at least the files that have vectors; `untold`: also refuse a dead vector of which nothing is
+        known. Raises: CorruptFileError.
     """
     rows = {(entry.partition, entry.bucket, entry.file.file_name): entry.file.row_count for entry in live}
     if snapshot.index_manifest is None:
@@ -73,7 +73,7 @@ def check_vectors(
             elif (part.cardinality or 0) > count:
                 why = f"one of {part.data_file_name}, which has {count} rows"
                 raise unexpected("deletion vectors of live files", why, path)
-    for vector in unspent(manifests, snapshot, dead, untold=not untold):
+    for vector in unspent(manifests, snapshot, dead, untold=untold):
         raise unexpected("deletion vectors of live files", f"one of {vector.file_name}, which does not live", path)
 
 

@@ -1,9 +1,10 @@
 """Deletion vectors of files that do not live any more: what became of the rows that they delete.
 
-A *spent* vector is another matter: a compaction knew it, left out the rows that it deletes, and only forgot to take it
-out of the index. Releases of Java do that to a file that a full compaction rewrites alone, and read on. Such a vector
-has been in the index since before its file went, unchanged, and what the compaction wrote has as many rows as it left
-of the old files. Where the snapshots that would tell have expired, it is read as Java reads it.
+Where a compaction did not know a vector, the rows that it deletes are in another file by now, and are read again. A
+*spent* vector does no harm: the compaction left out its rows, and only forgot to take it out of the index. Releases of
+Java do that to a file that a full compaction rewrites alone, and read on. Such a vector has been in the index since
+before its file went, unchanged, and what the compaction wrote has as many rows as it left of the old files. Where the
+snapshots that would tell have expired, the table is read as Java reads it.
 Source: Java `FileRewriteCompactTask`, which gave no index file until it was mended.
 """
 
@@ -17,15 +18,13 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.metadata.manifests import DeletionFile, Manifests
+from maintenance.metadata.manifests import DeletionFile, Deletions, Manifests
 from maintenance.metadata.snapshots import Snapshots
 
 # How many snapshots are looked at.
 LOOKED_BACK = 100
 EXPIRED = "the snapshots that would tell have expired"
 """Why nothing is known."""
-
-Deletions = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,8 @@ class Fate(Enum):
 def fates_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> Mapping[DeadVector, Fate]:
     """What became of the rows of dead vectors of a snapshot, by the snapshots before it."""
     fates: dict[DeadVector, Fate] = dict.fromkeys(dead, Fate.UNTOLD)
+    if not dead:
+        return fates
     snapshots = Snapshots(manifests.file_io, manifests.paths)
     now, after = manifests.deletion_vectors(snapshot), snapshot
     with suppress(ExpiredError):
@@ -134,26 +135,18 @@ def _keeps_rows(deletions: Mapping[str, DeletionFile], removed: _Files, added: _
 
 
 def without_dead(
-    manifests: Manifests, snapshot: Snapshot, index: Sequence[IndexManifestEntry], groups: Collection[tuple[bytes, int]]
+    index: Sequence[IndexManifestEntry], live: Deletions, groups: Collection[tuple[bytes, int]]
 ) -> list[IndexManifestEntry]:
-    """The index state of a snapshot without the vectors that are dead in some buckets: spent ones, which go then."""
-    of_groups = [entry for entry in index if entry.dv_ranges and (entry.partition, entry.bucket) in groups]
-    vectors = [
-        DeadVector(entry.partition, entry.bucket, part.data_file_name, entry.file_name)
-        for entry in of_groups
-        for part in entry.dv_ranges or ()
-    ]
-    dead = {vector.name for vector in not_live(manifests, snapshot, vectors)} if vectors else set()
-    if not dead:
-        return list(index)
-    return [
-        entry
-        if entry.dv_ranges is None
-        else replace(
-            entry,
-            dv_ranges=tuple(
-                part for part in entry.dv_ranges if (entry.partition, entry.bucket, part.data_file_name) not in dead
-            ),
-        )
-        for entry in index
-    ]
+    """An index state without the spent vectors of some buckets, which go when these are written again.
+
+    Args: `live`: the vectors of live files.
+    """
+
+    def kept(entry: IndexManifestEntry) -> IndexManifestEntry:
+        group = entry.partition, entry.bucket
+        if entry.dv_ranges is None or group not in groups:
+            return entry
+        names = live.get(group, {})
+        return replace(entry, dv_ranges=tuple(part for part in entry.dv_ranges if part.data_file_name in names))
+
+    return list(map(kept, index))

@@ -6,7 +6,7 @@ The live files of a snapshot are all ADD entries of its base and delta lists who
 
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -55,6 +55,9 @@ class DeletionFile:
     range: DeletionVectorRange
     file_size: int
 
+
+Deletions = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
+"""Deletion vectors by partition and bucket, then by name of the data file."""
 
 ManifestFilter = Callable[[ManifestFileMeta], bool]
 

@@ -15,11 +15,12 @@ from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
+from maintenance.metadata.manifests import Deletions
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
 from maintenance.monitor.visibility import hidden_rows, hides, invisible
 from maintenance.options import table as table_options
-from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.split import by_bucket
 from maintenance.table.shape import LiveRuns, TableShape
 from maintenance.table.table import Table
 

@@ -12,11 +12,10 @@ from pyroaring import BitMap
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.merge.sections import Key, partition_into_sections
-from maintenance.metadata.manifests import DeletionFile
+from maintenance.metadata.manifests import DeletionFile, Deletions
 from maintenance.options import table as table_options
 
 T = TypeVar("T")
-Deletions = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.dead_vectors import LOOKED_BACK, DeadVector, not_live, unspent
-from maintenance.metadata.manifests import DeletionFile, Manifests
+from maintenance.metadata.manifests import DeletionFile, Deletions, Manifests
 from maintenance.metadata.paths import bucket_text
 from maintenance.metadata.snapshots import Snapshots
-from maintenance.scan.split import Deletions
 
 
 @dataclass(frozen=True, slots=True)

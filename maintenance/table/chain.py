@@ -14,11 +14,12 @@ from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.sections import partition_into_sections
+from maintenance.metadata.manifests import Deletions
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.chain import CHAIN_BRANCHES, Chains, Link
 from maintenance.scan.plan import ScanSource, entry_filter, live_entries
-from maintenance.scan.split import Deletions, Split, SplitOptions, by_bucket, pack
+from maintenance.scan.split import Split, SplitOptions, by_bucket, pack
 from maintenance.scan.vectors import live_deletions
 from maintenance.table.handle import TableHandle
 

@@ -10,11 +10,11 @@ from maintenance.compaction.postpone import in_order
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.manifests import DeletionFile
+from maintenance.metadata.manifests import DeletionFile, Deletions
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan, ScanSource, entry_filter, live_entries
-from maintenance.scan.split import Deletions, Split
+from maintenance.scan.split import Split
 from maintenance.scan.target import FullState, ScanTarget
 from maintenance.scan.vectors import live_deletions
 from maintenance.table.handle import TableHandle

@@ -23,7 +23,7 @@ from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.options.model import TableModel
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
-from maintenance.types.row_hash import Digest, HashOf, row_hashes
+from maintenance.types.row_hash import Digest, HashOf, row_hashes, total
 from maintenance.types.row_kind import is_retract
 
 EXAMPLES = 10
@@ -172,7 +172,7 @@ class _Compared:
 
     def digest(self, splits: Sequence[Split]) -> Digest:
         """Of all rows, in any order."""
-        return sum(map(Digest.of, self.hashes(splits)), Digest())
+        return total(map(Digest.of, self.hashes(splits)))
 
     def differing(self, same: SameRows) -> tuple[Counter[int], Counter[int]]:
         """By hash how many rows there are more of on the one side, and on the other."""

@@ -63,7 +63,7 @@ class GroupRewrite:
         if snapshot is None or not table.model.has_deletion_vectors:
             return None
         groups = {(unit.partition, unit.bucket) for unit in self.plan.units}
-        return without_dead(table.manifests, snapshot, table.manifests.read_index(snapshot), groups)
+        return without_dead(table.manifests.read_index(snapshot), self.plan.deletions, groups)
 
     def _attempt(
         self, batch: Sequence[Unit], index: Sequence[IndexManifestEntry] | None, *, retried: bool

@@ -28,7 +28,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.engine import newest_is_the_row
-from maintenance.metadata.manifests import DeletionFile
+from maintenance.metadata.manifests import DeletionFile, Deletions
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_names import columns_of as columns_named
 from maintenance.metadata.partition_value import PartitionValue, covering
@@ -40,7 +40,7 @@ from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.data_evolution import columns_apart
 from maintenance.scan.pruning import Pruning
-from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.split import by_bucket
 from maintenance.scan.vectors import live_deletions
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
@@ -58,12 +58,14 @@ class CompactionPlan:
         units: what to do; an append bucket may have several.
         idle: groups looked at that need nothing, with their number of files.
         skipped: groups in the scope that are left alone, and why.
+        deletions: the deletion vectors of live files.
     """
 
     snapshot: Snapshot | None
     units: tuple[Unit, ...]
     idle: Mapping[Group, int]
     skipped: Mapping[Group, str] = field(default_factory=dict)
+    deletions: Deletions = field(default_factory=dict)
 
     @property
     def snapshot_id(self) -> int | None:
@@ -205,7 +207,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
             idle[group] = len(members)
     if is_clustered(table.schema, table.options):
         units.extend(_history_units(table, snapshot, scope, now_millis))
-    return CompactionPlan(snapshot, tuple(units), idle, skipped)
+    return CompactionPlan(snapshot, tuple(units), idle, skipped, deletions)
 
 
 def scoped_entries(

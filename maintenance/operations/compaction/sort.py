@@ -37,9 +37,10 @@ from maintenance.compaction.sorting import (
 )
 from maintenance.errors import OptionError, ProofError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.manifests import Deletions
 from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, scoped_entries
 from maintenance.options import table as table_options
-from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.split import by_bucket
 from maintenance.scan.vectors import live_deletions
 from maintenance.spark.exchange import Sender, run_exchange
 from maintenance.spark.local_exchange import exchange_here
@@ -100,7 +101,7 @@ def plan_sorting(table: Table, scope: CompactionScope, by: SortedBy, *, now_mill
     deletions: Deletions = {}
     if entries and table.model.has_deletion_vectors:
         deletions = live_deletions(table.manifests, snapshot, entries)
-    return CompactionPlan(snapshot, tuple(units_of_order(entries, deletions, by)), {}, skipped)
+    return CompactionPlan(snapshot, tuple(units_of_order(entries, deletions, by)), {}, skipped, deletions)
 
 
 def units_of_order(

@@ -201,7 +201,7 @@ class _Surveyor:
         except CorruptFileError as error:
             raise of_another(leaving, error) from error
         try:
-            check_vectors(self.manifests, snapshot, index, live, untold=False)
+            check_vectors(self.manifests, snapshot, index, live, untold=True)
         except CorruptFileError:
             return name
         return None
