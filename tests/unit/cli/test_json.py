@@ -94,7 +94,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "reset-consumer": ((TABLE, "reader", "--next-snapshot-id", "1"),),
     "restorable-partitions": ((TABLE,), ("default.p",)),
     "restore": ((TABLE, "no-run"),),
-    "restore-partitions": (("default.p", "dt=x", "--snapshot-id", "1"),),
+    "restore-partitions": (("default.p", "--partition", "dt=x", "--snapshot-id", "1"),),
     "rewrite-file-index": ((TABLE,),),
     "rollback": ((TABLE, "--snapshot-id", "1"),),
     "rollback-to-as-latest": ((TABLE, "--snapshot-id", "1"),),

@@ -65,7 +65,7 @@ WORK = {
     "replace-tag": ["default.t", "old", "--snapshot-id", "1"],
     "reset-consumer": ["default.t", "job", "--next-snapshot-id", "2"],
     "restore": ["default.t"],
-    "restore-partitions": ["default.t", "p=20200101", "--snapshot-id", "1"],
+    "restore-partitions": ["default.t", "--partition", "p=20200101", "--snapshot-id", "1"],
     "rewrite-file-index": ["default.i"],
     "trigger-tag-automatic-creation": ["default.a"],
 }
