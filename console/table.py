@@ -19,11 +19,13 @@ from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, take_census
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import pressure
+from maintenance.operations.expiry.expire_partitions import partitions_due
 from maintenance.operations.history import history_table, read_history
 from maintenance.operations.report import Deed
-from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, Freeable
+from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, PARTITIONS, Freeable
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.operations.rows.restorable_partitions import RestorablePartition, restorable_partitions
+from maintenance.options.table import PARTITION_EXPIRATION_TIME
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.expiring import retention_of, retention_text
@@ -204,11 +206,16 @@ def _read_states(view: TableView, known: Known, table: Table, shape: TableShape)
 def _freeable(view: TableView, known: Known, table: Table, beside: AskBeside) -> list[FreeableLine]:
     """As the page of all tables says it; here it is added up however many snapshots there are."""
     choice = retention_of(view.config, view.now, known.zone)
-    freed = view.health.freed if view.health.freed is not None else next_expiry(table, view.now, choice).bytes
-    shape = view.health.shape
-    found = forecast_of(freed, None if shape is None else shape.mergeable_bytes, beside([view.name])[view.name])
+    freed, partitions, shape = view.health.freed, view.health.partitions, view.health.shape
+    if freed is None:
+        freed, partitions = next_expiry(table, view.now, choice).bytes, partitions_due(table, view.now)
+    mergeable = None if shape is None else shape.mergeable_bytes
+    found = forecast_of(freed, partitions, mergeable, beside([view.name])[view.name])
+    life = PARTITION_EXPIRATION_TIME.key
+    lasting = f"{life} = {table.options[life]} (option of the table)" if life in table.options else f"no '{life}'"
     rules = {
         OLD_SNAPSHOTS: retention_text(view.config, table.options),
+        PARTITIONS: lasting,
         ORPHANS: said_of(view.config, "orphans") or "no policy 'orphans': nothing removes them by itself",
         BIN: said_of(view.config, "bin") or "no policy 'bin'",
         LEVELS: said_of(view.config, "compaction") or "the table's options",

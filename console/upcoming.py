@@ -35,8 +35,10 @@ def upcoming(config: TableConfig, row: FleetRow | None, known: Known, now: datet
         if config.compaction.automatic and known.automation.compacts:
             return Upcoming("compaction within a minute")
         return Upcoming("a compaction is due, and nothing starts it", is_stuck=True)
-    if row.due_snapshots:
-        what = f"expiry of {number_of(row.due_snapshots, 'snapshot')}"
+    partitions = row.partitions[0] if row.partitions else 0
+    if row.due_snapshots or partitions:
+        counts = [(row.due_snapshots, "snapshot"), (partitions, "partition")]
+        what = f"expiry of {' and '.join(number_of(count, noun) for count, noun in counts if count)}"
         if known.automation.expires:
             return Upcoming(what, next_expiry(known, now))
         return Upcoming(f"{what}: the schedule {keys.EXPIRY_SCHEDULE} is off", is_stuck=True)

@@ -11,6 +11,7 @@ from maintenance.amounts import number_of, time_text
 from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import CompactionNeed
+from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.refs.period_tags import state_at
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
@@ -104,13 +105,16 @@ def compaction_chore(
         )
 
 
-def expiry_chore(config: TableConfig, snapshots: int, tags: int, automation: Automation) -> Iterator[Chore]:
+def expiry_chore(
+    config: TableConfig, snapshots: int, tags: int, partitions: DuePartitions | None, automation: Automation
+) -> Iterator[Chore]:
     """The expiry, if there is something to expire. `snapshots`, `tags`: how many."""
-    counts = [(snapshots, "snapshot"), (tags, "tag")]
+    counts = [(snapshots, "snapshot"), (tags, "tag"), (partitions.count if partitions else 0, "partition")]
     going = [number_of(count, noun) for count, noun in counts if count]
     if not going:
         return
-    what, schedule = f"{' and '.join(going)} can expire", keys.EXPIRY_SCHEDULE
+    listed = f"{', '.join(going[:-1])} and {going[-1]}" if len(going) > 1 else going[0]
+    what, schedule = f"{listed} can expire", keys.EXPIRY_SCHEDULE
     fix = f"Switch the schedule {schedule} on, or launch the job {keys.job('expire', config.identifier)}."
     done_by = f"the schedule {schedule} does it" if automation.expires else ""
     yield Chore(what, done_by, f"the schedule {schedule} is off", fix)

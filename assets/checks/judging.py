@@ -26,9 +26,9 @@ from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import judge_writers
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.checks.way_back import way_back
+from maintenance.operations.expiry.expire_partitions import DuePartitions, partitions_due
 from maintenance.operations.expiry.expire_tags import due_tags
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
-from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.options.option import duration
 from maintenance.table.shape import TableShape, table_shape
@@ -65,6 +65,7 @@ class TableHealth:
         table, shape: None where the table cannot be read.
         kept: its snapshots, and what they hold; None where they cannot be read.
         freed: bytes that the next expiry frees; None where that takes too long to find out.
+        partitions: that are past their retention; None: they never expire, or it takes too long to find out.
     """
 
     judgements: tuple[Judgement, ...]
@@ -72,6 +73,7 @@ class TableHealth:
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
     freed: int | None = None
+    partitions: DuePartitions | None = None
 
 
 def look_at(
@@ -99,7 +101,7 @@ def see(
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
     judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *reading.judgements))
-    return TableHealth(judgements, reading.table, reading.shape, reading.kept, reading.freed)
+    return TableHealth(judgements, reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
 
 
 @dataclass(slots=True)
@@ -109,7 +111,7 @@ class _Reading:
     Attributes:
         faults: what could not be read, each once, in the order in which it was met.
         exists: False for a table that this project is still to create.
-        table, shape, kept, freed: None as long as they could not be read.
+        table, shape, kept, freed, partitions: None as long as they could not be read.
         due_tags: how many tags are past their time, as far as they can be read.
     """
 
@@ -120,6 +122,7 @@ class _Reading:
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
     freed: int | None = None
+    partitions: DuePartitions | None = None
     due_tags: int = 0
 
     def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
@@ -217,7 +220,7 @@ def _judge_due(
     snapshots = 0 if reading.kept is None else reading.kept.due
     chores = (
         *compaction_chore(config, need, automation, reported_by),
-        *expiry_chore(config, snapshots, reading.due_tags, automation),
+        *expiry_chore(config, snapshots, reading.due_tags, reading.partitions, automation),
         *index_chore(config, table, shape, automation, now),
         *tag_chore(config, table, automation, zone),
     )
@@ -229,7 +232,9 @@ def _judge_expiry(
 ) -> Judgement:
     choice = retention_of(config, now, zone)
     reading.kept = kept_snapshots(table, now, choice)
-    reading.freed = _freed(table, now, choice)
+    if _is_searched(table):
+        reading.freed = next_expiry(table, now, choice).bytes
+        reading.partitions = partitions_due(table, now)
     reading.due_tags = len(due_tags(table, local_time(now), None))
     live = 0 if reading.shape is None else reading.shape.bytes
     return expiry_due(
@@ -237,11 +242,9 @@ def _judge_expiry(
     )
 
 
-def _freed(table: Table, now: datetime, choice: RetentionChoice) -> int | None:
-    """The bytes that the next expiry frees; None where too many manifests would have to be read."""
+def _is_searched(table: Table) -> bool:
+    """Whether it is found out what the next expiry frees: not where too many manifests would have to be read."""
     if len(table.snapshots.list_ids()) > _STATES_READ:
-        return None
+        return False
     manifests = table.file_io.list_files(table.paths.manifest_folder())
-    if sum(file.size for file in manifests) > _SEARCHED_BYTES:
-        return None
-    return next_expiry(table, now, choice).bytes
+    return sum(file.size for file in manifests) <= _SEARCHED_BYTES

@@ -14,6 +14,7 @@ import dagster as dg
 
 from maintenance.amounts import part_of, size_text
 from maintenance.monitor.readable import READABLE
+from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.retention.forecast import Forecast
 from paimon_maintenance.assets import keys
@@ -57,6 +58,7 @@ class FleetRow:
         waiting_rows: in files that no compaction has merged yet.
         freed: bytes that the next expiry frees; None where they are not added up.
         mergeable: bytes that a merge of all levels frees at most.
+        partitions: that are past their retention: how many, their files and bytes.
     """
 
     table: str
@@ -71,6 +73,7 @@ class FleetRow:
     waiting_rows: int = 0
     freed: int | None = 0
     mergeable: int = 0
+    partitions: Sequence[int] = ()
 
     @classmethod
     def of(cls, identifier: str, health: TableHealth, kept: KeptSnapshots | None) -> Self:
@@ -96,6 +99,7 @@ class FleetRow:
             shape.level0_rows,
             health.freed,
             shape.mergeable_bytes,
+            () if health.partitions is None else astuple(health.partitions),
         )
 
     @classmethod
@@ -114,7 +118,7 @@ class FleetRow:
 
     def forecast(self, beside: Beside) -> Forecast:
         """What can be freed of the table."""
-        return forecast_of(self.freed, self.mergeable, beside)
+        return forecast_of(self.freed, DuePartitions(*self.partitions), self.mergeable, beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """What can be freed of tables, as all pages say it: what the next expiry frees, orphans as they were last counted, what
-leaves the bin next, and what a merge of all levels frees at most."""
+leaves the bin next, and what an expiry of partitions and a merge of all levels free at most."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from maintenance.operations.bin.bytes_in_bin import BytesInBin
+from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.retention.forecast import Forecast
 from paimon_maintenance.assets.pages.holders import KnownOrphans, known_orphans
 
@@ -29,10 +30,12 @@ def nothing_known(_: Sequence[str]) -> Mapping[str, Beside]:
     return {}
 
 
-def forecast_of(freed: int | None, mergeable: int | None, beside: Beside) -> Forecast:
-    """What can be freed of a table. `freed`: by the next expiry, `mergeable`: by a merge of all levels, in bytes."""
+def forecast_of(freed: int | None, partitions: DuePartitions | None, mergeable: int | None, beside: Beside) -> Forecast:
+    """What can be freed of a table. `freed`: by the next expiry, `mergeable`: by a merge of all levels, in bytes;
+    `partitions`: that are past their retention."""
     orphans = beside.orphans
-    return Forecast.of(freed, None if orphans is None else (orphans.files, orphans.bytes), beside.in_bin, mergeable)
+    counted = None if orphans is None else (orphans.files, orphans.bytes)
+    return Forecast.of(freed, partitions, counted, beside.in_bin, mergeable)
 
 
 def beside_of(instance: dg.DagsterInstance, bins: Callable[[], Mapping[str, BytesInBin] | None]) -> AskBeside:

@@ -12,7 +12,7 @@ from maintenance.operations.refs.create_tag import create_tag
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import NOTHING_DUE, Automation, automation_of
 from paimon_maintenance.assets.checks.judging import look_at
-from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.policies import CompactionPolicy, IndexColumns, TagPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
@@ -112,6 +112,26 @@ def test_an_expiry_that_nothing_starts_is_left_undone(project: Project, instance
     found = reported(evaluate(project, instance, "check_radar"), "shop.orders")[NOTHING_DUE]
     assert found.passed
     assert "2 snapshots can expire; the schedule daily_expiry does it" in str(found.description)
+
+
+def test_partitions_past_their_retention_are_left_undone_until_the_schedule_is_on(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    columns = {"day": "STRING", "page": "STRING"}
+    options = {"partition.expiration-time": "7 d"}
+    config = TableConfig(identifier="shop.days", columns=columns, partition_keys=("day",), options=options)
+    project = project.model_copy(update={"tables": (*project.tables, config)})
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(config)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    table.write_arrow(pa.table({"day": ["2026-01-01", "2026-01-02", today], "page": ["a", "b", "c"]}))
+    switch_on(instance, keys.LATEST_SENSOR)
+    found = reported(evaluate(project, instance, "check_radar"), "shop.days")[NOTHING_DUE]
+    assert not found.passed
+    assert "2 partitions can expire, and the schedule daily_expiry is off" in str(found.description)
+    switch_on(instance, keys.EXPIRY_SCHEDULE)
+    found = reported(evaluate(project, instance, "check_radar"), "shop.days")[NOTHING_DUE]
+    assert found.passed
+    assert "2 partitions can expire; the schedule daily_expiry does it" in str(found.description)
 
 
 def test_a_tag_that_is_missing_is_left_undone_until_its_schedule_is_on(

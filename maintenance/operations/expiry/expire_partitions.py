@@ -25,7 +25,8 @@ from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.metadata.shares import MANIFEST_BYTES
 from maintenance.metadata.zone import local_time
-from maintenance.operations.expiry.chain_partitions import DuePartitions, branches_of_chain, drop_due, due_of_chain
+from maintenance.operations.expiry.chain_partitions import DuePartitions as DueOfChain
+from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
 from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Param
@@ -62,6 +63,15 @@ class ExpirePartitionsReport:
     dry_run: bool = False
     seconds: float = 0.0
     spark_tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DuePartitions:
+    """How many partitions the next expiry drops, and their live files."""
+
+    count: int = 0
+    files: int = 0
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,17 @@ def plan(run: Run, table: Table, request: ExpirePartitions) -> Plan[ExpirePartit
     return Plan(request, report, groups, work)
 
 
+def partitions_due(table: Table, now: datetime) -> DuePartitions | None:
+    """What the next expiry of partitions drops, by the table's options; None: its partitions never expire.
+
+    Raises: OptionError: these options cannot be followed. CorruptFileError.
+    """
+    if PartitionRules.of(table) is None:
+        return None
+    report = plan(Run(now=now), table, ExpirePartitions()).report
+    return DuePartitions(len(report.expired), report.files, report.bytes)
+
+
 def apply(_: Run, __: Table, planned: Plan[ExpirePartitions, ExpirePartitionsReport]) -> ExpirePartitionsReport:
     """Drop the planned partitions."""
     work: _OfChain | _Expiry = planned.work
@@ -144,7 +165,7 @@ class _OfChain:
     chain: ChainBranches[Table]
     limit_millis: int
     started: float = field(default_factory=time.monotonic)
-    due: DuePartitions = field(init=False)
+    due: DueOfChain = field(init=False)
 
     def planned(self) -> ExpirePartitionsReport:
         options = self.table.options

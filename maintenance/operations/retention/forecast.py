@@ -1,8 +1,9 @@
 """What can be freed of a table, by what frees it: `forecast`. Reads metadata and listings, and changes nothing.
 
 Three of its parts are plans: of the next expiry, of a removal of orphan files, and of the next emptying of the bin.
-Each of them frees exactly so many bytes if nothing is written before. The fourth, a merge of all levels, is a limit:
-how many rows of one key there are is only known once they are read.
+Each of them frees exactly so many bytes if nothing is written before. The others are limits. A tag or branch may hold
+files of partitions that are past their retention, and how many rows of one key a merge of all levels finds is only
+known once they are read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from maintenance.amounts import number_of, size_text
 from maintenance.errors import UnsupportedError
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, due_in_bin
 from maintenance.operations.bin.empty_bin import WINDOW, EmptyBin
+from maintenance.operations.expiry.expire_partitions import DuePartitions, partitions_due
 from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
@@ -25,9 +27,16 @@ from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 
-OLD_SNAPSHOTS, ORPHANS, BIN, LEVELS = "old snapshots", "orphan files", "bin", "level rewrite"
+OLD_SNAPSHOTS, PARTITIONS, ORPHANS, BIN, LEVELS = (
+    "old snapshots",
+    "old partitions",
+    "orphan files",
+    "bin",
+    "level rewrite",
+)
 _FREED_BY = {
     OLD_SNAPSHOTS: "the next expiry",
+    PARTITIONS: "the next expiry of partitions and the expiry after it",
     ORPHANS: "the next removal of orphan files",
     BIN: "the next emptying of the bin",
     LEVELS: "a full compaction and the expiry after it",
@@ -39,8 +48,8 @@ class Freeable:
     """What one thing frees.
 
     Attributes:
-        source: `old snapshots`, `orphan files`, `bin` or `level rewrite`.
-        bytes: None where nobody has counted them; of a level rewrite the most that it can be.
+        source: `old snapshots`, `old partitions`, `orphan files`, `bin` or `level rewrite`.
+        bytes: None where nobody has counted them; of partitions and a level rewrite the most that it can be.
         files: None where they are not known.
     """
 
@@ -55,7 +64,7 @@ class Freeable:
     @property
     def is_limit(self) -> bool:
         """Whether it is at most so much."""
-        return self.source == LEVELS
+        return self.source in (PARTITIONS, LEVELS)
 
     @property
     def text(self) -> str:
@@ -75,15 +84,21 @@ class Forecast:
     def of(
         cls,
         expiry: tuple[int, int] | int | None,
+        partitions: DuePartitions | None,
         orphans: tuple[int, int] | None,
         in_bin: BytesInBin | None,
         levels: int | None,
     ) -> "Forecast":
-        """Of what is known of the parts. `expiry`, `orphans`: files and bytes, or bytes; `levels`: bytes."""
+        """Of what is known of the parts.
+
+        Args: `expiry`, `orphans`: files and bytes, or bytes; `partitions`: None: they never expire; `levels`: bytes.
+        """
+        gone = partitions or DuePartitions()
         files, size = expiry if isinstance(expiry, tuple) else (None, expiry)
         return cls(
             (
                 Freeable(OLD_SNAPSHOTS, size, files),
+                Freeable(PARTITIONS, gone.bytes, gone.files),
                 Freeable(ORPHANS, None if orphans is None else orphans[1], None if orphans is None else orphans[0]),
                 Freeable(BIN, None if in_bin is None else in_bin.bytes, None if in_bin is None else in_bin.files),
                 Freeable(LEVELS, levels),
@@ -92,12 +107,8 @@ class Forecast:
 
     @property
     def bytes(self) -> int:
-        """What is sure to be freed: all but the level rewrite."""
+        """What is sure to be freed: all but the limits."""
         return sum(part.bytes or 0 for part in self.parts if not part.is_limit)
-
-    @property
-    def levels(self) -> int:
-        return sum(part.bytes or 0 for part in self.parts if part.is_limit)
 
     @property
     def text(self) -> str:
@@ -149,6 +160,7 @@ def apply(run: Run, table: Table, planned: Plan[AskForecast, None]) -> ForecastR
         now,
         Forecast.of(
             (len(expiry.freed), expiry.bytes),
+            partitions_due(table, now),
             (orphans.files, orphans.bytes),
             _due_in_bin(run, table, EmptyBin(asked.window, asked.max_bytes)),
             table_shape(table).mergeable_bytes,
@@ -213,7 +225,8 @@ def forecast(
     warehouse: str = "",
     now: datetime | None = None,
 ) -> ForecastReport:
-    """What the next expiry, removal of orphan files and emptying of the bin free of a table or branch.
+    """What the next expiry, removal of orphan files and emptying of the bin free of a table or branch, and what an
+    expiry of partitions and a merge of all levels free at most.
 
     Args: `retain_max`, `retain_min`, `older_than`: as of `expire_snapshots`; `minimum_age`: as of
         `remove_orphan_files`; `window`, `max_bytes`: as of `empty_bin`; `warehouse`: where the bin is, empty = it is

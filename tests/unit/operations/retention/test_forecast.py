@@ -16,6 +16,7 @@ from maintenance.operations import (
     create_tag,
     delete,
     empty_bin,
+    expire_partitions,
     expire_snapshots,
     expire_tags,
     forecast,
@@ -24,7 +25,14 @@ from maintenance.operations import (
 )
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.rules import RetentionChoice
-from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, ForecastReport
+from maintenance.operations.retention.forecast import (
+    BIN,
+    LEVELS,
+    OLD_SNAPSHOTS,
+    ORPHANS,
+    PARTITIONS,
+    ForecastReport,
+)
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.sql import Session
 from tests.examples import some
@@ -154,6 +162,24 @@ def live(table: CatalogTable) -> list[ManifestEntry]:
     return [] if snapshot is None else list(table.manifests.live_entries(snapshot))
 
 
+@pytest.mark.parametrize("tagged", [False, True])
+def test_partitions_past_their_retention_free_at_most_what_was_said(tmp_path: Path, tagged: bool) -> None:
+    days = ["2024-04-01", "2024-04-02", "2024-05-13"]
+    table = small_table(tmp_path, {"partition.expiration-time": "7 d"}, primary_key=False, partition_keys=["v"])
+    for number in range(2):
+        put(table, {3 * number + place: day for place, day in enumerate(days)})
+    if tagged:
+        create_tag(table, "kept", snapshot_id=1)
+    told = bytes_of(forecast(table, now=NOW), PARTITIONS)
+    assert told == sum(e.file.file_size for e in live(table) if table.paths.spec_of(e.partition)["v"] != days[2])
+    before = {path: size for path, size in sizes(tmp_path).items() if path.name.startswith("data-")}
+    expire_partitions(table, now=NOW)
+    assert gone(before) == 0
+    expire_snapshots(table, retain_min=1, retain_max=1, now=NOW)
+    assert gone(before) == told // 2 if tagged else gone(before) == told
+    assert bytes_of(forecast(table, now=NOW), PARTITIONS) == 0
+
+
 def test_settings_in_place_of_the_options_are_followed(tmp_path: Path) -> None:
     table = random_table(tmp_path, random.Random(1))
     choice = RetentionChoice(1, 1, NOW)
@@ -165,8 +191,8 @@ def test_settings_in_place_of_the_options_are_followed(tmp_path: Path) -> None:
 def test_it_is_a_procedure_that_names_what_frees_each_part(tmp_path: Path) -> None:
     put(small_table(tmp_path), {1: "a"})
     rows = Session({"warehouse": str(tmp_path)}).sql("CALL sys.forecast('db.t')").to_arrow().to_pylist()
-    assert [row["source"] for row in rows] == [OLD_SNAPSHOTS, ORPHANS, BIN, LEVELS]
-    assert rows[2] == {
+    assert [row["source"] for row in rows] == [OLD_SNAPSHOTS, PARTITIONS, ORPHANS, BIN, LEVELS]
+    assert rows[3] == {
         "source": BIN,
         "files": 0,
         "bytes": 0,
