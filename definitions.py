@@ -11,6 +11,7 @@ from paimon_maintenance.assets.automation import automated
 from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
 from paimon_maintenance.assets.checks.judgements import table_checks
 from paimon_maintenance.assets.checks.orphan_check import orphan_check
+from paimon_maintenance.assets.checks.proofs import proof_check
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
 from paimon_maintenance.assets.partitions import changelog_asset, compaction_asset, state_asset
@@ -40,6 +41,7 @@ from paimon_maintenance.jobs.jobs import (
     ingest_job,
     maintain_job,
     night_job,
+    prove_job,
     refresh_job,
     statement_job,
 )
@@ -48,6 +50,7 @@ from paimon_maintenance.sensors.alerts import alert_sensor
 from paimon_maintenance.sensors.latest import latest_sensor
 from paimon_maintenance.sensors.materialized import refresh_sensors
 from paimon_maintenance.sensors.partitions import partition_sensor
+from paimon_maintenance.sensors.proofs import proof_sensor
 from paimon_maintenance.sensors.radar import radar_sensor
 
 
@@ -138,18 +141,26 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
     """What is wrong with tables, and who is told of it."""
     audited = [table for table in loaded.tables if table.has_changelog]
     night = night_job(loaded.project, loaded.tables)
+    prove_jobs = [prove_job(table) for table in loaded.tables]
     return dg.Definitions(
         asset_checks=[
             *(table_checks(table) for table in loaded.tables),
             *(changelog_check(table) for table in audited),
             *(fsck_check(table) for table in loaded.tables),
             *(orphan_check(table) for table in loaded.tables),
+            *(proof_check(table) for table in loaded.tables),
         ],
-        jobs=[*(audit_job(table) for table in audited), *(fsck_job(table) for table in loaded.tables), night],
+        jobs=[
+            *(audit_job(table) for table in audited),
+            *(fsck_job(table) for table in loaded.tables),
+            *prove_jobs,
+            night,
+        ],
         schedules=daily_report(night, loaded.project.alerts),
         sensors=[
             radar_sensor(loaded.described, loaded.tables, loaded.doubtful),
             alert_sensor(loaded.project),
+            proof_sensor(loaded.tables, prove_jobs),
         ],
     )
 

@@ -3,6 +3,8 @@
 import dagster as dg
 
 LATEST_SENSOR = "latest_snapshots"
+PROOF_SENSOR = "foreign_compactions"
+PROVE = "prove"
 NIGHT_REPORT, NIGHT_OP = "night_report", "night"
 EXPIRY_SCHEDULE = "daily_expiry"
 APPLY_PLAN = "apply_plan"

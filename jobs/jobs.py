@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
@@ -58,6 +59,12 @@ def audit_job(table: TableConfig) -> Any:
     """Check the table's changelog."""
     text = f"Prove that the changelog of {table.identifier} turns one state into the next."
     return _check_job(table, "audit", (CHANGELOG_HOLDS,), text)
+
+
+def prove_job(table: TableConfig) -> Any:
+    """Prove compactions of other engines."""
+    text = f"Prove that compactions of {table.identifier} by other engines left every row as it was."
+    return _check_job(table, keys.PROVE, (COMPACTIONS_PROVED,), text)
 
 
 def fsck_job(table: TableConfig) -> Any:

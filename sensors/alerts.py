@@ -24,7 +24,7 @@ from maintenance.monitor.retention import RETENTION_BLOCKERS
 from maintenance.monitor.second_compactor import COMPACTS_ALONE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
-from maintenance.table.acknowledged import ACKNOWLEDGEABLE
+from maintenance.table.acknowledged import COMPACTIONS_PROVED, OF_WRITERS
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.closing import has_failed, last_settled
@@ -43,7 +43,7 @@ from paimon_maintenance.sensors.telling import tell
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30
-_WATCHED = (keys.LATEST_SENSOR, "check_radar", "partition_mirror")
+_WATCHED = (keys.LATEST_SENSOR, "check_radar", "partition_mirror", keys.PROOF_SENSOR)
 _SILENT_SECONDS = 900.0
 _RUNS_LOOKED_AT = 100
 _STEPS_LOOKED_AT = 1000
@@ -57,11 +57,13 @@ _CHECKS = {
     FSCK: "The table's files do not fit together.",
     ORPHAN_BYTES: "Files that nothing names take up much space.",
     CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
+    COMPACTIONS_PROVED: "A compaction of another engine changed rows.",
 }
 # Of each check; of the configuration: settings.
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((READABLE, SNAPSHOT_CHAIN_INTACT, DELETION_VECTORS_INTACT, FSCK, CHANGELOG_HOLDS), "damage"),
-    **dict.fromkeys((*ACKNOWLEDGEABLE, COMPACTS_ALONE), "conflict"),
+    COMPACTIONS_PROVED: "damage",
+    **dict.fromkeys((*OF_WRITERS, COMPACTS_ALONE), "conflict"),
     **dict.fromkeys((LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG, NOTHING_DUE), "backlog"),
     **dict.fromkeys((RETENTION_BLOCKERS, ORPHAN_BYTES, EXPIRY_DUE), "space"),
     ROWS_VISIBLE: "invisible",

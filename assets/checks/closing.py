@@ -11,7 +11,9 @@ from typing import Any
 
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
+from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.due import automation_of, location_of
@@ -21,7 +23,7 @@ from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
-LONG = (FSCK, ORPHAN_BYTES, CHANGELOG_HOLDS)
+LONG = (FSCK, ORPHAN_BYTES, CHANGELOG_HOLDS, COMPACTIONS_PROVED)
 """Checks that read whole tables, or list all their folders."""
 EXAMINED = "examined at"
 # Dagster has no public names for the states of a check, nor for the records that it hands out.
@@ -60,9 +62,14 @@ def last_settled(instance: DagsterInstance, check: AssetCheckKey, newest: Any) -
     """The newest result of a check; None: it never had one. `newest`: its newest execution, which may have none."""
     if newest.status.name in _SETTLED:
         return newest
-    settled = {status for status in type(newest.status) if status.name in _SETTLED}
-    history = instance.event_log_storage.get_asset_check_execution_history(check, limit=1, status=settled)
+    history = settled_history(instance, check, 1)
     return history[0] if history else None
+
+
+def settled_history(instance: DagsterInstance, check: AssetCheckKey, limit: int) -> Sequence[Any]:
+    """The newest results of a check, the newest first."""
+    settled = {status for status in AssetCheckExecutionRecordStatus if status.name in _SETTLED}
+    return instance.event_log_storage.get_asset_check_execution_history(check, limit=limit, status=settled)
 
 
 def has_failed(record: Any) -> bool:

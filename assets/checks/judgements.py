@@ -67,9 +67,12 @@ def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluat
     return dg.AssetCheckEvaluation(asset_key=asset, **_outcome(asset, judgement))
 
 
-def check_result(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckResult:
-    """A judgement as the result of a check in a run."""
-    return dg.AssetCheckResult(asset_key=asset, **_outcome(asset, judgement))
+def check_result(
+    asset: dg.AssetKey, judgement: Judgement, more: Mapping[str, Any] | None = None
+) -> dg.AssetCheckResult:
+    """A judgement as the result of a check in a run. `more`: metadata of the run."""
+    outcome = _outcome(asset, judgement)
+    return dg.AssetCheckResult(asset_key=asset, **{**outcome, "metadata": {**outcome["metadata"], **(more or {})}})
 
 
 def console_of(asset: dg.AssetKey) -> Mapping[str, dg.MetadataValue[Any]]:

@@ -39,6 +39,7 @@ from paimon_maintenance.assets.project.policies import (
     Options,
     OrphansPolicy,
     PartitionsPolicy,
+    ProofsPolicy,
     RetentionPolicy,
     TableAlerts,
     TagPolicy,
@@ -64,6 +65,7 @@ SPARK_ACTIONS = (
     "statement",
     "clone",
     "audit",
+    "prove",
     "fsck",
     "expire",
     "tag",
@@ -121,6 +123,9 @@ class TableSettings(Entry):
     orphans: OrphansPolicy | None = Field(default=None, description="Absent or null: orphan files are left alone.")
     bin: BinPolicy | None = Field(default=None, description="Absent or null: what is deleted is destroyed at once.")
     partitions: PartitionsPolicy = PartitionsPolicy()
+    proofs: ProofsPolicy | None = Field(
+        default=None, description="Absent or null: compactions of other engines are proved when a person asks for it."
+    )
     index_columns: IndexColumns = IndexColumns()
     alerts: TableAlerts = TableAlerts()
     writers: dict[str, str] = Field(

@@ -256,6 +256,15 @@ class BinPolicy(Entry):
     )
 
 
+class ProofsPolicy(Entry):
+    """Which compactions of other engines are proved by themselves, once the sensor foreign_compactions sees them."""
+
+    percent: int = Field(default=100, ge=1, le=100, description="How many of 100 compactions; always the same ones.")
+    max_bytes_per_day: int | None = Field(
+        default=None, ge=0, description="How much to read in 24 hours, the newest compactions first; absent: no limit."
+    )
+
+
 class PartitionsPolicy(Entry):
     """How the partitions of a table are mirrored in Dagster."""
 

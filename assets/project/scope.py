@@ -14,7 +14,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project
 
 # The actions with a job for each table: its name says which.
-_TABLE_ACTIONS = ("maintain", "refresh", "compact", "expire", "ingest", "audit", "fsck")
+_TABLE_ACTIONS = ("maintain", "refresh", "compact", "expire", "ingest", "audit", "fsck", keys.PROVE)
 _ASSETS = "__ASSET_JOB"  # Dagster's name of a run of assets that belongs to no job
 _NAMES: ContextVar[frozenset[str]] = ContextVar("tables of this process's run", default=frozenset())
 

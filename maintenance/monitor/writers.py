@@ -16,10 +16,10 @@ from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.settled import SettledBy, unless_settled
-from maintenance.table.acknowledged import ACKNOWLEDGEABLE
+from maintenance.table.acknowledged import OF_WRITERS
 from maintenance.table.table import Table
 
-SINGLE_COMPACTOR, NO_BUCKET_OVERLAP, WRITERS_ARE_WRITE_ONLY = ACKNOWLEDGEABLE
+SINGLE_COMPACTOR, NO_BUCKET_OVERLAP, WRITERS_ARE_WRITE_ONLY = OF_WRITERS
 _SHOWN_PLACES = 5
 _USUAL = SettledBy()
 

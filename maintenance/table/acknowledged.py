@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-ACKNOWLEDGEABLE = ("single_compactor", "no_bucket_overlap", "writers_are_write_only")
+OF_WRITERS = ("single_compactor", "no_bucket_overlap", "writers_are_write_only")
+"""Checks over who writes and who compacts."""
+COMPACTIONS_PROVED = "compactions_proved"
+"""The check of compactions that other engines have made."""
+ACKNOWLEDGEABLE = (*OF_WRITERS, COMPACTIONS_PROVED)
 """Checks that find fault with what has happened, and not with how the table is."""
 
 

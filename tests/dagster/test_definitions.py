@@ -61,7 +61,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "compact_database",
         "audit_shop_orders",
         "ingest_shop_orders",
-        *(f"{action}_{table}" for action in ("maintain", "compact", "expire", "fsck") for table in tables),
+        *(f"{action}_{table}" for action in ("maintain", "compact", "expire", "fsck", "prove") for table in tables),
     }
 
 

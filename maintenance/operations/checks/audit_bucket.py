@@ -5,7 +5,7 @@ give the state after. Otherwise they must tell the whole story, see `changelog_p
 is reported too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +51,22 @@ class AuditTask:
     changes: tuple[BucketChanges, ...]
     compared: tuple[str, ...]
     as_input: bool
+
+    @property
+    def bytes(self) -> int:
+        """Of the files that are read."""
+        changes = sum(file.file_size for some in self.changes for file in some.files)
+        return self.before.size + self.after.size + changes
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the bucket has changes, or other files or deletion vectors than before."""
+        return bool(self.changes) or _content(self.before) != _content(self.after)
+
+
+def _content(split: Split) -> Mapping[str, object]:
+    """By name of a file what it is, and its deletion vector."""
+    return {file.file_name: (file, split.deletions.get(file.file_name)) for file in split.files}
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,45 @@ def audit_changelog(
 
 
 @dataclass(frozen=True, slots=True)
+class WrongChanges:
+    """What the changes of one compaction do not explain: how many keys, and some of them as texts."""
+
+    partition: bytes
+    bucket: int
+    keys: int
+    examples: tuple[str, ...]
+
+
+def compaction_audit(table: Table, before: int, after: int) -> list[AuditTask]:
+    """What has to be read to audit the changes that a compaction made: the buckets that it has changed.
+
+    A bucket with the same files and deletion vectors before and after it, and without changes, needs no audit: no
+    changes lead from a state to itself. Raises: as `audit_changelog`.
+    """
+    audit = _Audit.of(None, table, before, after)
+    return [task for task in audit.tasks(audit.last) if task.has_changed]
+
+
+def wrong_changes(spark: "SparkSession | None", tasks: Sequence[AuditTask]) -> list[WrongChanges]:
+    """What is wrong in the buckets of an audit; empty: nothing. Raises: what reading raises."""
+    verdicts = _judged(spark, tasks)
+    return [
+        WrongChanges(task.before.partition, task.before.bucket, verdict.wrong, tuple(map(_text, verdict.examples)))
+        for task, verdict in zip(tasks, verdicts, strict=True)
+        if verdict.wrong
+    ]
+
+
+def _judged(spark: "SparkSession | None", tasks: Sequence[AuditTask]) -> list[BucketVerdict]:
+    verdicts: list[BucketVerdict] = []
+    for outcome in run_tasks(spark, audit_bucket, tasks):
+        if isinstance(outcome, TaskError):
+            raise outcome.error
+        verdicts.append(outcome)
+    return verdicts
+
+
+@dataclass(frozen=True, slots=True)
 class _Audit:
     """`snapshots`: those after the start up to the end, ascending; `start`: None = the empty table."""
 
@@ -166,12 +205,7 @@ class _Audit:
         """The proof over the first `count` snapshots."""
         snapshots = self.snapshots[:count]
         after = snapshots[-1] if snapshots else self.start
-        tasks = self._tasks(snapshots, after)
-        verdicts: list[BucketVerdict] = []
-        for outcome in run_tasks(self.spark, audit_bucket, tasks):
-            if isinstance(outcome, TaskError):
-                raise outcome.error
-            verdicts.append(outcome)
+        verdicts = _judged(self.spark, self.tasks(count))
         wrong = sum(verdict.wrong for verdict in verdicts)
         return AuditReport(
             table=self.table.identifier,
@@ -187,7 +221,10 @@ class _Audit:
             pending_files=self._pending(after),
         )
 
-    def _tasks(self, snapshots: Sequence[Snapshot], after: Snapshot | None) -> list[AuditTask]:
+    def tasks(self, count: int) -> list[AuditTask]:
+        """The buckets to look at, of the first `count` snapshots."""
+        snapshots = self.snapshots[:count]
+        after = snapshots[-1] if snapshots else self.start
         states = [self._state(self.start), self._state(after)]
         changes: dict[Group, list[BucketChanges]] = {}
         schema_ids: set[int] = set()

@@ -16,9 +16,12 @@ from maintenance.amounts import number_of, size_text
 from maintenance.commit.identity import is_ours
 from maintenance.errors import ExpiredError, NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.merge.aggregated import configured_function
 from maintenance.metadata.partition_value import PartitionValue
-from maintenance.operations.checks.audit_changelog import audit_changelog
+from maintenance.metadata.paths import bucket_text
+from maintenance.operations.checks.audit_bucket import AuditTask
+from maintenance.operations.checks.audit_changelog import compaction_audit, wrong_changes
 from maintenance.operations.checks.compacted_buckets import compacted_buckets
 from maintenance.operations.checks.proved_bucket import BucketProof, CompactedBucket, prove_bucket
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
@@ -54,7 +57,7 @@ class CompactionProof:
         snapshot_id, commit_user: of the compaction.
         buckets: how many it changed. rows: compared, as they were before.
         keys_left_out: that retractions took part in, where the engine does not take one record whole.
-        bytes: of the files that were read.
+        bytes: of the files that were read, for its changelog, too.
         wrong: buckets that are not what they were; `changelog`: what is wrong with its changes, empty = nothing.
         not_proved: why it could not be judged; empty: it was.
         fix: how to go back; empty: nothing is wrong.
@@ -117,6 +120,9 @@ class ProveCompactions:
         int | None,
         Param("How much to read: the newest compactions first, until they have so many bytes; empty: all.", least=0),
     ] = None
+    percent: Annotated[
+        int, Param("How many of 100 compactions to prove: a sample that is always the same.", least=1)
+    ] = 100
 
 
 def apply(run: Run, table: Table, planned: Plan[ProveCompactions, None]) -> ProveCompactionsReport:
@@ -153,8 +159,21 @@ def _compactions(table: Table, asked: ProveCompactions) -> list[Snapshot]:
     return [
         snapshot
         for snapshot in found
-        if snapshot is not None and snapshot.commit_kind == CommitKind.COMPACT and (asked.own or not is_ours(snapshot))
+        if snapshot is not None
+        and (asked.own or is_of_others(snapshot))
+        and snapshot.commit_kind == CommitKind.COMPACT
+        and _drawn(snapshot, asked.percent)
     ]
+
+
+def is_of_others(snapshot: Snapshot) -> bool:
+    """Whether another engine has committed this compaction."""
+    return snapshot.commit_kind == CommitKind.COMPACT and not is_ours(snapshot)
+
+
+def _drawn(snapshot: Snapshot, percent: int) -> bool:
+    """Whether a sample of so many of 100 has the snapshot."""
+    return percent >= 100 or int(SnapshotIdentity.of(snapshot).digest, 16) % 100 < percent
 
 
 def _proved(run: Run, table: Table, snapshot: Snapshot, budget: int | None) -> CompactionProof:
@@ -168,18 +187,20 @@ def _proved(run: Run, table: Table, snapshot: Snapshot, budget: int | None) -> C
     seen = table.with_schema(snapshot.schema_id)
     try:
         tasks = compacted_buckets(seen, before, snapshot, _left_out(seen))
+        changes = compaction_audit(table, before.id, snapshot.id) if _makes_changelog(table) else []
         sizes = [task.bytes for task in tasks]
+        total = sum(sizes) + sum(task.bytes for task in changes)
         proof = replace(proof, buckets=len(tasks))
-        if budget is not None and sum(sizes) > budget:
-            return replace(proof, not_proved=f"max_bytes has too little left for its {size_text(sum(sizes))}")
+        if budget is not None and total > budget:
+            return replace(proof, not_proved=f"max_bytes has too little left for its {size_text(total)}")
         verdicts = _judged(run, tasks, sizes)
         proof = replace(
             proof,
             rows=sum(verdict.rows for verdict in verdicts),
             keys_left_out=sum(verdict.keys_left_out for verdict in verdicts),
-            bytes=sum(sizes),
+            bytes=total,
             wrong=tuple(_wrong(table, verdict) for verdict in verdicts if verdict.wrong),
-            changelog=_wrong_changelog(run, table, snapshot),
+            changelog=_wrong_changelog(run, table, changes),
         )
     except (ExpiredError, NotFoundError) as error:
         return replace(proof, not_proved=f"what it replaced is gone: {error.found}")
@@ -220,12 +241,20 @@ def _wrong(table: Table, verdict: BucketProof) -> WrongBucket:
     return WrongBucket(table.paths.partition(verdict.partition), verdict.bucket, verdict.wrong, verdict.examples)
 
 
-def _wrong_changelog(run: Run, table: Table, snapshot: Snapshot) -> str:
-    """What is wrong with the changes that a compaction made; empty: nothing, or it makes none."""
-    if table.model.changelog_producer not in ("lookup", "full-compaction"):
+def _makes_changelog(table: Table) -> bool:
+    """Whether compactions make the changelog."""
+    return table.model.changelog_producer in ("lookup", "full-compaction")
+
+
+def _wrong_changelog(run: Run, table: Table, tasks: Sequence[AuditTask]) -> str:
+    """What is wrong with the changes that a compaction made; empty: nothing."""
+    if not tasks:
         return ""
-    audit = audit_changelog(run.session(), table, snapshot.id - 1, snapshot.id, find_first_bad=False)
-    return "" if audit.holds else str(audit)
+    return "; ".join(
+        f"the changelog of {bucket_text(table.paths.partition(wrong.partition), wrong.bucket)} does not explain"
+        f" {number_of(wrong.keys, 'key')}: {', '.join(wrong.examples)}"
+        for wrong in wrong_changes(run.session(), tasks)
+    )
 
 
 def _way_back(table: Table, snapshot: Snapshot) -> str:
@@ -286,6 +315,7 @@ def prove_compactions(
     until: int | None = None,
     own: bool = False,
     max_bytes: int | None = None,
+    percent: int = 100,
     progress: Progress | None = None,
 ) -> ProveCompactionsReport:
     """Prove the compactions of a table that other engines committed, bucket by bucket.
@@ -296,6 +326,7 @@ def prove_compactions(
         until: the last snapshot to look at; None = the newest one.
         own: prove those of this program, too, which it has proved before it committed them.
         max_bytes: how much to read, the newest compactions first; None = all.
+        percent: how many of 100 to prove, a sample that is always the same.
         progress: called with a line for each compaction.
     Raises: OptionError: the range is the wrong way round; CorruptFileError: metadata cannot be read. What is wrong
         with a compaction is in the report.
@@ -304,5 +335,5 @@ def prove_compactions(
     >>> [proof.snapshot_id for proof in report.failed]
     []
     """
-    request = ProveCompactions(since, until, own, max_bytes)
+    request = ProveCompactions(since, until, own, max_bytes, percent)
     return OPERATION.run(Run.of(spark, progress), table, request)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from maintenance.catalog import CatalogTable
@@ -15,7 +16,9 @@ from maintenance.cli.main import run
 from maintenance.commit.staging import manifest_writer
 from maintenance.errors import OptionError
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.merge.engine import MergeEngine
+from maintenance.operations.checks.audit_changelog import compaction_audit
 from maintenance.operations.checks.prove_compactions import CompactionProof, prove_compactions
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
@@ -205,6 +208,42 @@ def test_what_cannot_be_proved_says_why(tmp_path: Path) -> None:
     assert [proof.holds for proof in prove_compactions(None, table, max_bytes=enough).proofs] == [False, True]
     drop(table, range(1, second))
     assert judged(table).not_proved == f"snapshot {second - 1}, whose rows it has to have, has expired"
+
+
+def test_the_changelog_is_audited_in_the_buckets_that_changed_and_counts_as_read(tmp_path: Path) -> None:
+    table = filled(tmp_path, {"changelog-producer": "lookup", "bucket": "2"})
+    foreign_compaction(table)
+    key = next(row["k"] for entry in live(table) if entry.bucket == 1 for row in rows_of(table, entry))
+    put(table, {key: "c"})
+    (snapshot_id,) = compact(None, table).snapshot_ids
+    as_foreign(table, snapshot_id, "flink")
+    (task,) = compaction_audit(table, snapshot_id - 1, snapshot_id)
+    assert task.before.bucket == 1
+    proof = judged(table, since=snapshot_id - 1)
+    assert proof.holds
+    without = judged(table.copy({"changelog-producer": "none"}), since=snapshot_id - 1)
+    assert proof.bytes == without.bytes + task.bytes
+    snapshot = table.snapshots.get(snapshot_id)
+    store(table, replace(snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None))
+    wrong = judged(table, since=snapshot_id - 1)
+    assert re.match(f"the changelog of bucket 1 does not explain 1 key: k={key}: ", wrong.changelog)
+    assert "rollback_to_as_latest" in wrong.fix
+
+
+def rows_of(table: CatalogTable, entry: ManifestEntry) -> list[dict[str, Any]]:
+    """The rows of a data file."""
+    path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
+    return pq.read_table(path, columns=["k"]).to_pylist()
+
+
+def test_a_sample_is_always_the_same(tmp_path: Path) -> None:
+    table = filled(tmp_path)
+    for number in range(8):
+        foreign_compaction(table)
+        put(table, {number: "c"})
+    chosen = [proof.snapshot_id for proof in prove_compactions(None, table, percent=50).proofs]
+    assert 0 < len(chosen) < 8
+    assert [proof.snapshot_id for proof in prove_compactions(None, table, percent=50).proofs] == chosen
 
 
 def test_sums_of_fractions_are_not_compared(tmp_path: Path) -> None:
