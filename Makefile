@@ -18,7 +18,7 @@ BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
-BENCHMARKS := compaction minor_compaction append_compaction sorting ingestion merge_engines planning changelog \
+BENCHMARKS := compaction minor_compaction one_bucket append_compaction sorting ingestion merge_engines planning changelog \
               deletion_vectors file_formats file_index memory sensor object_store expiry sql engines
 # Of what `make demo` installs. The libraries of vortex, lance and mosaic weigh more than all else that is in Python, and
 # only tests and those who have such files need them.

@@ -25,6 +25,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sections import Section, levels_apart, oldest_first
+from maintenance.read.key_range import ALL_KEYS, within
 from maintenance.read.windows import Window, rows_at_a_time, windows
 from maintenance.types.row_kind import KIND_TEXTS, is_retract
 from maintenance.write.context import FileNames
@@ -98,7 +99,9 @@ class _BucketRewrite:
             compact_changelog=changelog,
         )
         counts = self._input_rows, self._output_rows, tuple(self._kinds.tolist())
-        return CompactionResult(message, *counts, self._deleted, self._proved(message))
+        proved = self._proved(message)
+        rows_read = {} if self._proof is None else self._proof.rows_read
+        return CompactionResult(message, *counts, self._deleted, proved, rows_read)
 
     def _proved(self, message: CommitMessage) -> ProofResult:
         if self._proof is None:
@@ -141,7 +144,8 @@ class _BucketRewrite:
         self._output.write(results)
 
     def _windows(self, runs: list[tuple[DataFileMeta, ...]], *, write: bool, looks_up: bool) -> Iterator[Window]:
-        readers = [[self._task.reader(file) for file in run] for run in runs]
+        keys = self._task.keys if write else ALL_KEYS
+        readers = [[within(self._task.reader(file), keys) for file in run] for run in runs]
         most = rows_at_a_time(readers, self._task.memory)
         # A file that is only lifted keeps its rows. Where vectors mark what they replace, all of them count.
         expiry = self._task.expiry if write or not self._plan.marks else None
@@ -160,5 +164,10 @@ def _proof(task: CompactionTask) -> BucketProof | None:
         return None
     newest_wins = newest_wins_in(task)
     return BucketProof(
-        task.proof, task.write, task.compaction, compared=compared_columns(task), newest_wins=newest_wins
+        task.proof,
+        task.write,
+        task.compaction,
+        compared=compared_columns(task),
+        newest_wins=newest_wins,
+        whole=task.keys.is_all,
     )

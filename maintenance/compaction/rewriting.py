@@ -16,6 +16,7 @@ from maintenance.merge.engine import MergeEngine, newest_is_the_row
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.key_range import ALL_KEYS, KeyRange
 from maintenance.read.row_selection import RowSelection
 from maintenance.read.split_read import partition_values
 from maintenance.write.context import WriteContext
@@ -31,6 +32,7 @@ class CompactionTask:
         proof: how what is written is proved before anybody commits it.
         snapshot_id: of the snapshot that it was planned on.
         expiry: rows that are left out because they are past their time; None = none.
+        keys: whose records the task merges; other tasks merge the rest of these files.
     """
 
     write: WriteContext
@@ -40,6 +42,7 @@ class CompactionTask:
     proof: ProofSettings = field(default_factory=ProofSettings)
     snapshot_id: int | None = None
     expiry: RecordExpiry | None = None
+    keys: KeyRange = ALL_KEYS
 
     def reader(self, file: DataFileMeta, context: ReadContext | None = None) -> DataFileReader:
         """A reader of a file of the bucket. `context`: in the place of the task's own."""
@@ -54,8 +57,11 @@ class CompactionTask:
 class CompactionResult:
     """What a task did.
 
-    Attributes: `changelog_rows`: by kind text, in the order of the kinds; `deleted`: rows that deletion vectors are to
-        delete, row numbers by data file.
+    Attributes:
+        changelog_rows: by kind text, in the order of the kinds.
+        deleted: rows that deletion vectors are to delete, row numbers by data file.
+        rows_read: of each file, by name; empty where nothing was proved.
+        tasks: how many did it together.
     """
 
     message: CommitMessage
@@ -64,6 +70,8 @@ class CompactionResult:
     changelog_rows: tuple[int, ...] = (0, 0, 0, 0)
     deleted: Mapping[str, BitMap] = field(default_factory=dict)
     proof: ProofResult = field(default_factory=ProofResult)
+    rows_read: Mapping[str, int] = field(default_factory=dict)
+    tasks: int = 1
 
 
 def newest_wins_in(task: CompactionTask) -> bool:

@@ -9,6 +9,7 @@ import atexit
 import gc
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import pyarrow as pa
 
 from maintenance.errors import PaimonError
+from maintenance.spark.application import is_connect
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.errors import as_paimon_error, errors_marked
 from maintenance.spark.sail import is_sail
@@ -104,6 +106,23 @@ def run_tasks(
         if on_done is not None:
             on_done(len(wave))
     return outcomes
+
+
+def slots(spark: "SparkSession | None") -> int:
+    """How many tasks run at a time, as far as it can be known; at least 1. `spark`: None = threads of this process.
+
+    A Connect server tells its settings alone.
+    """
+    if spark is None or is_sail(spark):
+        return os.cpu_count() or 1
+    if not is_connect(spark):
+        return int(spark.sparkContext.defaultParallelism)
+    local = re.fullmatch(r"local\[(\d+|\*)(,.*)?\]", spark.conf.get("spark.master", None) or "local")
+    if local is not None:
+        return (os.cpu_count() or 1) if local[1] == "*" else int(local[1])
+    names = ("spark.cores.max", "spark.default.parallelism", "spark.executor.instances", "spark.executor.cores")
+    most, default, executors, cores = (int(spark.conf.get(name, None) or 0) for name in names)
+    return most or default or executors * cores or 1
 
 
 def runner(spark: "SparkSession") -> Runner:

@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import CatalogTable, SetOption
+from maintenance.compaction import key_ranges
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.spark.tasks import slots
 from tests.tables import create_table, get_table, keyed, live, open_warehouse, state
 
 
@@ -35,6 +38,20 @@ def test_compaction(spark: SparkSession, tmp_path: Path) -> None:
     assert outcomes(compact(None, here)) == outcomes(compact(spark, there))
     assert layout(here) == layout(there)
     assert state(here) == state(there) == {k: f"{min(k, 5)}/{k}" for k in range(40) if not 30 <= k < 35}
+
+
+def test_a_large_bucket_is_shared_by_as_many_tasks_as_run_at_a_time(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_ranges, "_TASK_BYTES", 1)
+    here, there = (filled(tmp_path, f"db.{name}", bucket="1") for name in ("here", "there"))
+    lines: list[str] = []
+    (whole,), (shared,) = (
+        compact(session, t, progress=lines.append).groups for session, t in ((None, here), (spark, there))
+    )
+    assert (whole.tasks, shared.tasks) == (slots(None), slots(spark))
+    assert state(here) == state(there) == {k: f"{min(k, 5)}/{k}" for k in range(40) if not 30 <= k < 35}
+    assert "bucket 0 is cut by its keys into 2 tasks, which run side by side" in lines
 
 
 def test_changelog(spark: SparkSession, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.compaction import Compaction
 from maintenance.operations.compaction.partition_choice import no_match
-from maintenance.operations.compaction.plan import CompactionPlan, Unit
+from maintenance.operations.compaction.plan import CompactionPlan, Unit, reason_of
 from maintenance.operations.compaction.report import CompactReport, GroupResult
 from maintenance.operations.compaction.request import RETRIES, ChangelogRequest, CheckedRequest, CompactRequest
 from maintenance.operations.compaction.sort import NO_ORDER
@@ -76,8 +76,8 @@ class CompactPlan:
             files = [file for unit in units for file in unit.input_files]
             sizes = [sum(file.file_size for file in unit.input_files) for unit in units]
             expected = sum(max(1, math.ceil(size / target)) for size in sizes)
-            reason = str(getattr(units[0], "reason", "small files"))
-            yield PlannedGroup(name, tuple(sorted(file.file_name for file in files)), sum(sizes), expected, reason)
+            names = tuple(sorted(file.file_name for file in files))
+            yield PlannedGroup(name, names, sum(sizes), expected, reason_of(units[0]))
 
     @property
     def of(self) -> Snapshot | None:

@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
+from maintenance.compaction.key_ranges import KeySampling, cut, joined, samplings, tasks_of
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.compaction.rewrite import rewrite_bucket
 from maintenance.compaction.rewriting import CompactionResult, CompactionTask
 from maintenance.compaction.sorting import SortTask
-from maintenance.errors import ExpiredError, PaimonError
+from maintenance.errors import ExpiredError, PaimonError, ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.dead_vectors import without_dead
+from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.interrupted import (
     AFTER_TASKS,
     WHILE_TASKS_END,
@@ -28,7 +30,7 @@ from maintenance.operations.compaction.vectors import ChangedVectors, VectorsTas
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.operations.progress import Counted
 from maintenance.spark.application import is_connect
-from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.spark.tasks import TaskError, run_tasks, slots
 
 TIME_IS_UP = "the time is up: a later run compacts it"
 """Why a group was skipped."""
@@ -137,14 +139,66 @@ class GroupRewrite:
         ]
         if sorting:  # then all of them are
             return [*sort_units(work.spark, work.table, sorting, work.progress)]
-        done = run_tasks(
-            work.spark,
-            run_unit,
-            tasks,
-            sizes=[sum(file.file_size for file in unit.input_files) for unit in units],
-            on_done=lambda n: work.progress(Counted(f"{n} of {len(tasks)} groups rewritten", n, len(tasks))),
+        parts = self._parts(tasks)
+        shares = [share for of_unit in parts for share in of_unit]
+        what = "groups" if len(shares) == len(tasks) else "tasks"
+        done = iter(
+            run_tasks(
+                work.spark,
+                run_unit,
+                shares,
+                sizes=[sum(file.file_size for file in share.compaction.input_files) for share in shares],
+                on_done=lambda n: work.progress(Counted(f"{n} of {len(shares)} {what} rewritten", n, len(shares))),
+            )
         )
-        return list(zip(units, done, strict=True))
+        return [
+            (unit, self._of_unit(task, [next(done) for _ in of_unit]))
+            for unit, task, of_unit in zip(units, tasks, parts, strict=True)
+        ]
+
+    def _parts(
+        self, tasks: Sequence[CompactionTask | AppendCompactionTask]
+    ) -> list[Sequence[CompactionTask | AppendCompactionTask]]:
+        """The tasks that do the work of each: several for a bucket that is larger than the others."""
+        spark = self.work.spark
+        buckets = [task for task in tasks if isinstance(task, CompactionTask)]
+        counts = tasks_of([task.compaction for task in buckets], slots(spark)) if len(buckets) == len(tasks) else []
+        cut_up = [(task, count) for task, count in zip(buckets, counts, strict=False) if count > 1]
+        if not cut_up:
+            return [[task] for task in tasks]
+        asked = [samplings(task, count) for task, count in cut_up]
+        looked = run_tasks(spark, KeySampling.keys, [sampling for of_task in asked for sampling in of_task])
+        found = iter(looked)
+        parts: dict[Group, Sequence[CompactionTask]] = {}
+        for (task, count), of_task in zip(cut_up, asked, strict=True):
+            samples = [next(found) for _ in of_task]
+            # What cannot be read is told by the task that merges it.
+            known = [sample for sample in samples if not isinstance(sample, TaskError)]
+            made = cut(task, known, count) if len(known) == len(samples) else [task]
+            group = task.compaction.partition, task.compaction.bucket
+            parts[group] = made
+            if len(made) > 1:
+                text = bucket_text(str(task.write.paths.partition(group[0])), group[1])
+                self.work.progress(f"{text} is cut by its keys into {len(made)} tasks, which run side by side")
+        return [parts.get((task.compaction.partition, task.compaction.bucket), [task]) for task in tasks]
+
+    def _of_unit(
+        self,
+        task: CompactionTask | AppendCompactionTask,
+        outcomes: Sequence[CompactionResult | TaskError],
+    ) -> CompactionResult | TaskError:
+        """What became of a unit; if one of its tasks failed, what the others have written is deleted."""
+        if len(outcomes) == 1 or not isinstance(task, CompactionTask):
+            return outcomes[0]
+        results = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]
+        failed = next((outcome for outcome in outcomes if isinstance(outcome, TaskError)), None)
+        if failed is not None:
+            abort(self.work.table.commit_target(), [result.message for result in results])
+            return failed
+        try:
+            return joined(task, results)
+        except ProofError as error:
+            return TaskError(error)
 
     def _tasks(self, units: Sequence[Unit], stamp: str) -> list[CompactionTask | AppendCompactionTask]:
         write = replace(self.work.table.write_context(), stamp=stamp).with_row_ids()

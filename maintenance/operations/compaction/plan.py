@@ -9,6 +9,7 @@ from functools import cache, partial
 from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
 from maintenance.compaction.clustered_keys import ClusteredBucket
 from maintenance.compaction.clustering import ClusterRules, clustered_by, is_clustered
+from maintenance.compaction.key_ranges import most_tasks
 from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
 from maintenance.compaction.plan import (
     BucketCompaction,
@@ -48,6 +49,14 @@ from maintenance.table.table import Table
 Group = tuple[bytes, int]
 Unit = BucketCompaction | AppendCompaction
 DELETED_ROWS, EXPIRED_ROWS = "deleted rows", "rows past record-level.expire-time"
+
+
+def reason_of(unit: Unit) -> str:
+    """Why a unit is compacted, and how many tasks may share the work of a large bucket."""
+    if not isinstance(unit, BucketCompaction):
+        return "small files"
+    tasks = most_tasks(unit)
+    return f"{unit.reason}; up to {tasks} tasks share it, each a range of its keys" if tasks > 1 else unit.reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maintenance.amounts import number_of
-from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.proof.settings import ProofResult, together
 from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.operations.compaction.plan import Group, Unit
+from maintenance.operations.compaction.plan import Group, Unit, reason_of
 from maintenance.table.compactors import warnings_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
@@ -50,6 +49,7 @@ class GroupResult:
         error: the worst of what went wrong, by its class; None where nothing did.
         proof: the digest of the rows that were proved; empty where there was no proof.
         units: how many units of work ended with each outcome.
+        tasks: that did the work; more than units where a large bucket was cut by its keys.
     """
 
     partition: str
@@ -64,6 +64,7 @@ class GroupResult:
     message: str = ""
     proof: str = ""
     units: Mapping[str, int] = field(default_factory=dict)
+    tasks: int = 1
     error: PaimonError | None = None
 
     @property
@@ -145,6 +146,7 @@ class CompactionSummary:
             output_bytes=sum(f.file_size for f in after),
             input_rows=sum(f.row_count for f in before),
             output_rows=sum(f.row_count for f in after),
+            tasks=result.tasks,
         )
         self._add(group, entry)
         self._proofs.setdefault(group, []).append(result.proof)
@@ -152,8 +154,7 @@ class CompactionSummary:
 
     def plan(self, unit: Unit) -> None:
         """A unit is planned."""
-        reason = unit.reason if isinstance(unit, BucketCompaction) else "small files"
-        self.plan_files((unit.partition, unit.bucket), unit.input_files, reason)
+        self.plan_files((unit.partition, unit.bucket), unit.input_files, reason_of(unit))
 
     def plan_files(self, group: Group, files: Sequence[DataFileMeta], reason: str) -> None:
         """The same for files of a group."""
@@ -244,6 +245,7 @@ def _together(units: Sequence[GroupResult], proof: ProofResult) -> GroupResult:
         message=_messages(units, worst),
         proof=proof.text,
         units=dict(counts),
+        tasks=sum(unit.tasks for unit in counted),
         error=worst_of(errors) if errors else None,
     )
 
