@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 from pydantic import Field
 
 from maintenance.operations.history import history_table
-from maintenance.operations.report import Report, StillOpen, lines_of, report
+from maintenance.operations.report import Report, StillOpen, lines_of, open_problems, report
 from maintenance.options.option import duration
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
-from paimon_maintenance.assets.checks.open_problems import open_problems
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_address
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -37,10 +37,12 @@ def night_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefinition
     def night(context: dg.OpExecutionContext, config: NightConfig, catalog: PaimonCatalog) -> None:
         with as_dagster_failure(context):
             now = datetime.now(UTC)
+            zone = ZoneInfo(project.expiry.time_zone)
             automation = automation_of(context.instance, location_of(context.run))
 
             def look(table: TableConfig) -> list[StillOpen]:
-                return open_problems(table, see(catalog, table, now, automation=automation).judgements)
+                judgements = see(catalog, table, now, automation=automation, zone=zone).judgements
+                return open_problems(table.identifier, judgements, ", ".join(table.owners))
 
             with ThreadPoolExecutor(_READERS) as pool:
                 still_open = [each for found in pool.map(look, tables) for each in found]

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, Commit, take_census
+from maintenance.monitor.health import COMMITS_LOOKED_AT, judge_conduct
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.named_writers import job_of, naming_jobs
 from maintenance.table.acknowledged import OF_WRITERS
-from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, judge_conduct
-from paimon_maintenance.assets.checks.writers import job_of, naming_jobs
+from paimon_maintenance.assets.checks.judging import acknowledged_of
 from paimon_maintenance.console.lake import Known
 from paimon_maintenance.console.pictures.timeline import COLOURS, SHAPES, Mark
 from paimon_maintenance.console.words import millis
@@ -70,7 +71,7 @@ def conflict_view(known: Known, identifier: str) -> ConflictView:
     config = known.config(identifier)
     table = known.catalog.get_table(identifier)
     census = again_if_expired(lambda: take_census(table, limit=COMMITS_LOOKED_AT), _ATTEMPTS)
-    judged = judge_conduct(known.catalog, config, table, datetime.now(UTC), census)
+    judged = judge_conduct(table, config.rules, datetime.now(UTC), acknowledged_of(known.catalog, config), census)
     judgements = [naming_jobs(judgement, config.writers) for judgement in judged if judgement.check in OF_WRITERS]
     failed = [judgement for judgement in judgements if not judgement.passed]
     named = {number for judgement in failed for number in judgement.details.get("snapshots", ())}

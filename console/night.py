@@ -9,14 +9,12 @@ import dagster as dg
 
 from maintenance.errors import OptionError
 from maintenance.operations.history import history_table
-from maintenance.operations.report import Deed, Report, StillOpen, report
+from maintenance.operations.report import Deed, Report, StillOpen, open_problems, report
 from maintenance.options.option import duration
 from paimon_maintenance.assets.checks.judging import see
-from paimon_maintenance.assets.checks.open_problems import open_problems
-from paimon_maintenance.assets.pages.fleet import DUE, ILL
+from paimon_maintenance.assets.pages.fleet import ILL
 from paimon_maintenance.console.fleet import Line
 from paimon_maintenance.console.lake import Known
-from paimon_maintenance.console.upcoming import upcoming
 
 # The night ends with the hour in which people come.
 _MORNING = 8
@@ -85,32 +83,26 @@ def night_view(
 
 
 def _still_open(known: Known, lines: Sequence[Line], now: datetime) -> list[StillOpen]:
-    """What is wrong or due, the most urgent table first: of the first ones each failing check with its next step."""
-    ranked = sorted((line for line in lines if _is_open(line)), key=lambda line: line.rank)
+    """What is wrong, the most urgent table first: of the first ones each failing check with its next step."""
+    ranked = sorted((line for line in lines if line.state in ILL), key=lambda line: line.rank)
     with ThreadPoolExecutor(_READERS) as pool:
         judged = list(pool.map(lambda line: _failing(known, line, now), ranked[:_JUDGED]))
-    return [each for found in judged for each in found] + [_open(line, known, now) for line in ranked[_JUDGED:]]
-
-
-def _is_open(line: Line) -> bool:
-    return line.row is not None and line.row.state in (*ILL, DUE)
+    return [each for found in judged for each in found] + [_open(line) for line in ranked[_JUDGED:]]
 
 
 def _failing(known: Known, line: Line, now: datetime) -> list[StillOpen]:
-    """The checks of a table that fail; what its row says if none does any more, or they cannot be judged."""
+    """The checks of a table that fail now; what the sensor last found where they cannot be judged."""
     try:
-        judgements = see(known.catalog, line.config, now, automation=known.automation).judgements
+        judgements = see(known.catalog, line.config, now, automation=known.automation, zone=known.zone).judgements
     except Exception:  # noqa: BLE001 - what is known of it is told all the same
-        judgements = ()
-    return open_problems(line.config, judgements) or [_open(line, known, now)]
+        return [_open(line)]
+    return open_problems(line.name, judgements, ", ".join(line.config.owners))
 
 
-def _open(line: Line, known: Known, now: datetime) -> StillOpen:
-    row = line.row
-    problem = "" if row is None else row.problems or row.state
-    coming = upcoming(line.config, row, known, now)
-    fix = "Open the table: each failing check names its next step." if row is not None and row.state in ILL else ""
-    return StillOpen(line.name, problem, fix or coming.text, ", ".join(line.config.owners))
+def _open(line: Line) -> StillOpen:
+    problem = "" if line.row is None else line.row.problems or line.state
+    fix = "Open the table: each failing check names its next step."
+    return StillOpen(line.name, problem, fix, ", ".join(line.config.owners))
 
 
 def _lost(instance: dg.DagsterInstance, since: datetime, until: datetime, known: set[str]) -> list[LostRun]:

@@ -17,7 +17,9 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.census import Census, take_census
+from maintenance.monitor.health import COMMITS_LOOKED_AT
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.named_writers import job_of
 from maintenance.monitor.triggers import pressure
 from maintenance.operations.expiry.expire_partitions import partitions_due
 from maintenance.operations.history import history_table, read_history
@@ -29,8 +31,7 @@ from maintenance.options.table import PARTITION_EXPIRATION_TIME
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.expiring import retention_of, retention_text
-from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT, TableHealth, see
-from paimon_maintenance.assets.checks.writers import job_of
+from paimon_maintenance.assets.checks.judging import TableHealth, see
 from paimon_maintenance.assets.pages.fleet import FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside, forecast_of
 from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, who_holds
@@ -160,7 +161,7 @@ def table_view(
         and the bin.
     """
     config = known.config(identifier)
-    view = TableView(config, now, see(known.catalog, config, now, automation=known.automation))
+    view = TableView(config, now, see(known.catalog, config, now, automation=known.automation, zone=known.zone))
     view.settings = list(_settings(known, path, identifier))
     view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
     table = view.health.table

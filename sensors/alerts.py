@@ -18,21 +18,21 @@ from maintenance.amounts import number_of
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
 from maintenance.monitor.freshness import FRESHNESS
+from maintenance.monitor.named_writers import with_jobs
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from maintenance.monitor.readable import READABLE
 from maintenance.monitor.retention import RETENTION_BLOCKERS
 from maintenance.monitor.second_compactor import COMPACTS_ALONE
+from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.table.acknowledged import COMPACTIONS_PROVED, OF_WRITERS
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.closing import has_failed, last_settled
-from paimon_maintenance.assets.checks.due import NOTHING_DUE
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
-from paimon_maintenance.assets.checks.writers import with_jobs
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_address
 from paimon_maintenance.assets.targets.alert import Alert, Kind

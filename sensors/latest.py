@@ -22,6 +22,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.monitor.census import take_census
+from maintenance.monitor.health import COMMITS_LOOKED_AT
 from maintenance.monitor.second_compactor import pause_for_others
 from maintenance.monitor.triggers import judge_snapshot
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
@@ -29,7 +30,6 @@ from maintenance.table.compactors import refusal
 from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.judging import COMMITS_LOOKED_AT
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing

@@ -10,7 +10,7 @@ import dagster as dg
 from maintenance.amounts import number_of, time_text
 from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement
-from maintenance.monitor.triggers import CompactionNeed
+from maintenance.monitor.triggers import NOTHING_DUE, CompactionNeed
 from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.refs.period_tags import state_at
 from maintenance.table.shape import TableShape
@@ -19,7 +19,6 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.tag_periods import last_period, schedule_of
 
-NOTHING_DUE = "nothing_due"
 # After so long without a commit no compaction is going to come by.
 _IDLE = timedelta(days=1)
 # States of a sensor that somebody switched on; one that its definition alone switches on has no state of its own.

@@ -15,11 +15,12 @@ from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from maintenance.monitor.readable import READABLE
 from maintenance.monitor.retention import RETENTION_BLOCKERS
 from maintenance.monitor.second_compactor import COMPACTS_ALONE
+from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import NOTHING_DUE, automation_of, location_of
+from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import TableConfig

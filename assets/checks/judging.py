@@ -4,33 +4,26 @@ That a table cannot be read is a judgement as well: nothing that is wrong with a
 be judged of it is judged.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
 from maintenance.metadata.zone import local_time
-from maintenance.monitor.acknowledged import but_acknowledged
-from maintenance.monitor.backlog import judge_backlog
-from maintenance.monitor.census import Census, take_census
-from maintenance.monitor.chain import snapshot_chain_intact
+from maintenance.monitor.health import AskAcknowledged, Judging
 from maintenance.monitor.judgement import Judgement
-from maintenance.monitor.quarantine import nothing_quarantined
-from maintenance.monitor.readable import ReadFault, lost_files, readable
-from maintenance.monitor.retention import retention_blockers
-from maintenance.monitor.second_compactor import compacts_alone
+from maintenance.monitor.named_writers import naming_jobs
+from maintenance.monitor.readable import ReadFault
 from maintenance.monitor.triggers import judge as compaction_need
-from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.monitor.visibility import ROWS_VISIBLE
-from maintenance.monitor.writers import judge_writers
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.checks.way_back import way_back
 from maintenance.operations.expiry.expire_partitions import DuePartitions, partitions_due
 from maintenance.operations.expiry.expire_tags import due_tags
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
 from maintenance.operations.retention.next_expiry import next_expiry
-from maintenance.options.option import duration
+from maintenance.table.acknowledged import Acknowledged
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.due import (
@@ -42,14 +35,11 @@ from paimon_maintenance.assets.checks.due import (
     tag_chore,
 )
 from paimon_maintenance.assets.checks.expiring import expiry_due, retention_of
-from paimon_maintenance.assets.checks.writers import naming_jobs
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import NO_STATE, by_job
 from paimon_maintenance.assets.warehouse.holdings import no_table, read_holdings
 
-COMMITS_LOOKED_AT = 100
-_UTC = ZoneInfo("UTC")
 # The search for a state to go back to reads manifests; a sensor's tick has no time for more of them.
 _SEARCHED_BYTES = 8 << 20
 # Nor for the states of more snapshots than these.
@@ -84,23 +74,25 @@ def look_at(
 
 
 def see(
-    catalog: PaimonCatalog, config: TableConfig, now: datetime, *, automation: Automation, zone: ZoneInfo = _UTC
+    catalog: PaimonCatalog, config: TableConfig, now: datetime, *, automation: Automation, zone: ZoneInfo | None = None
 ) -> TableHealth:
     """Every judgement that can be made of a table, from metadata and listings; none of one still to be created here.
 
     What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
 
-    Args: `now`: with a time zone; `automation`: what is on; `zone`: where days begin, unless the policy names one.
+    Args: `now`: with a time zone; `automation`: what is on; `zone`: where days begin, unless the policy names one;
+        None: as the expiry of its project.
     """
+    zone = zone or config.zone
     reading = _read(catalog, config, now, automation, zone)
-    if reading.faults:
+    if reading.judging.faults:
         reading = _read(catalog, config, now, automation, zone)
     if not reading.exists:
         return TableHealth(())
-    faults = list(reading.faults)
+    faults = list(reading.judging.faults)
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
-    judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *reading.judgements))
+    judgements = tuple(naming_jobs(judgement, config.writers) for judgement in reading.judging.whole(faults))
     return TableHealth(judgements, reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
 
 
@@ -109,14 +101,12 @@ class _Reading:
     """What a look at a table yields.
 
     Attributes:
-        faults: what could not be read, each once, in the order in which it was met.
         exists: False for a table that this project is still to create.
         table, shape, kept, freed, partitions: None as long as they could not be read.
         due_tags: how many tags are past their time, as far as they can be read.
     """
 
-    judgements: list[Judgement] = field(default_factory=list)
-    faults: dict[ReadFault, None] = field(default_factory=dict)
+    judging: Judging = field(default_factory=Judging)
     exists: bool = True
     table: Table | None = None
     shape: TableShape | None = None
@@ -125,45 +115,23 @@ class _Reading:
     partitions: DuePartitions | None = None
     due_tags: int = 0
 
-    def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
-        """Judge one part. Returns False, and notes why, if that cannot be done."""
-        try:
-            self.judgements += part()
-        except Exception as error:  # noqa: BLE001 - what is broken in one place must not hide the rest
-            self.faults[ReadFault.of(error)] = None
-            return False
-        return True
-
 
 def _read(
     catalog: PaimonCatalog, config: TableConfig, now: datetime, automation: Automation, zone: ZoneInfo
 ) -> _Reading:
     reading = _Reading()
+    judging = reading.judging
     try:
         table = catalog.get_table(config.identifier)
     except Exception as error:  # noqa: BLE001 - whatever it is, the table cannot be read
         absent = isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER
         reading.exists = not (absent and config.columns)
-        reading.faults[_absent(catalog, config.identifier) if absent else ReadFault.of(error)] = None
+        judging.faults[_absent(catalog, config.identifier) if absent else ReadFault.of(error)] = None
         return reading
-    held = duration(config.checks.max_held) if config.checks.max_held else None
-
-    def lost() -> Iterable[Judgement]:
-        snapshot = table.latest_snapshot()
-        reading.faults.update(dict.fromkeys([] if snapshot is None else lost_files(table, snapshot, now)))
-        return ()
-
-    # Where the current state cannot be read, every other part would only stumble over the same file.
-    if reading.attempt(lost):
-        reading.attempt(lambda: judge_conduct(catalog, config, table, now))
-        reading.attempt(lambda: [deletion_vectors_intact(table)])
-        reading.attempt(lambda: [nothing_quarantined(table)])
-        reading.attempt(lambda: [snapshot_chain_intact(table)])
-        reading.attempt(lambda: judge_backlog(table, config.checks.limits, now))
-        reading.attempt(lambda: [retention_blockers(table, now, max_age=held)])
-        reading.attempt(lambda: _measured(reading, table))
-        reading.attempt(lambda: [_judge_expiry(config, reading, table, now, automation, zone)])
-        reading.attempt(lambda: [_judge_due(config, reading, table, now, automation, zone)])
+    if judging.look(table, config.rules, now, acknowledged_of(catalog, config)):
+        judging.attempt(lambda: _measured(reading, table))
+        judging.attempt(lambda: [_judge_expiry(config, reading, table, now, automation, zone)])
+        judging.attempt(lambda: [_judge_due(config, reading, table, now, automation, zone)])
     return reading
 
 
@@ -191,17 +159,14 @@ def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[Rea
     return replace(first, fix=f"{first.fix} {NO_STATE if back is None else by_job(back)}")
 
 
-def judge_conduct(
-    catalog: PaimonCatalog, config: TableConfig, table: Table, now: datetime, census: Census | None = None
-) -> Sequence[Judgement]:
-    """The judgements over who writes and who compacts. `census`: of the newest commits, if it was taken already."""
-    census = census or take_census(table, limit=COMMITS_LOOKED_AT)
-    found: Sequence[Judgement] = judge_writers(table, census, config.checks.settled_by, now)
-    history = catalog.history_of(config.identifier)
-    if history is not None:
-        found = but_acknowledged(found, lambda: acknowledged(catalog.open(), history, config.identifier))
-    conduct = table.copy(config.compaction.conduct)
-    return (*found, compacts_alone(conduct, census, automatic=config.compaction.automatic))
+def acknowledged_of(catalog: PaimonCatalog, config: TableConfig) -> AskAcknowledged:
+    """Looks up what was acknowledged of a table; nothing where there is no history."""
+
+    def found() -> Mapping[str, Acknowledged]:
+        history = catalog.history_of(config.identifier)
+        return {} if history is None else acknowledged(catalog.open(), history, config.identifier)
+
+    return found
 
 
 def _measured(reading: _Reading, table: Table) -> Iterable[Judgement]:
@@ -214,7 +179,7 @@ def _judge_due(
 ) -> Judgement:
     shape = reading.shape or table_shape(table)
     need = compaction_need(table, shape, config.compaction.triggers)
-    failed = {judgement.check for judgement in reading.judgements if not judgement.passed}
+    failed = {judgement.check for judgement in reading.judging.judgements if not judgement.passed}
     # Hidden rows are why the compaction is due, and that check asks for it: one fault is told once.
     reported_by = ROWS_VISIBLE if ROWS_VISIBLE in failed else None
     snapshots = 0 if reading.kept is None else reading.kept.due

@@ -19,13 +19,13 @@ from maintenance.amounts import number_of, part_of, size_text, time_text
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.named_writers import job_of
+from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import NOTHING_DUE
 from paimon_maintenance.assets.checks.expiring import retention_of
-from paimon_maintenance.assets.checks.writers import job_of
 from paimon_maintenance.assets.pages.catalogue import actions
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link

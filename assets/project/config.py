@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, InstanceOf, PrivateAttr, field_validator, model_validator
 
@@ -18,6 +19,7 @@ from maintenance.cli.tables_file import is_about
 from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
+from maintenance.monitor.health import Rules
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
@@ -196,6 +198,19 @@ class TableConfig(TableSettings):
     def origin(self) -> Origin | None:
         """Where its settings stand; None: they come from no file."""
         return self._origin
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Where days begin: as its project's expiry says; UTC where it comes from no file."""
+        return ZoneInfo("UTC" if self._origin is None else self._origin.project.expiry.time_zone)
+
+    @property
+    def rules(self) -> Rules:
+        """By what its checks judge."""
+        checks, compaction = self.checks, self.compaction
+        held = duration(checks.max_held) if checks.max_held else None
+        triggers, conduct = compaction.triggers, compaction.conduct
+        return Rules(checks.limits, held, checks.settled_by, triggers, conduct, compaction.automatic)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def no_table(identifier: str, holdings: Holdings, place: tuple[str | int, ...] =
     else:
         tables = [f"{database}.{table}" for table in (holdings.tables or {}).get(database, ())]
         existing = _listed(tables, f"Database '{database}' is empty.", "Tables there: ")
-        problem = f"table '{identifier}' does not exist.{suggestion(identifier, tables)} {existing}"
+        problem = f"table '{identifier}' does not exist.{suggestion(identifier, tables) or f' {existing}'}"
     fix = "Correct its name in tables.yaml, or remove it; if it was dropped on purpose, reload the code location."
     return Finding(place, problem, fix, identifier)
 

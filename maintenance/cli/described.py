@@ -1,19 +1,32 @@
-"""What a ``tables.yaml`` says of a table: its owners, how old its rows may be, and its retention.
+"""What a ``tables.yaml`` says of a table: its owners, by what it is judged, its writers and its retention.
 
 What is said later wins: each matching pattern in turn, then the table's own entry.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from maintenance.cli.tables_file import content_of, is_about, node_at
+from maintenance.cli.tables_file import content_of, is_about, node_at, option_text
+from maintenance.errors import OptionError
+from maintenance.monitor.backlog import BacklogLimits
+from maintenance.monitor.health import Rules
+from maintenance.monitor.settled import SettledBy
+from maintenance.monitor.triggers import Triggers
 from maintenance.operations.expiry.rules import retained_since
+from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.options.option import duration
+from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
 
+_LIMITS = ("max_age", "max_level0_files", "max_small_share", "max_changelog_lag", "max_invisible")
+_TIMES = ("max_age", "max_invisible", "max_held", "settled_after")
+_SETTLED = {"settled_commits": "commits", "settled_after": "time"}
+_TRIGGERED = ("trigger", "level0_files", "small_files", "deleted_share", "changelog_lag")
+_TRIGGERS = {"trigger": "sorted_runs"}
+_CONDUCT = {"proof": COMPACTION_PROOF.key, "beside_other_compactors": BESIDE_OTHER_COMPACTORS.key}
 _COUNTS = {"keep_at_most": "retain_max", "keep_at_least": "retain_min"}
 
 
@@ -70,11 +83,31 @@ class Described:
                 found.lines[str(name)] = node_at(self.root, (*place, "retention", str(name))).start_mark.line + 1
         return found
 
-    def max_age(self, identifier: str) -> timedelta | None:
-        """How old the newest rows of a table may be. Raises: ValueError: what the file says is no duration."""
-        checks = [entry["checks"] for _, entry in self._entries(identifier) if isinstance(entry.get("checks"), Mapping)]
-        said = [each["max_age"] for each in checks if each.get("max_age")]
-        return duration(str(said[-1])) if said else None
+    def rules(self, identifier: str) -> Rules:
+        """By what a table is judged. Raises: OptionError: a value is none."""
+        checks, compaction = self._said(identifier, "checks"), self._said(identifier, "compaction")
+        triggers = {_TRIGGERS.get(name, name): value for name, value in compaction.items() if name in _TRIGGERED}
+        try:
+            return Rules(
+                BacklogLimits(**{name: _limit(name, value) for name, value in checks.items() if name in _LIMITS}),
+                _limit("max_held", checks["max_held"]) if "max_held" in checks else None,
+                SettledBy(**{new: _limit(old, checks[old]) for old, new in _SETTLED.items() if old in checks}),
+                Triggers(**triggers),
+                {key: option_text(compaction[name]) for name, key in _CONDUCT.items() if name in compaction},
+                any(self._entries(identifier)) and bool(compaction.get("automatic", True)),
+            )
+        except (TypeError, ValueError) as error:
+            fix = "Run paimon-maintenance check: it names the line."
+            raise OptionError(f"the limits of {identifier} cannot be read: {error}", "tables.yaml", fix) from error
+
+    def writers(self, identifier: str) -> Mapping[str, str]:
+        """The job behind each commit user or pattern of one, as far as it is said."""
+        return {str(user): str(job) for user, job in self._said(identifier, "writers").items()}
+
+    @property
+    def history(self) -> str:
+        """The database of the history."""
+        return str(self.content.get("history") or HISTORY_DATABASE)
 
     def maintained(self) -> Sequence[str]:
         """Names of the tables that have an entry of their own, except those that a first run creates."""
@@ -86,6 +119,11 @@ class Described:
         said = [entry["owners"] for _, entry in self._entries(identifier) if entry.get("owners")]
         return [str(owner) for owner in said[-1]] if said and isinstance(said[-1], list) else []
 
+    def _said(self, identifier: str, section: str) -> Mapping[str, Any]:
+        """What is said last of each setting of a section."""
+        said = [entry[section] for _, entry in self._entries(identifier) if isinstance(entry.get(section), Mapping)]
+        return {str(name): value for each in said for name, value in each.items() if value is not None}
+
     def _entries(self, identifier: str) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
         """What is said of a table, with where it stands."""
         for number, entry in enumerate(self.content.get("patterns") or ()):
@@ -94,3 +132,8 @@ class Described:
         for number, entry in enumerate(self.content.get("tables") or ()):
             if entry.get("identifier") == identifier:
                 yield ("tables", number), entry
+
+
+def _limit(name: str, value: Any) -> Any:
+    """A limit as the engine takes it. Raises: ValueError: it is no duration, where it must be one."""
+    return duration(str(value)) if name in _TIMES else value

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from maintenance.amounts import size_text
 from maintenance.catalog import Catalog, CatalogTable
-from maintenance.errors import PaimonError, UnsupportedError
-from maintenance.monitor.health import judge_table
-from maintenance.monitor.judgement import Judgement
-from maintenance.operations.acknowledgements.acknowledged import acknowledged
-from maintenance.operations.history import history_table
+from maintenance.cli.judged import Judge
+from maintenance.errors import NotFoundError, PaimonError, UnsupportedError
 from maintenance.table.shape import table_shape
 
 _TABLES_AT_ONCE = 8
@@ -66,28 +63,20 @@ def figures(catalog: Catalog, names: Iterable[Name]) -> list[Figures]:
     return for_each(lambda name: _figures(catalog, *name), names)
 
 
-def health(catalog: Catalog, names: Iterable[Name], max_age: timedelta | None, history: str) -> list[Health]:
-    """Judgements of tables; those that have no snapshots of their own are left out.
-
-    `max_age`: of the newest rows; `history`: the database whose history says what was acknowledged.
-    """
-    found = for_each(lambda name: _health(catalog, *name, max_age, history), names)
+def health(judge: Judge, catalog: Catalog, names: Iterable[Name]) -> list[Health]:
+    """Judgements of tables; those that have no snapshots of their own are left out."""
+    found = for_each(lambda name: _health(judge, catalog, *name), names)
     return [each for each in found if each is not None]
 
 
-def judged(catalog: Catalog, table: CatalogTable, max_age: timedelta | None, history: str) -> Sequence[Judgement]:
-    """The judgements of one table. Arguments as of `health`."""
-    return judge_table(table, max_age, lambda: acknowledged(catalog, history_table(history), table.identifier))
-
-
-def judgements_of(catalog: Catalog, name: str, max_age: timedelta | None, history: str) -> list[dict[str, Any]]:
-    """A row for each of them. Raises: UnsupportedError: the table has no snapshots."""
-    table = catalog.open_table(name)
-    if not isinstance(table, CatalogTable):
+def judgements_of(judge: Judge, name: str) -> list[dict[str, Any]]:
+    """A row for each of them. Raises: UnsupportedError: the table has no snapshots. NotFoundError: there is none."""
+    found = judge(name)
+    if not found:
         raise UnsupportedError("there is nothing to judge in such a table", f"table {name}", "Name the table itself.")
     return [
         {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
-        for each in judged(catalog, table, max_age, history)
+        for each in found
     ]
 
 
@@ -145,23 +134,21 @@ def _figures(catalog: Catalog, database: str, name: str) -> Figures:
     )
 
 
-def _health(catalog: Catalog, database: str, name: str, max_age: timedelta | None, history: str) -> Health | None:
+def _health(judge: Judge, catalog: Catalog, database: str, name: str) -> Health | None:
     try:
-        table = catalog.get_table(f"{database}.{name}")
-        if not isinstance(table, CatalogTable):
-            return None
-        wrong = [judgement for judgement in judged(catalog, table, max_age, history) if not judgement.passed]
-        shape = table_shape(table)
-    except PaimonError as error:
-        return Health(database, name, healthy=False, wrong="readable", found=error.found, fix=error.fix)
-    return Health(
+        found = judge(f"{database}.{name}")
+    except NotFoundError:
+        return None  # it was dropped since
+    if not found:
+        return None
+    wrong = [judgement for judgement in found if not judgement.passed]
+    told = Health(
         database,
         name,
         healthy=not wrong,
         wrong=", ".join(judgement.check for judgement in wrong),
         found=wrong[0].summary if wrong else "",
-        fix=(wrong[0].fix or "") if wrong else "",
-        bytes=shape.bytes,
-        level0_files=shape.level0_files if table.is_primary_key_table else None,
-        snapshots=shape.snapshots,
+        fix=wrong[0].fix if wrong else "",
     )
+    figures = _figures(catalog, database, name)
+    return replace(told, bytes=figures.bytes, level0_files=figures.level0_files, snapshots=figures.snapshots)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from maintenance.catalog import Catalog
+    from maintenance.cli.described import Described
     from maintenance.sql import Result, Session
 
 
@@ -50,6 +51,12 @@ class Target:
         from maintenance.catalog.open import open_catalog
 
         return open_catalog(self._given())
+
+    def file(self) -> "Described | None":
+        """What the named tables.yaml says. Raises: OptionError: it cannot be read."""
+        from maintenance.cli.described import Described
+
+        return None if self.described is None else Described.read(self.described)
 
     def session(self) -> "Session":
         """Raises: PaimonError: the catalog cannot be opened."""
@@ -277,7 +284,14 @@ A_TABLE_OR_ALL = click.argument("table", required=False)
 WHERE = click.option("--where", help="Print only rows for which this SQL condition is true.")
 RUNS_ON = click.option(*ENGINE.opts, help=ENGINE.help)
 LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Print at most this many rows.")
-HISTORY = click.option("--history", default="_maintenance", show_default=True, help="The database of the history.")
+HISTORY = click.option("--history", help="The database of the history. Without it that of --tables, or _maintenance.")
+
+
+def _history_of(said: str | None, file: "Described | None") -> str:
+    """The database of the history."""
+    from maintenance.operations.history import HISTORY_DATABASE
+
+    return said or (HISTORY_DATABASE if file is None else file.history)
 
 
 def _since(default: str) -> Callable[[Any], Any]:
@@ -555,49 +569,51 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
     click.option("--max-age", help="How old the newest rows may be, such as '1 d'."),
     HISTORY,
 )
-def health(target: Target, table: str | None, max_age: str | None, history: str) -> int:
+def health(target: Target, table: str | None, max_age: str | None, history: str | None) -> int:
     """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
 
     Without a table every table of the catalog is judged, and has one line. A conflict of writers that was acknowledged
-    passes until the next one.
+    passes until the next one. With --tables the limits of that file hold.
 
     \b
     paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
     """
     from maintenance.cli.fleet import as_rows, judgements_of
     from maintenance.cli.fleet import health as health_of
+    from maintenance.cli.judged import Judge
     from maintenance.options.option import duration
 
-    age, catalog = duration(max_age) if max_age is not None else None, target.catalog()
+    age, catalog, file = duration(max_age) if max_age is not None else None, target.catalog(), target.file()
+    judge = Judge(catalog, _history_of(history, file), file, age)
     if table is not None:
-        found = judgements_of(catalog, table, age, history)
+        found = judgements_of(judge, table)
         target.print_objects(found)
         return 0 if all(each["healthy"] == "yes" for each in found) else FAILED
-    lines = health_of(catalog, _names(catalog, None), age, history)
+    lines = health_of(judge, catalog, _names(catalog, None))
     target.print_objects(as_rows(lines, for_people=target.output == "table"))
     return 0 if all(line.healthy for line in lines) else FAILED
 
 
 @_command(_since("1 d"), HISTORY)
-def report(target: Target, since: str, history: str) -> int:
+def report(target: Target, since: str, history: str | None) -> int:
     """Say what maintenance did, what failed, and what is wrong now with all tables. Exit code 1: something failed or
     is wrong.
 
-    With --tables it names the owners that the file gives.
+    With --tables it names the owners that the file gives, and goes by its limits.
 
     \b
     paimonctl --warehouse /data/lake report --since '12 h'
     """
     from maintenance.cli.report import content_of, report_since, text_of
 
-    catalog = target.catalog()
-    found = report_since(catalog, history, _back(since), _names(catalog, None), target.described)
+    catalog, file = target.catalog(), target.file()
+    found = report_since(catalog, _history_of(history, file), _back(since), _names(catalog, None), file)
     target.say(content_of(found), text_of(found))
     return FAILED if found.failed or found.still_open else 0
 
 
 @_command(A_TABLE_OR_ALL, _since("7 d"), HISTORY)
-def history(target: Target, table: str | None, since: str, history: str) -> None:
+def history(target: Target, table: str | None, since: str, history: str | None) -> None:
     """Print what maintenance did to a table, or to all tables, newest first, in lines of at most 100 columns.
 
     \b
@@ -605,7 +621,7 @@ def history(target: Target, table: str | None, since: str, history: str) -> None
     """
     from maintenance.cli.report import past, past_rows, past_text
 
-    deeds = past(target.catalog(), history, _back(since), table)
+    deeds = past(target.catalog(), _history_of(history, target.file()), _back(since), table)
     if target.output == "table":
         click.echo(past_text(deeds) or "Nothing was done.")
     elif deeds:

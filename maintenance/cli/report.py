@@ -1,43 +1,43 @@
 """What `paimonctl report` prints: what maintenance did, and what is wrong now with the tables of the catalog."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
-from maintenance.catalog import Catalog, CatalogTable
+from maintenance.catalog import Catalog
 from maintenance.cli.described import Described
-from maintenance.cli.fleet import Name, for_each, judged
-from maintenance.errors import NotFoundError, PaimonError
-from maintenance.monitor.triggers import judge
-from maintenance.monitor.visibility import ROWS_VISIBLE
+from maintenance.cli.fleet import Name, for_each
+from maintenance.cli.judged import Judge
+from maintenance.errors import NotFoundError
 from maintenance.operations.history import history_table
-from maintenance.operations.report import Deed, Report, StillOpen, lines_of, past_lines, report
+from maintenance.operations.report import Deed, Report, StillOpen, lines_of, open_problems, past_lines, report
 from maintenance.spelling import suggestion
-from maintenance.table.shape import table_shape
 
 _COLUMNS = 100
 
 
 def report_since(
-    catalog: Catalog, database: str, back: timedelta, names: Iterable[Name], described: Path | None = None
+    catalog: Catalog, database: str, back: timedelta, names: Iterable[Name], file: Described | None = None
 ) -> Report:
     """The report of a time up to now.
 
-    Args: `database`: of the history; `names`: of all tables; `described`: a tables.yaml, which names owners.
+    Args: `database`: of the history; `names`: of all tables; `file`: a tables.yaml, which names owners and limits.
     """
     now = datetime.now(UTC)
     found = report(catalog, history_table(database), now - back, now)
-    file = None if described is None else Described.read(described)
     others = [name for name in names if name[0] != database]
+    judge = Judge(catalog, database, file)
 
     def look(name: Name) -> list[StillOpen]:
         identifier = ".".join(name)
         who = "" if file is None else ", ".join(file.owners(identifier))
-        max_age = None if file is None else file.max_age(identifier)
-        return [replace(each, who=who) for each in _open(catalog, identifier, database, max_age)]
+        try:
+            judgements = judge(identifier)
+        except NotFoundError:
+            return []  # it was dropped since
+        return open_problems(identifier, judgements, who)
 
     missing = [] if file is None else list(_missing(file, [".".join(name) for name in others]))
     still_open = [*missing, *(each for open_here in for_each(look, others) for each in open_here)]
@@ -83,24 +83,3 @@ def _missing(file: Described, known: Sequence[str]) -> Iterator[StillOpen]:
         if name not in known:
             problem = f"readable: table '{name}' does not exist.{suggestion(name, known)}"
             yield StillOpen(name, problem, "Correct its name in tables.yaml.", ", ".join(file.owners(name)))
-
-
-def _open(catalog: Catalog, identifier: str, history: str, max_age: timedelta | None) -> Iterator[StillOpen]:
-    try:
-        table = catalog.get_table(identifier)
-        if not isinstance(table, CatalogTable):
-            return
-        judgements = judged(catalog, table, max_age, history)
-        need = judge(table, table_shape(table))
-    except NotFoundError:
-        return  # it was dropped since
-    except PaimonError as error:
-        yield StillOpen(identifier, f"readable: {error.found} ({error.where})", error.fix)
-        return
-    for judgement in judgements:
-        if not judgement.passed:
-            yield StillOpen(identifier, f"{judgement.check}: {judgement.summary}", judgement.fix)
-    wrong = {judgement.check for judgement in judgements if not judgement.passed}
-    # Hidden rows are told already.
-    if need.due and ROWS_VISIBLE not in wrong:
-        yield StillOpen(identifier, f"a compaction is due: {need.reason}", f"Run paimonctl compact {identifier}.")

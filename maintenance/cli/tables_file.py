@@ -28,11 +28,12 @@ def catalog_options(path: Path, folder: Path = FOLDER) -> dict[str, str]:
         raise OptionError("there is no 'warehouse'", str(path), "Write its path or URI.")
     # A REST server knows its warehouses by names.
     rooted = warehouse if options.get("metastore") == "rest" or is_absolute(warehouse) else str(folder / warehouse)
-    given = {str(key): _text(value) for key, value in options.items()}
+    given = {str(key): option_text(value) for key, value in options.items()}
     return {"warehouse": rooted, **{key: from_environment(text, f"{path}, {key}") for key, text in given.items()}}
 
 
-def _text(value: Any) -> str:
+def option_text(value: Any) -> str:
+    """A value of the file in the form in which options are given: true is ``true``."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -24,6 +24,7 @@ from maintenance.scan.split import by_bucket
 from maintenance.table.shape import LiveRuns, TableShape
 from maintenance.table.table import Table
 
+NOTHING_DUE = "nothing_due"
 # Keeps a run's config readable; the rest fires again at the next snapshot.
 _PARTITIONS = 100
 

@@ -4,11 +4,11 @@ The console shows it, and `paimonctl report` prints it. What is wrong now is jud
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from textwrap import wrap
-from typing import Any
+from typing import Any, Protocol
 
 from maintenance.amounts import number_of, size_text
 from maintenance.metastore.catalog import Catalog
@@ -77,6 +77,24 @@ class StillOpen:
     problem: str
     fix: str = ""
     who: str = ""
+
+
+class Judged(Protocol):
+    """A judgement over a table."""
+
+    @property
+    def check(self) -> str: ...
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def fix(self) -> str: ...
+
+
+def open_problems(table: str, judgements: Iterable[Judged], who: str = "") -> list[StillOpen]:
+    """What is wrong with a table now: each check that fails, with its next step. `who`: has to act."""
+    return [StillOpen(table, f"{each.check}: {each.summary}", each.fix, who) for each in judgements if not each.passed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,30 @@
 """The morning's page and `paimonctl report`: what was done, what failed, what is open, by one computation."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster import DagsterEventType
 from dagster._core.storage.dagster_run import DagsterRunStatus
 from dagster._core.test_utils import create_run_for_test
 
 from maintenance.cli.main import run
 from maintenance.errors import OptionError
+from maintenance.operations.compaction.compact import compact
 from maintenance.operations.history import FAILED, HistoryEntry, history_table, write_history
 from maintenance.operations.report import lines_of, report
 from paimon_maintenance.assets import keys
-from paimon_maintenance.console.night import span_of
+from paimon_maintenance.assets.project.config import FOLDER, load_project
+from paimon_maintenance.assets.project.policies import Alerts
+from paimon_maintenance.console.fleet import lines_of as lines_on_page
+from paimon_maintenance.console.lake import Lake
+from paimon_maintenance.console.looks import Looks
+from paimon_maintenance.console.night import night_view, span_of
+from paimon_maintenance.definitions import build_definitions
+from tests.browser.faulty_fleet import FAULTS, PROOF, Fleet
 from tests.console_site import Site
 from tests.dagster.conftest import state_of
 from tests.tables import open_warehouse
@@ -154,3 +164,40 @@ def test_the_history_fits_into_a_hundred_columns(
     assert run(["--warehouse", str(tmp_path / "lake"), "--json", "history", "db.months"]) == 0
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (row["table"], row["found"]) == ("db.months", "the disk is full")
+
+
+def without_ages(text: str) -> str:
+    """The text without how many seconds ago something was."""
+    return re.sub(r", [0-9.]+ s ago", "", text)
+
+
+def test_the_page_the_daily_report_and_the_command_name_the_same_problems(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet = Fleet(tmp_path, "http://127.0.0.1:9/hook")
+    fleet.build()
+    assert compact(None, fleet.table(PROOF), full=True).failed
+    capsys.readouterr()
+    run(["--tables", str(fleet.yaml), "report", "--json"])
+    told = json.loads(capsys.readouterr().out)["open"]
+    printed = {(each["table"], without_ages(each["problem"])) for each in told}
+    assert {(fault.table, fault.check) for fault in FAULTS} == {
+        (table, text.partition(":")[0]) for table, text in printed
+    }
+    with dg.instance_for_test() as instance:
+        # Without it Dagster also tells that nothing expires snapshots, which the command cannot know.
+        instance.add_instigator_state(state_of(keys.EXPIRY_SCHEDULE, 0.0))
+        lake = Lake(fleet.yaml, instance, seconds=0)
+        known = lake.known()
+        now = datetime.now(UTC)
+        lines = lines_on_page(known, Looks(seconds=0, patience=60), now)
+        page = night_view(known, instance, lines, {}, now).report.still_open
+        assert {(each.table, without_ages(each.problem)) for each in page} == printed
+        project = load_project(fleet.yaml, FOLDER).model_copy(update={"alerts": Alerts()})
+        job = build_definitions(project).resolve_job_def(keys.NIGHT_REPORT)
+        assert job.execute_in_process(instance=instance).success
+        (event,) = instance.all_logs(instance.get_runs()[0].run_id, of_type=DagsterEventType.STEP_OUTPUT)
+        output = event.get_dagster_event().step_output_data
+        assert "; 10 open problems now." in str(output.metadata["summary"].value)
+        sent = without_ages(str(output.metadata["report"].value))
+        assert all(f"  {table}: {text}" in sent for table, text in printed)

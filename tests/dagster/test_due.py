@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.refs.create_tag import create_tag
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.due import NOTHING_DUE, Automation, automation_of
+from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.policies import CompactionPolicy, IndexColumns, TagPolicy

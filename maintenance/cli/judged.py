@@ -1,0 +1,86 @@
+"""What is wrong with a table now, by the computation that Dagster's checks and the console use, too.
+
+Whether a sensor or a schedule is on only Dagster knows: a compaction that is due is told as such here, and snapshots
+that can expire are not told.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from maintenance.catalog import Catalog, CatalogTable
+from maintenance.cli.described import Described
+from maintenance.errors import NotFoundError
+from maintenance.monitor.health import Judging, Rules
+from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.named_writers import naming_jobs
+from maintenance.monitor.readable import ReadFault
+from maintenance.monitor.triggers import NOTHING_DUE, judge
+from maintenance.monitor.visibility import ROWS_VISIBLE
+from maintenance.operations.acknowledgements.acknowledged import acknowledged
+from maintenance.operations.history import history_table
+from maintenance.table.shape import table_shape
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges the tables of a catalog.
+
+    Attributes:
+        history: the database whose history says what was acknowledged.
+        file: says by what each table is judged; None: the engine's own limits hold.
+        max_age: of the newest rows, in place of what the file says.
+    """
+
+    catalog: Catalog
+    history: str
+    file: Described | None = None
+    max_age: timedelta | None = None
+
+    def __call__(self, name: str) -> tuple[Judgement, ...]:
+        """The judgements of a table, the first one whether it can be read; nothing where it has no snapshots.
+
+        What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
+        Raises: NotFoundError: there is no such table. OptionError: of the file.
+        """
+        rules = Rules() if self.file is None else self.file.rules(name)
+        if self.max_age is not None:
+            rules = replace(rules, limits=replace(rules.limits, max_age=self.max_age))
+        judging = self._look(name, rules)
+        if judging is not None and judging.faults:
+            judging = self._look(name, rules)
+        if judging is None:
+            return ()
+        writers = {} if self.file is None else self.file.writers(name)
+        return tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
+
+    def _look(self, name: str, rules: Rules) -> Judging | None:
+        judging, now = Judging(), datetime.now(UTC)
+        try:
+            table = self.catalog.get_table(name)
+        except NotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the table cannot be read
+            judging.faults[ReadFault.of(error)] = None
+            return judging
+        if not isinstance(table, CatalogTable):
+            return None
+
+        def due() -> Iterable[Judgement]:
+            wrong = {judgement.check for judgement in judging.judgements if not judgement.passed}
+            yield _nothing_due(table, rules, is_told=ROWS_VISIBLE in wrong)
+
+        if judging.look(table, rules, now, lambda: acknowledged(self.catalog, history_table(self.history), name)):
+            judging.attempt(due)
+        return judging
+
+
+def _nothing_due(table: CatalogTable, rules: Rules, *, is_told: bool) -> Judgement:
+    """`is_told`: hidden rows are why the compaction is due, and their check asks for it."""
+    need = judge(table, table_shape(table), rules.triggers)
+    if not need.due:
+        return Judgement(NOTHING_DUE, True, f"nothing is due: {need.reason}")
+    what = f"a compaction is due: {need.reason}"
+    if is_told:
+        return Judgement(NOTHING_DUE, True, f"{what}; {ROWS_VISIBLE} reports it")
+    return Judgement(NOTHING_DUE, False, what, f"Run paimonctl compact {table.identifier}.")
