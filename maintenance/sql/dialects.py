@@ -164,6 +164,12 @@ class Flink(Spark):
             **_PlainParser.FUNCTION_PARSERS,
             "JSON_VALUE": lambda parser: parser._parse_json_value(json_path=False),
         }
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {
+            **_PlainParser.NO_PAREN_FUNCTIONS,
+            TokenType.CURRENT_TIME: exp.CurrentTime,
+            TokenType.LOCALTIME: exp.Localtime,
+            TokenType.LOCALTIMESTAMP: exp.Localtimestamp,
+        }
 
         def _parse_types(self, *arguments: Any, **named: Any) -> Any:
             # Hive's casts to CHAR and VARCHAR are to texts of any length, Flink's are not.

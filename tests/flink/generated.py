@@ -1,5 +1,6 @@
 """Expressions of Flink's dialect here and in a real Flink, over the same table: how each of them fares."""
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,6 +124,7 @@ def _without_names(ours: pa.DataType, theirs: pa.DataType) -> pa.DataType:
     return theirs if pa.types.is_large_string(ours) and pa.types.is_string(theirs) else ours
 
 
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -139,9 +141,16 @@ def _values(column: pa.ChunkedArray) -> Sequence[Any]:
     if pa.types.is_float32(kind):
         return [None if each is None else _short(each) for each in column.to_pylist()]
     if pa.types.is_map(kind):
-        return [None if each is None else sorted(([k, v] for k, v in each), key=repr) for each in column.to_pylist()]
+        return [
+            None
+            if each is None
+            else sorted(
+                ([_of_kind(_plain(k), kind.key_type), _of_kind(_plain(v), kind.item_type)] for k, v in each), key=repr
+            )
+            for each in column.to_pylist()
+        ]
     if pa.types.is_list(kind):
-        inner = iter(_values(column.combine_chunks().flatten() if column.num_chunks else column))
+        inner = iter(_values(column.combine_chunks().flatten()) if column.num_chunks else ())
         return [
             None if size is None else [next(inner) for _ in range(size)]
             for size in pc.list_value_length(column).to_pylist()
@@ -158,6 +167,12 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value.values()]
     if isinstance(value, list):
         return [_plain(each) for each in value]
+    if isinstance(value, dt.datetime):
+        return round((value.replace(tzinfo=dt.UTC) - _EPOCH) / dt.timedelta(microseconds=1)) * 1000
+    if isinstance(value, dt.date):
+        return (value - _EPOCH.date()).days
+    if isinstance(value, dt.time):
+        return ((value.hour * 60 + value.minute) * 60 + value.second) * 10**9 + value.microsecond * 1000
     return format(value, "f") if type(value).__name__ == "Decimal" else value
 
 

@@ -137,3 +137,94 @@ _SHAPES: Mapping[Area, Sequence[str]] = {
     "query": QUERIES,
 }  # fmt: skip
 FLINK = Grammar(_SHAPES, {**_GROUPS, **of_queries(COLUMNS, _GROUPS["order"])}, ("b", "i8", "c", "dy", "s", "d2"))
+
+_CHOICES = (
+    "CASE WHEN {bool} THEN {%s} ELSE {%s} END", "COALESCE({%s}, {%s})", "IF({bool}, {%s}, {%s})",
+    "NULLIF({%s}, {%s})", "IFNULL({%s}, {%s})", "CASE WHEN {bool} THEN {%s} WHEN {bool} THEN {%s} END",
+)  # fmt: skip
+# What gives a value of a group, out of others of them.
+_INSIDE: Mapping[str, Sequence[str]] = {
+    "int": (
+        "({int} + {int})", "({int} - {int})", "({int} * {int})", "ABS({int})", "CHAR_LENGTH({text})",
+        "CAST({num} AS INT)", "CAST({num} AS BIGINT)", "CAST({num} AS TINYINT)", "TRY_CAST({text} AS INT)",
+        "EXTRACT({unit} FROM {time})", "YEAR({time})", "TIMESTAMPDIFF({unit}, {time}, {time})", "CARDINALITY({array})",
+        "{array}[1]", "MOD({int}, 7)", "POSITION('b' IN {text})", "ASCII({text})", "SIGN({int})", "{row}.p", "-({int})",
+        *(each.replace("%s", "int") for each in _CHOICES),
+    ),
+    "num": (
+        *(f"({{num}} {sign} {{num}})" for sign in "+-*/"), "({int} % 7)", "ABS({num})", "CEIL({num})", "FLOOR({num})",
+        "ROUND({num}, 1)", "TRUNCATE({num}, 1)", "SIGN({num})", "-({num})", "CAST({num} AS DECIMAL(10, 2))",
+        "CAST({num} AS DECIMAL(38, 18))", "CAST({num} AS DECIMAL(5, 5))", "CAST({num} AS FLOAT)",
+        "CAST({num} AS DOUBLE)", "CAST({int} AS DECIMAL(20, 0))", "TRY_CAST({text} AS DECIMAL(10, 2))",
+        "TRY_CAST({text} AS DOUBLE)", "GREATEST({num}, {num})", "LEAST({num}, {num})", "MOD({int}, d2)",
+        "SQRT({num})", "POWER({num}, 2)", "{int}", "{int}", "MAP['k', {num}]['k']",
+        *(each.replace("%s", "num") for each in _CHOICES),
+    ),
+    "text": (
+        "UPPER({text})", "TRIM({text})", "REVERSE({text})", "({text} || {text})", "CONCAT({text}, {text})",
+        "SUBSTRING({text}, {small}, {small})", "SUBSTRING({text} FROM 2)", "LEFT({text}, {small})",
+        "REPLACE({text}, '1', {text})", "LPAD({text}, 4, '*')", "CAST({num} AS STRING)", "CAST({num} AS VARCHAR(3))",
+        "CAST({text} AS CHAR(3))", "CAST({text} AS VARCHAR(2))", "CAST({time} AS STRING)", "CAST({bool} AS STRING)",
+        "CAST({stamp} AS STRING)", "CAST({clock} AS STRING)", "DATE_FORMAT({stamp}, 'yyyy-MM-dd HH:mm:ss')",
+        "REGEXP_REPLACE({text}, '[0-9]', 'd')", "SPLIT_INDEX({text}, ',', 0)", "{row}.q",
+        "CONCAT_WS('-', {text}, {text})",
+        "ARRAY_JOIN(ARRAY[{text}, {text}], '-')", "ARRAY[{text}, {text}][1]", "MAP[1, {text}][1]", "REPEAT({text}, 2)",
+        "INITCAP({text})", "OVERLAY({text} PLACING {text} FROM 2)", "CAST({bytes} AS STRING)",
+        *(each.replace("%s", "text") for each in _CHOICES),
+    ),
+    "bytes": ("CAST({text} AS BYTES)", "COALESCE({bytes}, {bytes})", "CASE WHEN {bool} THEN {bytes} ELSE {bytes} END"),
+    "day": (
+        "CAST({stamp} AS DATE)", "{day} + INTERVAL '1' DAY", "{day} - INTERVAL '2' MONTH", "TRY_CAST({text} AS DATE)",
+        "TO_DATE({text})", "FLOOR({day} TO MONTH)", "TIMESTAMPADD(DAY, {small}, {day})",
+        *(each.replace("%s", "day") for each in _CHOICES),
+    ),
+    "stamp": (
+        *(f"CAST({{stamp}} AS {kind})" for kind in ("TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)",
+                                                    "TIMESTAMP_LTZ(0)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(9)")),
+        "CAST({day} AS TIMESTAMP(3))", "CAST({day} AS TIMESTAMP_LTZ(3))", "TRY_CAST({text} AS TIMESTAMP(3))",
+        "{stamp} + INTERVAL '1' DAY", "{stamp} - INTERVAL '1:30' MINUTE TO SECOND", "{stamp} + INTERVAL '1' MONTH",
+        "{stamp} - INTERVAL '0.001' SECOND", "FLOOR({stamp} TO {unit})", "CEIL({stamp} TO {unit})",
+        "TIMESTAMPADD({unit}, {small}, {stamp})", "TO_TIMESTAMP({text})", "TO_TIMESTAMP_LTZ({int}, 3)",
+        *(each.replace("%s", "stamp") for each in _CHOICES),
+    ),
+    "clock": ("CAST({stamp} AS TIME)", "{clock} + INTERVAL '1' HOUR", "COALESCE({clock}, {clock})",
+              "TRY_CAST({text} AS TIME)", "CASE WHEN {bool} THEN {clock} ELSE {clock} END"),
+    "bool": (
+        "({num} {sign} {num})", "({num} {sign} {num})", "({text} {sign} {text})", "({time} {sign} {time})",
+        "({atom} {sign} {atom})", "({bool} AND {bool})", "({bool} OR {bool})", "(NOT {bool})", "({bool} IS NOT TRUE)",
+        "({any} IS NULL)", "({num} BETWEEN {num} AND {num})", "({text} BETWEEN {text} AND {text})",
+        "({stamp} BETWEEN {stamp} AND {stamp})", "({num} IN ({num}, {num}))", "({text} IN ({text}, {text}))",
+        "({int} IN ({int}, {int}, 1))", "({text} NOT IN ('12', 'ö'))", "({text} LIKE '%1%')", "({text} LIKE {text})",
+        "({text} NOT LIKE '_')", "({text} SIMILAR TO '[a-z0-9]*')", "({atom} IS DISTINCT FROM {atom})",
+        "CAST({int} AS BOOLEAN)", "TRY_CAST({text} AS BOOLEAN)", "ARRAY_CONTAINS({array}, {int})",
+        "COALESCE({bool}, FALSE)", "CASE WHEN {bool} THEN {bool} ELSE {bool} END", "({bool} = {bool})",
+        "({stamp} IN ({stamp}, {stamp}))", "({day} IN ({day}, {day}))", "({bytes} = {bytes})",
+        "REGEXP({text}, '[0-9]')", "({clock} < {clock})", "({array} = {array})", "({row} = {row})", "({map} = {map})",
+    ),
+    "array": (
+        "ARRAY[{int}, {int}]", "ARRAY[CAST({int} AS INT)]", "ARRAY_CONCAT({array}, {array})", "ARRAY_DISTINCT({array})",
+        "ARRAY_REVERSE({array})", "ARRAY_SORT({array})", "ARRAY_REMOVE({array}, {int})", "MAP_VALUES({map})",
+        "ARRAY_UNION({array}, {array})", "CASE WHEN {bool} THEN {array} ELSE {array} END", "COALESCE({array}, {array})",
+        "ARRAY_APPEND({array}, {int})", "ARRAY_SLICE({array}, 1, 2)", "ARRAY_EXCEPT({array}, {array})",
+        "ARRAY_INTERSECT({array}, {array})", "CAST({array} AS ARRAY<BIGINT>)",
+    ),
+    "map": (
+        "MAP[{text}, {int}]", "MAP['a', {int}, 'b', {int}]", "MAP_UNION({map}, {map})", "COALESCE({map}, {map})",
+        "CASE WHEN {bool} THEN {map} ELSE {map} END", "STR_TO_MAP({text})", "MAP_FROM_ARRAYS(ARRAY['k'], ARRAY[{int}])",
+    ),
+    "row": ("COALESCE({row}, {row})", "CASE WHEN {bool} THEN {row} ELSE {row} END",
+            "CAST(ROW({int}, {text}) AS ROW<p INT, q STRING>)"),
+    "time": ("{day}", "{stamp}", "{stamp}"),
+    "atom": ("{num}", "{int}", "{text}", "{bool}", "{day}", "{stamp}", "{clock}", "{bytes}"),
+    "any": ("{num}", "{text}", "{bool}", "{day}", "{stamp}", "{clock}", "{bytes}", "{array}", "{map}", "{row}",
+            "ROW({num}, {text})", "ARRAY[{text}, {text}]", "MAP[{text}, {num}]"),
+}  # fmt: skip
+NESTED = Grammar(
+    _SHAPES,
+    {**_GROUPS, **of_queries(COLUMNS, _GROUPS["order"]), "array": ("a",), "map": ("m",), "row": ("r",), "day": ("dy",),
+     "bytes": ("y", "x'6162'"), "clock": ("clock",), "time": ("dy", *_STAMPS),
+     "stamp": (*_STAMPS, "TIMESTAMP '2024-02-29 23:59:59.999'", "TIMESTAMP '1900-01-01 00:00:00'")},
+    ("b", "i8", "c", "dy", "s", "d2"),
+    _INSIDE,
+)  # fmt: skip
+"""Expressions inside of others."""

@@ -1,7 +1,7 @@
 """Expressions of Spark's dialect, drawn by chance over a table that has a column of each type and edge values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -152,6 +152,8 @@ def of_queries(columns: Iterable[str], order: Sequence[str]) -> Mapping[str, Seq
 _ORDER = ("i32", "f64", "f32", "d18", "s", "c", "y", "day", "ts", "b")
 AREAS: tuple[Area, ...] = tuple(_SHAPES)
 _GROUP_BY = ("b", "i8", "f64", "c", "day", "y", "a")
+# How deep one expression stands in others, and how often it does where it may.
+_DEPTH, _SHARE = 3, 0.6
 _FREE = ("collect_set", "collect_list", "array_agg")
 
 
@@ -196,19 +198,31 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What expressions are drawn from. Attributes: `shapes`: with ``{group}`` where one of a group stands."""
+    """What expressions are drawn from.
+
+    Attributes: `shapes`: with ``{group}`` where one of a group stands; `inside`: shapes that stand for one of a group.
+    """
 
     shapes: Mapping[Area, Sequence[str]]
     groups: Mapping[str, Sequence[str]]
     keys: Sequence[str]
+    inside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def expression(self, random: Random, area: Area) -> Expression:
         """One expression of an area."""
-        shape = random.choice(self.shapes[area])
-        parts = shape.replace("}", "{").split("{")
-        text = "".join(random.choice(self.groups[part]) if number % 2 else part for number, part in enumerate(parts))
+        text = self._filled(random, random.choice(self.shapes[area]), _DEPTH)
         group = random.choice(self.keys) if area == "aggregate" and random.random() < 0.4 else ""
         return Expression(area, text, group)
+
+    def _filled(self, random: Random, shape: str, depth: int) -> str:
+        """A shape with one of each group in its place."""
+        parts = shape.replace("}", "{").split("{")
+        return "".join(self._one(random, part, depth) if number % 2 else part for number, part in enumerate(parts))
+
+    def _one(self, random: Random, group: str, depth: int) -> str:
+        if depth and group in self.inside and random.random() < _SHARE:
+            return self._filled(random, random.choice(self.inside[group]), depth - 1)
+        return random.choice(self.groups[group])
 
     def expressions(self, seed: int, count: int) -> list[Expression]:
         """So many different expressions, of each area as many; the same ones of a seed."""

@@ -15,7 +15,7 @@ from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry,
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
 from maintenance.sql.expressions.ordering import is_nested, key
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.zeros import unsigned
+from maintenance.sql.expressions.zeros import has_signs, sign, unsigned
 from maintenance.types.data_type import DataType
 
 
@@ -53,9 +53,9 @@ def _sum(call: Call) -> exp.Expr:
 
 
 def _signed(call: Call, made: exp.Expr) -> exp.Expr:
-    """A sum or an average of floats in Flink, where that of -0.0 alone is -0.0."""
-    if call.kind.root not in ("FLOAT", "DOUBLE"):
-        return made
+    """A sum or an average of floats in Flink, where that of -0.0 alone is -0.0, but 0.0 over a window."""
+    if call.kind.root not in ("FLOAT", "DOUBLE") or call.is_over:
+        return cast_node(made, call.kind)
     template = "CASE WHEN bool_and(a = 0 AND 1 / a < 0) THEN CAST('-0.0' AS DOUBLE) ELSE m END"
     return cast_node(filled(template, {"a": _again(call).nodes[0], "m": made}), call.kind)
 
@@ -118,6 +118,10 @@ def _count(call: Call) -> exp.Expr:
         inner = call.nodes[0]
         if isinstance(inner, exp.Star):
             return exp.Anonymous(this="count", expressions=[inner])
+        if call.is_flink and call.is_distinct and has_signs(call.kinds[0]):
+            told_apart = {"a": inner, "b": sign(inner, call.kinds[0])}
+            made = filled("CASE WHEN a IS NOT NULL THEN row(a, b) END", told_apart)
+            return exp.Anonymous(this="count", expressions=[exp.Distinct(expressions=[made])])
         return _of(call, "count")
     if call.is_distinct:
         whole = exp.Tuple(expressions=call.nodes)
@@ -314,7 +318,12 @@ def _counted(call: Call) -> exp.Expr:
         "CASE WHEN count(a) = 0 THEN map([], []) ELSE"
         " map(map_keys(h), list_transform(map_values(h), lambda _c: CAST(_c AS INTEGER))) END"
     )
-    return cast_node(filled(template, {"h": counted, "a": call.nodes[0].copy()}), call.kind)
+    made = cast_node(filled(template, {"h": counted, "a": call.nodes[0].copy()}), call.kind)
+    if not has_signs(call.kinds[0]):
+        return made
+    both = "bool_or(a = 0 AND 1 / a < 0) AND bool_or(a = 0 AND 1 / a > 0)"
+    wrong = "error('COLLECT of zeros of both signs is not supported: run it in Flink')"
+    return filled(f"CASE WHEN {both} THEN {wrong} ELSE m END", {"a": call.nodes[0].copy(), "m": made})
 
 
 ENTRIES: Sequence[Entry] = (

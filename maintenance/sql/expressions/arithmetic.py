@@ -69,6 +69,15 @@ def _reckoned(call: Call) -> exp.Expr | Typed:
     return made
 
 
+def _rest(call: Call) -> exp.Expr:
+    """The rest of a division of integers in Flink, which has the type of the divisor."""
+    kind, call.kind = call.kind, kinds.widest_number(call.kinds[0], call.kinds[1], is_flink=True)
+    made = _reckoned(call)
+    assert isinstance(made, exp.Expr)
+    kind, call.kind = call.kind, kind
+    return made if kind == call.kind else cast_node(made, call.kind)
+
+
 def _in(value: Typed, kind: DataType, call: Call) -> Typed:
     """A side in the type in which is reckoned. DuckDB takes a number as written for one of the type beside it."""
     if value.kind == kind or (
@@ -246,7 +255,8 @@ def _of_bits(template: str) -> Callable[[Call], exp.Expr]:
 ENTRIES: Sequence[Entry] = (
     *(entry(name, "NUMBER|TEXT, NUMBER|TEXT", _kind, _reckoned, SPARK) for name in ("+", "-", "*", "%")),
     *(entry(name, "NUMBER, NUMBER", _kind, _reckoned, FLINK) for name in ("+", "-", "*")),
-    entry("%", "INTEGER, INTEGER|DECIMAL", _kind, _reckoned, FLINK),
+    entry("%", "INTEGER, INTEGER", "2", _rest, FLINK),
+    entry("%", "INTEGER, DECIMAL", _kind, _reckoned, FLINK),
     # Flink fails where the rest has not the type of the divisor.
     entry("%", "DECIMAL, DECIMAL", lambda call: call.kinds[1] if call.kinds[1] == _kind(call) else None, _reckoned,
           FLINK),

@@ -154,6 +154,8 @@ def _nullif_kind(call: Call) -> DataType | None:
 
 def _chosen_kind(call: Call) -> DataType | None:
     found = call.kinds[1:]
+    if len({(kind.root, kind.precision) for kind in found if kind.is_timestamp}) > 1:
+        return None  # Flink gives it the type of the first one, whose digits it has not
     return kinds.first_of(found, kinds.widest(found, is_flink=True))
 
 

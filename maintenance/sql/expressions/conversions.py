@@ -28,7 +28,7 @@ _OF_FLOATING = "CASE WHEN isfinite(a) THEN %s END"
 # DuckDB reads 1.25E10 as a DECIMAL(10, 2): it does not count the digits of what has an exponent.
 _TO_DECIMAL = f"CASE WHEN abs(%s) >= 1eWHOLE THEN {_WRONG} ELSE CAST(%s AS TARGET) END"
 _LARGEST = "3.4028235677973366e38"
-_JAVA_NUMBER = "[+-]?(NaN|Infinity|([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
+JAVA_NUMBER = "[+-]?(NaN|Infinity|([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
 _WITH_SIGN = "[+-]|[+-]?[0-9]*[.]?[0-9]*[ --/:-~]"
 _LAST_BITS = "CAST(paimon_wrapped(%s, CAST('SIZE' AS HUGEINT)) AS TARGET)"
 _SATURATED = "CAST(paimon_saturated(a, CAST('%s' AS BIGINT), CAST('%s' AS BIGINT)) AS TARGET)"
@@ -105,7 +105,7 @@ _OF_FLINK: Mapping[tuple[str, str], str] = {
     f" THEN CAST(regexp_extract(a, '[+-]?[0-9]+') AS TARGET) WHEN a IS NOT NULL THEN {_WRONG} END",
     ("STRING", "BOOLEAN"): "CASE WHEN lower(a) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
     f" WHEN lower(a) IN ('f', 'false', 'n', 'no', '0') THEN FALSE WHEN a IS NOT NULL THEN {_WRONG} END",
-    ("STRING", "FLOATING"): f"CASE WHEN regexp_full_match(paimon_trimmed(a), '{_JAVA_NUMBER}')"
+    ("STRING", "FLOATING"): f"CASE WHEN regexp_full_match(paimon_trimmed(a), '{JAVA_NUMBER}')"
     f" THEN CAST(paimon_floating(a) AS TARGET) WHEN a IS NOT NULL THEN {_WRONG} END",
     ("DECIMAL", "INTEGER"): f"COALESCE(TRY_CAST(trunc(a) AS TARGET), {_LAST_BITS % 'CAST(trunc(a) AS HUGEINT)'})",
 }

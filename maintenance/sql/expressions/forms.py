@@ -1,5 +1,6 @@
 """Expressions that are no calls: literals, casts, CASE, IN, LIKE, OVER and others with a syntax of their own."""
 
+import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ from maintenance.types.data_type import DataType
 _INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
 
 
-def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
+def _literal(typing: Typing, node: exp.Literal, scope: Scope) -> Typed:
     if node.is_string:
         return Typed(node, STRING, node, declared=DataType("CHAR", nullable=False, length=len(node.name)))
     text = str(node.this)
@@ -40,6 +41,10 @@ def _literal(typing: Typing, node: exp.Literal, _: Scope) -> Typed:
     if "e" in text.lower():
         return Typed(cast_node(exp.Literal.string(text), DOUBLE), DOUBLE, node)
     whole, _point, fraction = text.partition(".")
+    if typing.is_flink and not fraction:
+        return _literal(typing, exp.Literal(this=whole, is_string=False), scope)
+    if typing.is_flink and whole == "0" and "start" not in node.meta:
+        whole = ""  # sqlglot puts it in front of a point, and then knows no place
     digits = len(whole if typing.is_flink else whole.lstrip("0")) + len(fraction)
     kind = decimal(max(1, digits, len(fraction)), len(fraction))
     made = cast_node(node, kind) if fraction == "" or not whole else node
@@ -79,6 +84,8 @@ def _alias(typing: Typing, node: exp.Alias, scope: Scope) -> Typed:
 def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
     target = named_type(node.to, typing.source, is_flink=typing.is_flink)
     value = typing.of(node.this, scope)
+    if typing.is_flink and DIGITS in node.to.meta and target.kind.root != "TIMESTAMP_LTZ":
+        _check_literal(typing, node)
     is_try = isinstance(node, exp.TryCast)
     made = converted(value, Wanted(target.kind, typing.is_flink, is_try=is_try, is_written=True))
     if made is None:
@@ -89,6 +96,15 @@ def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
         made = filled("CAST(left(CAST(a AS VARCHAR), 8) AS TIME)", {"a": made})
     declared = target.declared.as_nullable(is_try or not value.is_never_null)
     return Typed(target.cut(made), target.kind, node, declared=declared)
+
+
+def _check_literal(typing: Typing, node: exp.Cast) -> None:
+    """Raises: SqlError: Flink knows no such time."""
+    text = re.sub(r"\.\d*$", "", node.this.name)
+    try:
+        dt.datetime.strptime(text, "%H:%M:%S" if node.to.is_type(exp.DType.TIME) else "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        raise refusals.error_at(typing.source, node, f"there is no time {node.this.name}", "Write another.") from None
 
 
 def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:

@@ -217,10 +217,24 @@ def merged(found: Sequence[DataType]) -> DataType | None:
 
 
 def first_of(found: Sequence[DataType], common: DataType | None) -> DataType | None:
-    """The same for operators, CASE and IF in Flink, where the first of FLOAT and DOUBLE decides."""
+    """The same for operators, CASE and IF in Flink, where the first of FLOAT and DOUBLE decides.
+
+    Of timestamps and instants it is the last one with another number of digits.
+    """
+    if common is not None and common.is_timestamp:
+        return _last_stamp(found, common)
     roots = [kind.root for kind in found]
     is_mixed = {"FLOAT", "DOUBLE"} <= set(roots) and "DECIMAL" not in roots
     return next(kind for kind in found if kind.root in ("FLOAT", "DOUBLE")) if is_mixed else common
+
+
+def _last_stamp(found: Sequence[DataType], common: DataType) -> DataType:
+    stamps = [kind for kind in found if kind != NULL]
+    chosen = stamps[0]
+    for kind in stamps[1:]:
+        if kind.precision != chosen.precision:
+            chosen = DataType(kind.root, precision=max(kind.precision or 0, chosen.precision or 0))
+    return DataType(chosen.root, precision=common.precision)
 
 
 def closest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:

@@ -42,7 +42,10 @@ MACROS = (
     "paimon_padded(x, digits) AS lpad(CAST(x AS VARCHAR), digits, '0')",
     "paimon_micros(x) AS ((epoch_us(x) % 1000000) + 1000000) % 1000000",
     "paimon_fraction(x, y) AS paimon_padded(paimon_micros(x), 6) || paimon_padded(y, 3)",
-    "paimon_digits(x, y, digits) AS paimon_second(x) || '.' || left(paimon_fraction(x, y), digits)",
+    (
+        "paimon_digits(x, y, digits) AS paimon_second(x) || '.' || left(paimon_fraction(x, y), digits)"
+        " || rtrim(substring(paimon_fraction(x, y), digits + 1), '0')"
+    ),
     "paimon_plain(x, y) AS paimon_second(x) || regexp_replace('.' || paimon_fraction(x, y), '[.]?0*$', '')",
     f"paimon_trimmed(t) AS regexp_replace(t, {_SPACE}, '', 'g')",
     (
@@ -120,6 +123,18 @@ MACROS = (
     # As Flink has the parts of a time: of its milliseconds, cut off towards 1970.
     "paimon_millis(x) AS (epoch_us(x) - ((epoch_us(x) % 1000) + 1000) % 1000) // 1000",
     "paimon_flink_day(x) AS CAST('1970-01-01' AS DATE) + CAST(paimon_millis(x) // 86400000 AS INTEGER)",
+    # Flink cuts nothing off where the nanoseconds of a second, written as a number, have no more than so many digits.
+    "paimon_is_short(x, y, digits) AS paimon_micros(x) * 1000 + y < pow(10, digits)",
+    (
+        "paimon_without_nanos(x, y, digits) AS CASE WHEN y <> 0 AND paimon_is_short(x, y, digits) THEN error("
+        "'a cast of few nanoseconds behind a second to fewer digits is not supported: run it in Flink') ELSE x END"
+    ),
+    # Flink reckons days before 1582-10-15 as the Julian calendar has them, and takes the result for one of ours.
+    "paimon_julian_year(x) AS (4 * (CAST(x - CAST('1970-01-01' AS DATE) AS BIGINT) + 2472670) + 3) // 1461",
+    (
+        "paimon_flink_calendar(x) AS CASE WHEN x < CAST('1582-10-15' AS DATE) THEN CAST(x + CAST(38"
+        " - paimon_julian_year(x) // 100 + paimon_julian_year(x) // 400 AS INTEGER) AS DATE) ELSE x END"
+    ),
     # A time of day has milliseconds, and one before 1970 is none that Flink can give out.
     (
         "paimon_time_of(x) AS CASE WHEN paimon_millis(x) % 86400000 < 0"

@@ -197,7 +197,11 @@ ENTRIES: Sequence[Entry] = (
     entry("sign signum", "INTERVAL", "DOUBLE", "CAST(sign(epoch_us(a)) AS DOUBLE)", SPARK),
     entry("signum", "NUMBER", "DOUBLE", "CAST(sign(a) AS DOUBLE)", SPARK),
     entry("sqrt", "DOUBLE", "DOUBLE",
-          "CASE WHEN a >= 0 OR isnan(a) THEN sqrt(a) WHEN a < 0 THEN CAST('nan' AS DOUBLE) END"),
+          "CASE WHEN a >= 0 OR isnan(a) THEN sqrt(a) WHEN a < 0 THEN CAST('nan' AS DOUBLE) END", SPARK),
+    # It is a power in Flink, which makes -0.0 and -Infinity positive.
+    entry("sqrt", "DOUBLE", "DOUBLE",
+          "CASE WHEN a = 0 THEN 0 WHEN a > 0 OR isnan(a) THEN sqrt(a) WHEN isinf(a) THEN -a"
+          " WHEN a < 0 THEN CAST('nan' AS DOUBLE) END", FLINK),
     entry("acos", "DOUBLE", "DOUBLE",
           "CASE WHEN abs(a) <= 1 THEN acos(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
     entry("asin", "DOUBLE", "DOUBLE",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeVar, cast
 
 from sqlglot import exp
 
@@ -14,7 +14,7 @@ from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.forms import FORMS, ordered, specification
 from maintenance.sql.expressions.generators import name_of, rows_of, unnested, with_places
 from maintenance.sql.expressions.kinds import NULL, plain
-from maintenance.sql.expressions.scopes import Columns, Scope
+from maintenance.sql.expressions.scopes import Columns, Declared, Scope
 from maintenance.sql.expressions.stamps import is_wide, with_earlier
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.typing import Typing
@@ -60,6 +60,8 @@ class Queries:
             case exp.SetOperation():
                 columns = self._united(node, scope)
                 self._behind(node, scope, columns)
+                if not isinstance(node, exp.Union) or node.args.get("distinct"):
+                    self._tell_apart(node, columns)
                 return columns
             case exp.Values():
                 return self._values(node, scope)
@@ -79,6 +81,7 @@ class Queries:
             else:
                 columns = _renamed(cte, self.columns(query, inner))
             inner.tables[cte.alias.lower()] = columns
+            inner.declared_tables[cte.alias.lower()] = _renamed(cte, _declared_of(cte, inner))
         return inner
 
     def _recursive(self, cte: exp.CTE, query: exp.SetOperation, scope: Scope) -> Columns:
@@ -100,10 +103,14 @@ class Queries:
             where.set("this", self.typing.truth(where.this, scope))
         outputs: list[exp.Expr] = []
         given: list[Columns] = []
+        select.meta[_DECLARED] = listed = list[tuple[str, DataType | None]]()
+        is_outer = any(join.side for join in select.args.get("joins") or ())
         for output in select.expressions:
-            for made, own in self._output(output, scope):
+            for made, own, declared in self._output(output, scope):
                 outputs.append(made)
                 given.append(own)
+                # What an outer join or a group without rows makes NULL is not NOT NULL.
+                listed.extend((name, kind and kind.as_nullable(kind.nullable or is_outer)) for name, kind in declared)
                 scope.outputs.update({name.lower(): kind for name, kind in own})
         select.set("expressions", outputs)
         group = select.args.get("group")
@@ -120,7 +127,26 @@ class Queries:
             zeros.without_signs(select, given)
         columns = [column for own in given for column in own]
         self._behind(select, scope, columns)
+        if distinct is not None:
+            self._tell_apart(select, columns)
         return columns
+
+    def _tell_apart(self, query: exp.Expr, columns: Columns) -> None:
+        """Let zeros of both signs be two values in Flink where a query gives each row once."""
+        if not self.typing.is_flink:
+            return
+        if any(_has_map(kind) for _, kind in columns):
+            raise refusals.unsupported(self.typing.source, query, "a MAP in rows that are compared", "Leave it out.")
+        if not any(zeros.has_signs(kind) for _, kind in columns):
+            return
+        if not isinstance(query, exp.Select) and not query.args.get("distinct"):
+            what = f"{query.key.upper()} ALL of FLOAT or DOUBLE"
+            raise refusals.unsupported(self.typing.source, query, what, "Cast them to DECIMAL.")
+        made = zeros.different(query, columns)
+        if query is self.resolved.tree:
+            self.resolved.tree = made
+        else:
+            query.replace(made)
 
     def _behind(self, query: exp.Expr, scope: Scope, columns: Columns) -> None:
         """ORDER BY and LIMIT."""
@@ -137,11 +163,13 @@ class Queries:
             if isinstance(found, exp.Limit | exp.Offset) and not isinstance(found.expression, exp.Literal):
                 found.set("expression", self.typing.value(found.expression, scope).node)
 
-    def _output(self, output: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns]]:
-        """What stands in the place of an output, and the columns that it gives."""
+    def _output(self, output: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
+        """What stands in the place of an output, the columns that it gives, and how these are declared."""
         star = output.this if isinstance(output, exp.Column) else output
         if isinstance(star, exp.Star):
-            return [(output, self._starred(output, star, scope))]
+            declared = [(name, scope.declared_of([*([output.table] if isinstance(output, exp.Column) else []), name]))
+                        for name, _ in self._starred(output, star, scope)]  # fmt: skip
+            return [(output, self._starred(output, star, scope), declared)]
         inner = output.this if isinstance(output, exp.Alias | exp.Aliases) else output
         if name_of(inner):
             return self._generated(output, inner, scope)
@@ -157,9 +185,9 @@ class Queries:
             made = exp.Alias(this=made, alias=alias)
         elif not isinstance(made, exp.Column) and name:
             made = exp.alias_(made, name, quoted=True)
-        return [(made, [(name, value.kind)])]
+        return [(made, [(name, value.kind)], [(name, value.declared)])]
 
-    def _generated(self, output: exp.Expr, inner: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns]]:
+    def _generated(self, output: exp.Expr, inner: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         rows = rows_of(self.typing, inner, scope)
         if isinstance(output, exp.Aliases):
             names = [name.name for name in output.expressions]
@@ -169,7 +197,7 @@ class Queries:
             problem = f"{name_of(inner)} gives {len(rows)} columns"
             raise refusals.error_at(self.typing.source, inner, problem, "Give as many names and values.")
         return [
-            (exp.alias_(value.node, name, quoted=True), [(name, value.kind)])
+            (exp.alias_(value.node, name, quoted=True), [(name, value.kind)], [(name, None)])
             for name, (_, value) in zip(names, rows, strict=True)
         ]
 
@@ -182,19 +210,26 @@ class Queries:
     def _group(self, group: exp.Expr, scope: Scope) -> None:
         for name, value in list(group.args.items()):
             if isinstance(value, list):
-                group.set(name, [self._grouped(each, scope) for each in value])
+                group.set(name, [part for each in value for part in self._grouped(each, scope)])
 
-    def _grouped(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+    def _grouped(self, node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+        """A key, in Flink with what tells zeros of both signs apart."""
         if _is_place(node):
-            return node
+            return [node]
         if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets | exp.Tuple):
-            node.set("expressions", [self._grouped(each, scope) for each in node.expressions])
-            return node
+            keys = [self._grouped(each, scope) for each in node.expressions]
+            if isinstance(node, exp.Tuple):
+                node.set("expressions", [part for key in keys for part in key])
+            else:
+                node.set("expressions", [key[0] if len(key) == 1 else exp.Tuple(expressions=key) for key in keys])
+            return [node]
         if isinstance(node, exp.Paren):
-            node.set("this", self._grouped(node.this, scope))
-            return node
+            inner = self._grouped(node.this, scope)
+            return [exp.Paren(this=inner[0]) if len(inner) == 1 else exp.Tuple(expressions=inner)]
         key = self.typing.value(node, scope)
-        return key.node if self.typing.is_flink else zeros.mark(key.node, key.kind)
+        if self.typing.is_flink and _has_map(key.kind):
+            raise refusals.unsupported(self.typing.source, node, "GROUP BY a MAP", "Leave it out.")
+        return zeros.with_sign(key.node, key.kind) if self.typing.is_flink else [zeros.mark(key.node, key.kind)]
 
     def _named_window(self, window: exp.Expr, scope: Scope) -> None:
         made = specification(self.typing, cast(exp.Window, window), scope)
@@ -229,6 +264,8 @@ class Queries:
         relation = self.resolved.relations.get(node.name) if isinstance(node, exp.Table) else None
         if relation is not None:
             scope.declared[name] = _renamed(node, [(column.name, column.type) for column in relation.fields()])
+        elif self.typing.is_flink:
+            scope.declared[name] = _renamed(node, _declared_of(node, scope))
         for join in node.args.get("joins") or ():
             self._source(join, "this", scope)
             if join.args.get("on") is not None:
@@ -350,7 +387,7 @@ class Queries:
             if kind is None:
                 problem = f"column '{name}' is {kinds.shown(one)} on one side, and {kinds.shown(other)} on the other"
                 raise refusals.error_at(self.typing.source, node, problem, "Cast one of them.")
-            wanted.append(kind)
+            wanted.append((kinds.first_of([one, other], kind) or kind) if self.typing.is_flink else kind)
         self._alike(node, sides, wanted)
         return [(name, kind) for (name, _), kind in zip(sides[0], wanted, strict=True)]
 
@@ -418,6 +455,11 @@ def _selected(rows: Sequence[tuple[str, Typed]]) -> exp.Subquery:
     return exp.Subquery(this=exp.select(*(exp.alias_(value.node, name, quoted=True) for name, value in rows)))
 
 
+def _has_map(kind: DataType) -> bool:
+    parts = (kind.element, *(part.type for part in kind.fields))
+    return kind.root == "MAP" or any(_has_map(part) for part in parts if part is not None)
+
+
 def _is_place(node: exp.Expr) -> bool:
     """Whether a part of GROUP BY or ORDER BY is the number of an output, or ALL."""
     inner = node.this if isinstance(node, exp.Ordered) else node
@@ -425,7 +467,26 @@ def _is_place(node: exp.Expr) -> bool:
     return (isinstance(inner, exp.Literal) and not inner.is_string) or is_all
 
 
-def _renamed(node: exp.Expr, columns: Columns) -> Columns:
+_DECLARED = "paimon_declared"
+"""Under this key a SELECT has the types of its columns as they are declared, in `meta`."""
+
+
+def _declared_of(node: exp.Expr, scope: Scope) -> Declared:
+    """The columns of a query, or of one of WITH, as far as they are declared."""
+    if isinstance(node, exp.Table):
+        return scope.declared_table(node.name)
+    query = node.this
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.Table):
+        return _renamed(query, scope.declared_table(query.name))
+    return query.meta.get(_DECLARED, ()) if isinstance(query, exp.Select) else ()
+
+
+_Type = TypeVar("_Type", bound=DataType | None)
+
+
+def _renamed(node: exp.Expr, columns: Sequence[tuple[str, _Type]]) -> Sequence[tuple[str, _Type]]:
     """The columns under the names that an alias gives them."""
     alias = node.args.get("alias")
     given = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []

@@ -9,6 +9,8 @@ from maintenance.types.data_type import DataType
 
 Columns = Sequence[tuple[str, DataType]]
 """Names as they are shown, with their types."""
+Declared = Sequence[tuple[str, DataType | None]]
+"""Names with their types as they are declared, with length and NOT NULL; None: it is not known."""
 
 
 @dataclass(slots=True)
@@ -17,19 +19,20 @@ class Scope:
 
     Attributes:
         sources: what stands in FROM, by the name that columns may have in front, in lower case.
-        declared: the columns of tables as they are declared, by the same names as `sources`.
+        declared: columns of tables as they are declared, and of queries as far as that is known, by the same names.
         outputs: of the query itself, which its other clauses may name.
         names: the arguments of a lambda, with what DuckDB is told instead.
         merged: columns of several sources that USING makes one.
-        tables: queries of WITH, by name in lower case.
+        tables: queries of WITH, by name in lower case; `declared_tables`: their columns as far as they are declared.
     """
 
     around: "Scope | None" = None
     sources: dict[str, Columns] = field(default_factory=dict)
-    declared: dict[str, Columns] = field(default_factory=dict)
+    declared: dict[str, "Declared"] = field(default_factory=dict)
     outputs: dict[str, DataType] = field(default_factory=dict)
     names: Mapping[str, tuple[DataType, exp.Expr]] = field(default_factory=dict)
     tables: dict[str, Columns] = field(default_factory=dict)
+    declared_tables: dict[str, "Declared"] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
 
     def find(self, names: Sequence[str]) -> "tuple[DataType, Sequence[str]] | None":
@@ -81,6 +84,15 @@ class Scope:
             scope = scope.around
         return None
 
+    def declared_table(self, name: str) -> Declared:
+        """The same as its columns are declared."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name.lower() in scope.tables:
+                return scope.declared_tables.get(name.lower(), ())
+            scope = scope.around
+        return ()
+
     def window(self, name: str) -> exp.Expr | None:
         return self.windows.get(name.lower())
 
@@ -89,7 +101,7 @@ class Scope:
         return sorted({name for columns in self.sources.values() for name, _ in columns})
 
 
-def _of(columns: Columns, name: str) -> DataType | None:
+def _of(columns: "Columns | Declared", name: str) -> DataType | None:
     return next((kind for own, kind in columns if own.lower() == name), None)
 
 

@@ -93,38 +93,69 @@ def to_moment(value: Typed, to: DataType, *, is_flink: bool) -> exp.Expr | None:
     of = value.kind
     if not (of.is_string or kinds.is_time(of)):
         return _of_another(value, to, is_flink=is_flink)
-    node, places = value.node, to.precision or 0
-    rest: exp.Expr = exp.Literal.number(0)
-    literal = value.text if isinstance(node, exp.Literal) else None
-    if is_wide(of):
-        rest, node = rest_of(node), micros_of(node.copy())
-    elif literal is not None:
-        node, rest = _written(literal, to, is_flink=is_flink)
-    elif of.is_string:
-        if is_wide(to):
-            rest = filled("paimon_rest(a)", {"a": node.copy()})
-        node = _read(node, to, is_flink=is_flink)
+    (node, rest), places = _with_rest(value, to, is_flink=is_flink), to.precision or 0
     micros: exp.Expr = exp.Cast(this=node, to=exp.DataType(this=_NAMES[to.root]))
     if to.root == "TIMESTAMP_LTZ":
         micros.meta[LOCAL] = not of.is_string or None
     if of.is_timestamp and of.root == to.root:
         micros = node
     is_coarse = of.root == "DATE" or (of.is_timestamp and (of.precision or 0) <= places)
+    is_kept = is_flink and of.is_timestamp and not is_coarse and not _is_literal(value.written)
+    if is_kept and is_wide(of) and not is_wide(to):
+        micros = filled("paimon_without_nanos(a, b, p)", {"a": micros, "b": rest, "p": exp.Literal.number(places)})
+    whole = micros.copy()
     if places < _MICRO_DIGITS and not is_coarse:
-        step = exp.Literal.number(10 ** (_MICRO_DIGITS - places))
-        # Below milliseconds Flink cuts off towards 1970.
-        macro = "paimon_cut_millis" if is_flink and places < _MILLI_DIGITS else "paimon_cut"
-        micros = exp.Anonymous(this=macro, expressions=[micros, step])
+        micros = _cut(micros, places, is_flink=is_flink, is_kept=is_kept)
     if is_wide(to) and of.root == to.root == "TIMESTAMP" and (of.precision or 0) <= _MILLI_DIGITS:
         micros = exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP))
     if is_wide(to):
         step = exp.Literal.number(10 ** (_NANO_DIGITS - places))
         kept = rest if places == _NANO_DIGITS else filled("CAST(a - a % b AS SMALLINT)", {"a": rest, "b": step})
+        if is_kept:
+            kept = _unless_short(whole, rest.copy(), rest.copy(), kept, places)
         return filled("paimon_wide(a, b)", {"a": micros, "b": kept})
     if places <= _MILLI_DIGITS and to.root == "TIMESTAMP" and of != to:
         return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP_MS))
     is_short = of.root == "TIMESTAMP" and (of.precision or 0) <= _MILLI_DIGITS < places
     return exp.Cast(this=micros, to=exp.DataType(this=exp.DType.TIMESTAMP)) if is_short and micros is node else micros
+
+
+def _with_rest(value: Typed, to: DataType, *, is_flink: bool) -> tuple[exp.Expr, exp.Expr]:
+    """A time as DuckDB reads it, and the nanoseconds behind it."""
+    node, of = value.node, value.kind
+    if is_wide(of):
+        return micros_of(node.copy()), rest_of(node)
+    literal = value.text if isinstance(node, exp.Literal) else None
+    if literal is not None:
+        return _written(literal, to, is_flink=is_flink)
+    rest: exp.Expr = exp.Literal.number(0)
+    if not of.is_string:
+        return node, rest
+    if is_wide(to):
+        rest = filled("paimon_rest(a)", {"a": node.copy()})
+    return _read(node, to, is_flink=is_flink), rest
+
+
+def _cut(micros: exp.Expr, places: int, *, is_flink: bool, is_kept: bool) -> exp.Expr:
+    """A time without the digits behind some."""
+    step = exp.Literal.number(10 ** (_MICRO_DIGITS - places))
+    # Below milliseconds Flink cuts off towards 1970.
+    macro = "paimon_cut_millis" if is_flink and places < _MILLI_DIGITS else "paimon_cut"
+    made: exp.Expr = exp.Anonymous(this=macro, expressions=[micros, step])
+    if is_kept and places > _MILLI_DIGITS:
+        made = _unless_short(micros.copy(), exp.Literal.number(0), micros.copy(), made, places)
+    return made
+
+
+def _unless_short(micros: exp.Expr, rest: exp.Expr, whole: exp.Expr, cut: exp.Expr, places: int) -> exp.Expr:
+    """What is cut off in Flink. A time in quotes is cut by its planner, which has no exceptions."""
+    parts = {"a": micros, "b": rest, "c": whole, "d": cut, "p": exp.Literal.number(places)}
+    return filled("CASE WHEN paimon_is_short(a, b, p) THEN c ELSE d END", parts)
+
+
+def _is_literal(written: exp.Expr) -> bool:
+    plain = written.unnest()
+    return isinstance(plain, exp.Cast) and isinstance(plain.this, exp.Literal) and DIGITS in plain.to.meta
 
 
 def _written(literal: str, to: DataType, *, is_flink: bool) -> tuple[exp.Expr, exp.Expr]:

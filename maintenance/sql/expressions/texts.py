@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from maintenance.sql.expressions import refusals
-from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING, array, widest
 from maintenance.sql.expressions.templates import filled
@@ -15,7 +15,6 @@ from maintenance.types.data_type import DataType
 # No text stands for white space.
 _PARTS = "CASE WHEN b = '' THEN string_split_regex(a, '\\s') ELSE string_split(a, b) END"
 _SPLIT_INDEX = f"CASE WHEN c >= 0 AND c < len({_PARTS}) AND a <> '' THEN list_extract({_PARTS}, c + 1) END"
-_NUMBER = "^\\s*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?\\s*$"
 _SUBSTRING_INDEX = (
     "CASE WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
     " WHEN c < 0 THEN paimon_joined(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
@@ -312,7 +311,7 @@ ENTRIES: Sequence[Entry] = (
     entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", _lists_joined, SPARK),
     entry("concat", "BINARY, BINARY...", "BINARY", _bytes_joined, SPARK),
     entry("concat", "ATOMIC...", "STRING", _joined, SPARK),
-    entry("concat", "STRING, STRING...", "STRING", _joined, FLINK),
+    entry("concat", "STRING...", "STRING", _joined, FLINK),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<ATOMIC>...?", "STRING", _joined_with, SPARK),
     entry("concat_ws", "STRING, TEXT|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
     entry("upper", "STRING", "STRING", "upper(a)"),
@@ -427,7 +426,8 @@ ENTRIES: Sequence[Entry] = (
     entry("encode", "STRING, 'STRING'", "BINARY", lambda call: _coded(call, "encode(a)")),
     entry("decode", "BINARY, 'STRING'", "STRING", lambda call: _coded(call, "decode(a)"), SPARK),
     entry("decode", "BINARY, 'STRING'", "STRING", lambda call: _coded(call, "paimon_signs(a)"), FLINK),
-    entry("is_decimal", "STRING", "BOOLEAN", f"COALESCE(regexp_matches(a, '{_NUMBER}'), FALSE)", FLINK),
+    entry("is_decimal", "STRING", "BOOLEAN",
+          f"COALESCE(regexp_full_match(paimon_trimmed(a), '{JAVA_NUMBER}'), FALSE)", FLINK),
     entry("is_digit", "STRING", "BOOLEAN", "COALESCE(regexp_matches(a, '^\\p{Nd}+$'), FALSE)", FLINK),
     entry("is_alpha", "STRING", "BOOLEAN", "COALESCE(regexp_matches(a, '^\\p{L}+$'), FALSE)", FLINK),
     entry("find_in_set", "STRING, STRING", "INT",

@@ -182,27 +182,32 @@ def _date_truncated(call: Call) -> exp.Expr:
     return cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
 
 
-_FLOOR_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+_FLOOR_UNITS = ("millennium", "century", "decade", "year", "quarter", "month", "week", "day", "hour", "minute",
+                "second", "millisecond")  # fmt: skip
+_LONG_UNITS = {"decade": 10, "century": 100, "millennium": 1000}
+_CLOCK_STEPS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "millisecond": 1_000}
 
 
 def _floored_kind(call: Call) -> DataType | None:
     """Flink fails with instants and the units below the hour."""
     kind, unit = call.kinds[0], (call.arguments[1].text or "").upper()
-    return None if call.is_flink and kind.root == "TIMESTAMP_LTZ" and unit in ("MINUTE", "SECOND") else kind
+    return None if call.is_flink and kind.root == "TIMESTAMP_LTZ" and unit in (
+        "MINUTE", "SECOND", "MILLISECOND") else kind  # fmt: skip
 
 
 def _floored(call: Call) -> exp.Expr:
     """Flink's ``FLOOR(time TO unit)`` and ``CEIL``, whose weeks begin on Sunday."""
     if not is_wide(call.kind):
-        return _floored_micros(call)
-    call.kind = narrow(call.arguments[0]).kind
+        return _floored_micros(call, exp.Literal.number(0))
+    call.kind, rest = narrow(call.arguments[0]).kind, rest_of(call.nodes[0].copy())
     call.arguments[0] = Typed(micros_of(call.nodes[0]), call.kind, call.arguments[0].written)
-    return filled("paimon_wide(m, 0)", {"m": _floored_micros(call)})
+    return filled("paimon_wide(m, 0)", {"m": _floored_micros(call, rest)})
 
 
-def _floored_micros(call: Call) -> exp.Expr:
+def _floored_micros(call: Call, rest: exp.Expr) -> exp.Expr:
+    """`rest`: the nanoseconds behind its microseconds."""
     value, unit = narrow(call.arguments[0]), (call.arguments[1].text or "").lower()
-    if unit in _DATE_UNITS:
+    if unit in _DATE_UNITS or unit in _LONG_UNITS:
         return _floored_day(call, value, unit)
     if unit not in _FLOOR_UNITS:
         problem = f"FLOOR and CEIL to {unit.upper()}"
@@ -212,24 +217,53 @@ def _floored_micros(call: Call) -> exp.Expr:
     if call.name.startswith("floor"):
         return floor
     following = cast_node(filled(f"f + CAST('1 {unit}' AS INTERVAL)", {"f": floor.copy()}), call.kind)
-    # What is finer than milliseconds does not count.
-    return filled(
-        "CASE WHEN f = paimon_cut(a, 1000) THEN f ELSE n END", {"f": floor, "a": value.node.copy(), "n": following}
-    )
+    # What is finer than milliseconds counts for these alone.
+    is_reached = "f = a AND r = 0" if unit == "millisecond" else "f = paimon_cut(a, 1000)"
+    parts = {"f": floor, "a": value.node.copy(), "n": following, "r": rest}
+    return filled(f"CASE WHEN {is_reached} THEN f ELSE n END", parts)
 
 
 def _floored_day(call: Call, value: Typed, unit: str) -> exp.Expr:
     """The same of units longer than a day, where the time of day does not count."""
-    floor = f"CAST(date_trunc('{unit}', d) AS DATE)"
+    is_ceil = call.name.startswith("ceil")
+    day, old = _day(value), filled("paimon_flink_calendar(d)", {"d": _day(value)})
     if unit == "week":
-        floor = "CAST(d - CAST(dayofweek(d) AS INTEGER) AS DATE)"
+        made = "o - CAST(dayofweek(d) AS INTEGER)"
+        made = f"CASE WHEN dayofweek(d) = 0 THEN o ELSE {made} + 7 END" if is_ceil else made
+        return cast_node(filled(made, {"d": day, "o": old}), call.kind)
+    if unit in _LONG_UNITS:
+        first = "year(d) // n * n" if unit == "decade" else "(year(d) + n - 1) // n * n - n + 1"
+        parts = {"d": old, "n": exp.Literal.number(_LONG_UNITS[unit])}
+        return cast_node(filled(f"make_date({first}{' + n' if is_ceil else ''}, 1, 1)", parts), call.kind)
+    floor = f"CAST(date_trunc('{unit}', d) AS DATE)"
     made = floor
-    if call.name.startswith("ceil"):
-        length = {"quarter": "3 month", "week": "7 day"}.get(unit, f"1 {unit}")
+    if is_ceil:
+        length = {"quarter": "3 month"}.get(unit, f"1 {unit}")
         # The first day of another quarter than the first one counts as one that is no first day.
         is_first = f"{floor} = d" if unit != "quarter" else "CAST(date_trunc('year', d) AS DATE) = d"
         made = f"CASE WHEN {is_first} THEN d ELSE {floor} + CAST('{length}' AS INTERVAL) END"
-    return cast_node(filled(made, {"d": _day(value)}), call.kind)
+    return cast_node(filled(made, {"d": old}), call.kind)
+
+
+def _floored_clock(call: Call) -> exp.Expr:
+    """The same of a TIME, which longer units leave as it is."""
+    unit = (call.arguments[1].text or "").lower()
+    step = _CLOCK_STEPS.get(unit)
+    if step is None:
+        raise refusals.unsupported(call.typing.source, call.written, f"FLOOR and CEIL of a TIME to {unit.upper()}")
+    up = f" + {step - 1}" if call.name.startswith("ceil") else ""
+    wrong = "error('a TIME ends before 24:00:00')"
+    moved = f"(epoch_us(a){up}) // {step} * {step}"
+    template = f"CASE WHEN {moved} < 86400000000 THEN CAST('00:00:00' AS TIME) + to_microseconds({moved})"
+    return filled(f"{template} WHEN a IS NOT NULL THEN {wrong} END", {"a": call.nodes[0]})
+
+
+def _plus_clock(call: Call) -> exp.Expr:
+    """`timestampadd` of a TIME, which begins again after midnight."""
+    unit = _named_unit(call)
+    if unit not in ("hour", "minute", "second"):
+        raise refusals.unsupported(call.typing.source, call.written, f"TIMESTAMPADD of a TIME in {unit.upper()}")
+    return filled(f"a + to_{unit}s(CAST(b AS BIGINT))", {"a": call.nodes[2], "b": call.nodes[1]})
 
 
 def _formatted(call: Call) -> exp.Expr:
@@ -242,6 +276,8 @@ def _formatted(call: Call) -> exp.Expr:
     node = value.node
     if value.kind.root == "TIMESTAMP_LTZ":
         node = cast_node(node, kinds.NTZ)
+    elif value.kind.root == "TIMESTAMP":
+        node = filled("CAST(a AS TIMESTAMP)", {"a": node})  # of less digits DuckDB has no years before 1677
     return filled("strftime(a, f)", {"a": node, "f": exp.Literal.string(format_)})
 
 
@@ -373,6 +409,8 @@ def _plus_kind(call: Call) -> DataType:
 
 
 _NOW = "now()"
+_FLINK_INSTANTS = (-62_167_219_200_000_000, 253_402_300_799_999_000)
+"""The first and the last instant of Flink, in microseconds: those of the years 0 to 9999."""
 
 
 def _formatted_text(call: Call) -> exp.Expr:
@@ -390,8 +428,12 @@ def _flink_instant(call: Call) -> exp.Expr:
             call.typing.source, call.written, "TO_TIMESTAMP_LTZ with this precision", "Use 0 or 3."
         )
     factor = 1_000_000 if places == 0 else 1_000
-    wide = "CAST(a AS BIGINT)" if kinds.is_integer(call.kinds[0]) else "a"
-    return filled(f"TRY(make_timestamptz(CAST({wide} * {factor} AS BIGINT)))", {"a": call.nodes[0]})
+    least, most = (bound // factor for bound in _FLINK_INSTANTS)
+    whole = "CAST(trunc(a) AS BIGINT)" if kinds.is_fraction(call.kinds[0]) else "CAST(a AS BIGINT)"
+    made = f"CASE WHEN a BETWEEN {least} AND {most} THEN make_timestamptz({whole} * {factor}) END"
+    if call.kinds[0].root in ("FLOAT", "DOUBLE"):
+        made = f"CASE WHEN isnan(a) THEN make_timestamptz(0) ELSE {made} END"
+    return filled(made, {"a": call.nodes[0]})
 
 
 def _window_start(call: Call) -> exp.Expr:
@@ -429,6 +471,7 @@ ENTRIES: Sequence[Entry] = (
     entry("date_trunc", "'STRING', LTZ", "LTZ", _date_truncated, SPARK),
     *(entry(f"{name}.to", "TIME, 'STRING'", _floored_kind, _floored,
           FLINK) for name in ("floor", "ceil")),
+    *(entry(f"{name}.to", "CLOCK, 'STRING'", "1", _floored_clock, FLINK) for name in ("floor", "ceil")),
     entry("months_between", "LTZ, LTZ, BOOLEAN?", "DOUBLE", _months_between, SPARK),
     entry("date_format", "TIMESTAMP, STRING", "STRING", _formatted),
     entry("date_format", "STRING, STRING", "STRING", _formatted_text, FLINK),
@@ -474,12 +517,15 @@ ENTRIES: Sequence[Entry] = (
     entry("timestampdiff", "'STRING', TIME, TIME", "INT", _difference, FLINK),
     entry("timestampadd dateadd date_add", "'STRING', INT, TIME|LTZ", _plus_kind, _plus_units, SPARK),
     entry("timestampadd", "'STRING', INT, TIME", _plus_kind, _plus_units, FLINK),
+    entry("timestampadd", "'STRING', INT, CLOCK", "3", _plus_clock, FLINK, samples=("'HOUR', 1, TIME '12:34:56'",)),
     entry("current_date", "", "DATE", "CAST(now() AS DATE)"),
     entry("curdate", "", "DATE", "CAST(now() AS DATE)", SPARK),
     entry("current_timestamp now", "", "LTZ", _NOW, SPARK),
     entry("current_timestamp now current_row_timestamp proctime", "", "TIMESTAMP(3) WITH LOCAL TIME ZONE",
           "paimon_cut(now(), 1000)", FLINK),
     entry("localtimestamp", "", "NTZ", "CAST(now() AS TIMESTAMP)", SPARK),
+    entry("current_time localtime", "", "TIME(0)", "CAST(date_trunc('second', CAST(now() AS TIMESTAMP)) AS TIME)",
+          FLINK),
     entry("localtimestamp", "", "TIMESTAMP(3)", "CAST(paimon_cut(CAST(now() AS TIMESTAMP), 1000) AS TIMESTAMP_MS)",
           FLINK),
     entry("convert_tz", "STRING, STRING, STRING", "STRING",

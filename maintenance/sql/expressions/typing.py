@@ -138,6 +138,7 @@ class Typing:
         if name not in _LOOSE:
             arguments = [settled(argument) for argument in arguments]
         self._check_nulls(name, arguments, node)
+        self._check_stamps(name, arguments, node)
         call = Call(name, arguments, self.is_flink, written=node, typing=self, is_distinct=is_distinct, is_over=is_over)
         found = self._entry(call, node)
         if found.role in ("aggregate", "window") and wrap is None:
@@ -175,6 +176,12 @@ class Typing:
             if each.kind == NULL and isinstance(each.written.unnest(), exp.Null) and (first is None or number < first):
                 problem = f"a NULL in {name.partition('.')[0].upper()} has no type"
                 raise refusals.error_at(self.source, node, problem, "Write CAST(NULL AS INT), or another type.")
+
+    def _check_stamps(self, name: str, arguments: Sequence[Typed], node: exp.Expr) -> None:
+        """Timestamps and instants side by side in an array or a map, whose type in Flink is not known here."""
+        roots = {each.kind.root for each in arguments if each.kind.is_timestamp}
+        if self.is_flink and name in ("array", "map") and len(roots) > 1:
+            raise refusals.no_such_types(self.source, node, name, [each.kind for each in arguments])
 
     def _entry(self, call: Call, node: exp.Expr) -> Entry:
         """The entry for the arguments, which become what it takes."""

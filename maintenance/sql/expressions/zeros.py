@@ -1,4 +1,8 @@
-"""Zeros without a sign: Spark groups -0.0 with 0.0, and shows 0.0. Source: `NormalizeFloatingNumbers`."""
+"""Signs of zeros where rows are compared, which DuckDB passes over.
+
+Spark groups -0.0 with 0.0, and shows 0.0. To Flink they are two values, but for equality. Source:
+`NormalizeFloatingNumbers`; Flink's `BinaryRowData`.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -75,6 +79,61 @@ def unsigned(node: exp.Expr, kind: DataType) -> exp.Expr:
     if kind.root == "ROW":
         return filled("CASE WHEN a IS NOT NULL THEN b END", {"a": node.copy(), "b": _unsigned_row(node, kind)})
     return filled("paimon_unsigned(a)", {"a": node.copy()})
+
+
+def sign(node: exp.Expr, kind: DataType) -> exp.Expr:
+    """What tells values apart whose zeros have other signs."""
+    if kind.root == "ARRAY" and kind.element is not None:
+        inner = sign(exp.column("paimon_z"), kind.element)
+        return filled("list_transform(a, lambda _z: b)", {"a": node.copy(), "b": inner})
+    if kind.root == "ROW":
+        taken = [filled("struct_extract_at(a, b)", {"a": node.copy(), "b": exp.Literal.number(number)})
+                 for number in range(1, len(kind.fields) + 1)]  # fmt: skip
+        signs = [sign(each, part.type) for each, part in zip(taken, kind.fields, strict=True) if has_signs(part.type)]
+        return exp.Anonymous(
+            this="list_value", expressions=[filled("CAST(a AS VARCHAR)", {"a": each}) for each in signs]
+        )
+    return filled("a = 0 AND 1 / a < 0", {"a": node.copy()})
+
+
+def with_sign(key: exp.Expr, kind: DataType) -> list[exp.Expr]:
+    """A key by which rows are grouped in Flink."""
+    return [key, sign(key, kind)] if has_signs(kind) else [key]
+
+
+def different(query: exp.Expr, columns: Columns) -> exp.Select:
+    """The rows of a query, each once; zeros of both signs are two values. Flink's INTERSECT and EXCEPT take those of
+    their first side that the other one has, or has not.
+    """
+    names = [exp.to_identifier(f"column_{number}") for number in range(len(columns))]
+    alone = query.copy()
+    moved = {key: alone.args[key] for key in ("with_", "with", "order", "limit", "offset") if alone.args.get(key)}
+    for key in moved:
+        alone.set(key, None)
+    inner = alone if isinstance(alone, exp.Union | exp.Select) else alone.this
+    if isinstance(alone, exp.Union | exp.Select):
+        alone.set("distinct", isinstance(alone, exp.Select) and None)
+    made = exp.select(*(exp.alias_(exp.column(own.copy(), "paimon_rows"), name or own.name, quoted=True)
+                        for own, (name, _) in zip(names, columns, strict=True)))  # fmt: skip
+    made = made.from_(_listed(inner, "paimon_rows", names))
+    if not isinstance(alone, exp.Union | exp.Select):
+        same = [exp.NullSafeEQ(this=exp.column(name.copy(), "paimon_rows"),
+                               expression=exp.column(name.copy(), "paimon_others")) for name in names]  # fmt: skip
+        others = exp.select("1").from_(_listed(alone.expression, "paimon_others", names)).where(*same)
+        exists: exp.Expr = exp.Exists(this=others)
+        made = made.where(exists if isinstance(alone, exp.Intersect) else exp.Not(this=exists))
+    keys = [part for name, (_, kind) in zip(names, columns, strict=True)
+            for part in with_sign(exp.column(name.copy(), "paimon_rows"), kind)]  # fmt: skip
+    made.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
+    for key, value in moved.items():
+        made.set(key, value)
+    return made
+
+
+def _listed(query: exp.Expr, name: str, columns: Sequence[exp.Identifier]) -> exp.Subquery:
+    inner = query if isinstance(query, exp.Subquery) and not query.alias else exp.Subquery(this=query)
+    inner.set("alias", exp.TableAlias(this=exp.to_identifier(name), columns=[each.copy() for each in columns]))
+    return inner
 
 
 def has_signs(kind: DataType) -> bool:
