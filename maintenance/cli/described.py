@@ -16,7 +16,8 @@ from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.health import Rules
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
-from maintenance.operations.expiry.rules import retained_since
+from maintenance.operations.expiry.rules import RetentionChoice, retained_since
+from maintenance.operations.fleet.settings import FleetSettings, budget_of, weights_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
@@ -108,6 +109,20 @@ class Described:
     def history(self) -> str:
         """The database of the history."""
         return str(self.content.get("history") or HISTORY_DATABASE)
+
+    def fleet(self, now: datetime) -> FleetSettings:
+        """What the file says of the work on all tables. Raises: ValueError, TypeError: it is not right."""
+        said = self.content.get("fleet") or {}
+        zone = str(said.get("time_zone") or "UTC")
+
+        def retention(identifier: str) -> RetentionChoice:
+            return RetentionChoice(**self.retention(identifier).arguments(now))
+
+        return FleetSettings(
+            budget_of(said.get("budget") or {}, zone),
+            weights_of(said.get("weights") or {}),
+            retention,
+        )
 
     def maintained(self) -> Sequence[str]:
         """Names of the tables that have an entry of their own, except those that a first run creates."""

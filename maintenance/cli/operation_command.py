@@ -14,6 +14,8 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
 from maintenance.cli.progress import shown_progress
+from maintenance.errors import OptionError
+from maintenance.operations.fleet.settings import FleetSettings
 from maintenance.operations.parameters import Parameter
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import keep_plan
@@ -47,9 +49,11 @@ def operation_command(name: str) -> click.Command:
         values = _values(procedure, given)
         if procedure.by_retention and target.described is not None:
             values = {**_described(target.described, values), **values}
+        by_fleet = procedure.by_fleet and target.described is not None
+        beside = {"settings": _of_fleet(target.described)} if by_fleet else {}
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
-            call = Call(target.session(), values, progress)
+            call = Call(target.session(), values, progress, beside)
             if plan_id is not None and procedure.planning is not None:
                 result = applied(procedure.planning, call, plan_id)
             elif dry_run and procedure.planning is not None:
@@ -122,6 +126,14 @@ def _described(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     if text := found.text(path):
         click.echo(f"By {text}.", err=True)
     return found.arguments(datetime.now(UTC))
+
+
+def _of_fleet(path: Path) -> FleetSettings:
+    """What tables.yaml says of the work on all tables. Raises: OptionError: it is not right."""
+    try:
+        return Described.read(path).fleet(datetime.now(UTC))
+    except (ValueError, TypeError) as error:
+        raise OptionError(str(error), f"fleet of {path}", "Correct it.") from error
 
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:

@@ -20,6 +20,7 @@ from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.fleet.plan_fleet import plan_fleet
 from maintenance.operations.indexes.advise_file_index import advise_file_index
 from maintenance.operations.indexes.analyze_table import analyze_table
 from maintenance.operations.indexes.create_global_index import create_global_index
@@ -108,6 +109,7 @@ __all__ = [
     "merge_tables",
     "migrate_database",
     "migrate_table",
+    "plan_fleet",
     "probe_file_index",
     "produce_changelog",
     "prove_compactions",

@@ -321,6 +321,7 @@ class Operation(Generic[Request, P, Report]):
         judges: its rows say what is wrong.
         by_retention: a command goes by the retention that a tables.yaml gives the table, where it is not told another:
             its parameters are called as those of `expire_snapshots`.
+        by_fleet: a command gives its request what a tables.yaml says of the work on all tables, as `settings`.
         looks_only: it changes nothing, so there is nothing to plan either.
         spellings: None = its own name; empty: statements of SQL do it.
         has_job: Dagster has a job of its own for it, besides the one that takes any statement.
@@ -347,6 +348,7 @@ class Operation(Generic[Request, P, Report]):
     uses_spark: bool = False
     judges: bool = False
     by_retention: bool = False
+    by_fleet: bool = False
     looks_only: bool = False
     has_job: bool = True
     spellings: Sequence[Spelling] | None = None

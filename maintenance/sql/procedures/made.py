@@ -39,7 +39,15 @@ class Made:
         planning = Planning(self.operation.keys, self.make, self.apply) if has_plans else None
         operation = self.operation
         parameters = tuple(self._parameters())
-        return Procedure(self.spelling.name, parameters, self.run, planning, operation.judges, operation.by_retention)
+        return Procedure(
+            self.spelling.name,
+            parameters,
+            self.run,
+            planning,
+            operation.judges,
+            operation.by_retention,
+            operation.by_fleet,
+        )
 
     def run(self, call: Call) -> Result:
         """Carry out a call; after a dry run, say what would be done."""
@@ -108,7 +116,7 @@ class Made:
 
     def _requests(self, call: Call, place: Any) -> list[Any]:
         """The request of a call; several if a parameter of which each value is one has several."""
-        fields: dict[str, Any] = {}
+        fields: dict[str, Any] = dict(call.beside)
         several: Parameter | None = None
         for parameter in self._parameters():
             if parameter.name in call.values:

@@ -1,7 +1,7 @@
 """What a procedure is: its parameters, how its arguments are read, and what it does."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError, SqlError
@@ -28,11 +28,17 @@ OPTIONS = "options"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A procedure's arguments, read. `progress`: is called for each thing that happens."""
+    """A procedure's arguments, read.
+
+    Attributes:
+        progress: is called for each thing that happens.
+        beside: fields of the request that no parameter names.
+    """
 
     session: "SessionState"
     values: Mapping[str, Any]
     progress: Progress | None = None
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
@@ -85,7 +91,7 @@ class Procedure:
         run: what it does, and what that reports.
         planning: None = it has no plans that are stored.
         judges: its rows say what is wrong.
-        by_retention: as of an `Operation`.
+        by_retention, by_fleet: as of an `Operation`.
     """
 
     name: str
@@ -94,6 +100,7 @@ class Procedure:
     planning: Planning | None = None
     judges: bool = False
     by_retention: bool = False
+    by_fleet: bool = False
 
     @property
     def by_name(self) -> dict[str, Parameter]:

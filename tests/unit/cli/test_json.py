@@ -62,6 +62,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "expire-tags": ((TABLE, "--older-than", "2000-01-01T00:00:00"),),
     "explain": ((TABLE, "--snapshot-id", "1"),),
     "fast-forward": ((TABLE, "side"),),
+    "fleet": (("--seconds", "60"), ("--dry-run",)),
     "forecast": ((TABLE,),),
     "fsck": ((TABLE,),),
     "health": ((TABLE,), ()),
