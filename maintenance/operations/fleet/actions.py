@@ -172,8 +172,7 @@ def _manifests(table: Table, snapshot: Snapshot, now: datetime) -> Iterator[Acti
     fewer = len(metas) - math.ceil(size / target)
     if fewer >= _FEW_MANIFESTS:
         reason = f"{len(metas)} manifests are read for each query"
-        earliest = table.snapshots.earliest_id()
-        first = None if earliest is None else table.snapshots.find(earliest)
+        first = table.snapshots.find(min(table.snapshots.list_ids()))
         since = _time_of(snapshot if first is None else first, now)
         yield Action(table.identifier, MANIFESTS, Gain(files=fewer), size, since, reason)
 
@@ -191,7 +190,8 @@ def _indexes(table: Table, now: datetime) -> Iterator[Action]:
 
 def _expiry(table: Table, now: datetime, retention: RetentionChoice) -> Iterator[Action]:
     ids = table.snapshots.list_ids()
-    if len(ids) < 2 and not table.tags.names():
+    least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(table.options)
+    if len(ids) <= (least if retention.retain_min is None else retention.retain_min):
         return
     found = next_expiry(table, now, retention)
     if not found.range.expired:

@@ -242,7 +242,7 @@ def decided(
     turn = turns(everything, first, budget.allowance, patience=patience, period=length)
     chosen = spend(everything, allowed, patience)
     is_now = {one.key for one in chosen}
-    order = [*chosen, *(one for one in ranked(everything, patience) if one.key not in is_now)]
+    order = [*chosen, *(one for one in ranked(everything) if one.key not in is_now)]
     lines = []
     for one in order:
         action, number = by_key[one.key], turn.get(one.key)

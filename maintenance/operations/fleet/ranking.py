@@ -1,16 +1,20 @@
 """Which actions a budget is spent on: pure rules, no storage and no clock.
 
-Actions are ranked by gain per second. What waits for long gains rank, and after the *patience* of the budget it comes
-before all that has not, the longest first. Whatever of this order still fits is taken. The action that has waited
-longest of all, and for twice the patience, is taken even if it fits nowhere. So nothing starves: the turn of an action
-that has waited for twice the patience, beside `m` actions that have waited as long or longer, comes at the latest in
-the `m + 1`-th period of which some budget is left when it is planned.
+Actions are ranked by what a second of them is worth. A gain is worth itself times its square root: a small one can
+wait, since it grows, and the fixed part of its time is then paid once for all of it.
+
+What has waited for longer than the *patience* of the budget is overdue. The longest first, overdue actions take a tenth
+of what is left, or one of them more; whatever else fits is taken by its rank. The action that has waited longest of
+all, and for twice the patience, is taken even if it fits nowhere. So nothing starves: the turn of an action that has
+waited for twice the patience, beside `m` actions that have waited as long or longer, comes at the latest in the
+`m + 1`-th period of which some budget is left when it is planned.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 _PERIODS = 60
+_FOR_OVERDUE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,11 @@ class Candidate:
     seconds: float
     bytes: int = 0
     waited: float = 0.0
+
+    @property
+    def worth(self) -> float:
+        """Of its gain."""
+        return float(self.gain**1.5)
 
     @property
     def rate(self) -> float:
@@ -54,45 +63,50 @@ class Allowance:
             None if self.bytes is None else max(0, self.bytes - size),
         )
 
+    def part(self, share: float) -> "Allowance":
+        """A share of it."""
+        return Allowance(
+            None if self.seconds is None else self.seconds * share,
+            None if self.bytes is None else int(self.bytes * share),
+        )
+
     def holds(self, candidate: Candidate) -> bool:
         """Whether an action fits."""
         in_time = self.seconds is None or candidate.seconds <= self.seconds
         return in_time and (self.bytes is None or candidate.bytes <= self.bytes)
 
 
-def ranked(candidates: Sequence[Candidate], patience: float) -> list[Candidate]:
-    """The best first: what has waited for longer than `patience` seconds, then by gain per second, raised by age."""
-
-    def rank(one: Candidate) -> tuple[bool, float, str]:
-        if one.waited >= patience:
-            return False, -one.waited, one.key
-        return True, -one.rate * (1 + one.waited / patience), one.key
-
-    return sorted(candidates, key=rank)
+def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those of which a second is worth most, first."""
+    return sorted(candidates, key=lambda one: (-one.worth / max(one.seconds, 1e-3), one.key))
 
 
 def spend(candidates: Sequence[Candidate], allowed: Allowance, patience: float) -> list[Candidate]:
     """The actions that the budget is spent on, in their order.
 
-    Where no action is overdue, and seconds alone are limited, their gain is at least half of the best choice's.
+    Where no action is overdue, and seconds alone are limited, they are worth at least half of the best choice.
     """
     if allowed.is_spent:
         return []
-    order = ranked(candidates, patience)
+    overdue = sorted((one for one in candidates if one.waited >= patience), key=lambda one: (-one.waited, one.key))
     chosen: list[Candidate] = []
-    left = allowed
-    if order and order[0].waited >= 2 * patience and not left.holds(order[0]):
-        chosen.append(order[0])
-        left = left.less(order[0].seconds, order[0].bytes)
-    for one in order[len(chosen) :]:
+    left, reserved = allowed, allowed.part(_FOR_OVERDUE)
+    for one in overdue:
+        is_first = one is overdue[0] and (left.holds(one) or one.waited >= 2 * patience)
+        if is_first or (reserved.holds(one) and left.holds(one) and not left.is_spent):
+            chosen.append(one)
+            left, reserved = left.less(one.seconds, one.bytes), reserved.less(one.seconds, one.bytes)
+    taken = {one.key for one in chosen}
+    order = [one for one in ranked(candidates) if one.key not in taken]
+    for one in order:
         if not left.is_spent and left.holds(one):
             chosen.append(one)
             left = left.less(one.seconds, one.bytes)
-    if any(one.waited >= patience for one in chosen):
+    if overdue:
         return chosen
     # Many small actions may have taken the room of one that brings more than all of them.
-    most = max((one for one in order if allowed.holds(one)), key=lambda one: one.gain, default=None)
-    return [most] if most is not None and most.gain > sum(one.gain for one in chosen) else chosen
+    most = max((one for one in order if allowed.holds(one)), key=lambda one: one.worth, default=None)
+    return [most] if most is not None and most.worth > sum(one.worth for one in chosen) else chosen
 
 
 def turns(

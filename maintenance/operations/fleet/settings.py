@@ -55,14 +55,14 @@ class Budget:
         seconds: of work; `bytes`: that are rewritten; None = no limit.
         per: hour, day or week, as calendars have them in the time zone; a week begins on Monday.
         windows: hours in which work may begin, ``22:00-06:00``; none = any.
-        patience: what has waited for so long comes before all that has not.
+        patience: what has waited for so long is overdue, and a part of each period is for it.
     """
 
     seconds: float | None = None
     bytes: int | None = None
     per: str = "day"
     windows: Sequence[str] = ()
-    patience: timedelta = timedelta(days=7)
+    patience: timedelta = timedelta(days=14)
     time_zone: str = "UTC"
 
     def __post_init__(self) -> None:

@@ -76,14 +76,15 @@ def test_one_that_starved_comes_first(catalog: Catalog) -> None:
     learnt(catalog, 10.0, *(f"default.t{number:02}" for number in range(1, 11)))
     session = Session({"warehouse": catalog.options["warehouse"]})
     session.sql(f"CREATE TABLE u (a INT) TBLPROPERTIES ({OPTIONS})")
-    later = Run(now=datetime.now(UTC) + timedelta(days=8))
+    later = Run(now=datetime.now(UTC) + timedelta(days=15))
     settings = FleetSettings(Budget(seconds=30))
     for value in range(20):
         session.sql(f"INSERT INTO u VALUES ({value})")
     now = plan_fleet(None, catalog, settings=settings, dry_run=True)
     assert tables(now, NOW)[0] == "default.u"
     aged = plan_fleet(None, catalog, settings=settings, dry_run=True, run=later)
-    assert tables(aged, NOW) == ["default.t01", "default.t02", "default.t03"], "the oldest first, whatever they bring"
+    assert tables(aged, NOW)[0] == "default.t01", "the oldest first, whatever it brings"
+    assert set(tables(aged, NOW)[1:]) == {"default.t10", "default.u"}
 
 
 def test_the_actions_are_operations_of_their_own_that_are_recorded_and_spend_the_budget(catalog: Catalog) -> None:
