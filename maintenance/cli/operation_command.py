@@ -159,4 +159,4 @@ def _parameter(parameter: Parameter) -> click.Parameter:
     text = parameter.text or _HINTS.get(parameter.name)
     if parameter.name == "partitions":
         return click.Option([*names, "--partition"], multiple=True, help=_HINTS["partitions"])
-    return click.Option(names, is_flag=parameter.is_flag, help=text)
+    return click.Option(names, is_flag=parameter.is_flag, multiple=parameter.repeats, help=text)

@@ -199,6 +199,12 @@ class Manifests:
             raise unexpected("each manifest once", f"{twice[0]} twice in {lists}", path)
         return metas
 
+    def entries_before(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        """The files that were live before the snapshot's own changes."""
+        with self.reading(snapshot):
+            base = self.read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+            return merge_scan(self.entries_of(base))
+
     def delta_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """The manifests of what the snapshot changed."""
         with self.reading(snapshot, changes=True):

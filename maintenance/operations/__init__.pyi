@@ -63,6 +63,7 @@ from maintenance.operations.rows.rescale import rescale
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
+from maintenance.operations.tuning.simulate_settings import simulate_settings
 from maintenance.sql.operations.merge_tables import merge_tables
 from maintenance.sql.operations.refresh_materialized_table import refresh_materialized_table
 
@@ -132,6 +133,7 @@ __all__ = [
     "rewrite_file_index",
     "rollback_to",
     "rollback_to_as_latest",
+    "simulate_settings",
     "trigger_tag_automatic_creation",
     "update",
     "what_if",

@@ -36,6 +36,7 @@ class Param:
         unit: of a number; `MILLIS` says that it is a moment.
         is_kept: whether a plan says it. Without it the plan's groups do, or it only matters while the work is done.
         is_each: a call may have several, and each is a request of its own.
+        repeats: a command may have several, which are read as a list.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Param:
     unit: str = ""
     is_kept: bool = True
     is_each: bool = False
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Parameter:
         type: of the field's values, without None.
         default: of the field.
         is_each: a call may have several, and each is a request of its own.
+        repeats: a command may have several, which are read as a list.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Parameter:
     least: int | None = None
     unit: str = ""
     is_each: bool = False
+    repeats: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,6 +129,7 @@ def _parameter(field: str, hint: Any, told: Param, default: Any, is_required: bo
         least=told.least,
         unit=told.unit,
         is_each=told.is_each,
+        repeats=told.repeats,
     )
 
 

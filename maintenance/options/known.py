@@ -126,6 +126,15 @@ def check_set(options: Mapping[str, str], stored: Mapping[str, str], where: str)
                 raise error.at(where) from error
 
 
+def is_set_to(key: str, value: str, options: Mapping[str, str]) -> bool:
+    """Whether an option has that value, be it by its default. `value`: as `check_set` takes it."""
+    option = _by_key().get(key)
+    if option is None:
+        return options.get(key) == value
+    same: bool = option.of(options) == option.of({key: value})
+    return same
+
+
 def check_names(keys: Mapping[str, str] | Sequence[str], stored: Mapping[str, str], where: str) -> None:
     """Refuse names that are probably mistakes: like an option's. `stored`: options whose names may stay.
 

@@ -51,6 +51,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "restorable_partitions",
         "restore_partitions",
         "prove_compactions",
+        "simulate_settings",
         "restore_from_bin",
         "delete_branch",
         "fast_forward",

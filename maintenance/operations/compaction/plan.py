@@ -29,6 +29,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.engine import newest_is_the_row
+from maintenance.merge.sections import Key
 from maintenance.metadata.manifests import DeletionFile, Deletions
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_names import columns_of as columns_named
@@ -206,17 +207,20 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     for group, members in by_bucket(entries).items():
         if group[1] == table_options.POSTPONE_BUCKET or group in held:
             continue
-        picked = (
-            _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)
-            if table.is_primary_key_table
-            else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full, now_millis=now_millis)
-        )
+        picked = plan_group(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)
         units.extend(picked)
         if not picked:
             idle[group] = len(members)
     if is_clustered(table.schema, table.options):
         units.extend(_history_units(table, snapshot, scope, now_millis))
     return CompactionPlan(snapshot, tuple(units), idle, skipped, deletions)
+
+
+def rewritten_files(unit: Unit) -> tuple[DataFileMeta, ...]:
+    """The files that a unit reads and writes anew; those that only get another level are left out."""
+    if isinstance(unit, AppendCompaction):
+        return unit.files
+    return tuple(file for step in unit.steps if isinstance(step, RewriteStep) for file in step.files)
 
 
 def scoped_entries(
@@ -233,6 +237,27 @@ def scoped_entries(
     return [entry for entry in entries if entry.partition not in left_alone], skipped
 
 
+def plan_group(
+    table: Table,
+    group: Group,
+    members: Sequence[ManifestEntry],
+    deletions: Mapping[str, DeletionFile],
+    *,
+    scope: CompactionScope,
+    now_millis: int,
+    key_of: Callable[[bytes], Key] | None = None,
+) -> list[Unit]:
+    """What one bucket needs, by its files alone.
+
+    Args: `members`: its live files; `deletions`: their deletion vectors; `key_of`: how the keys of the files compare;
+        None = as the table's keys do.
+    """
+    if not table.is_primary_key_table:
+        return _plan_append(table, group, members, deletions, full=scope.full, now_millis=now_millis)
+    key_of = key_of or key_reader([field.type for field in table.schema.key_fields])
+    return _plan_bucket(table, group, members, deletions, scope=scope, now_millis=now_millis, key_of=key_of)
+
+
 def _plan_bucket(
     table: Table,
     group: Group,
@@ -241,6 +266,7 @@ def _plan_bucket(
     *,
     scope: CompactionScope,
     now_millis: int,
+    key_of: Callable[[bytes], Key],
 ) -> list[Unit]:
     options, full = table.options, scope.full
     files = [entry.file for entry in members]
@@ -279,7 +305,7 @@ def _plan_bucket(
     if unit.reason in (DELETED_ROWS, EXPIRED_ROWS):
         steps: tuple[RewriteStep | UpgradeStep, ...] = tuple(RewriteStep((((file,),),)) for file in unit.files)
     else:
-        steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
+        steps = plan_steps(unit, rules, key_of)
     if not steps:
         return []
     moved = {name for step in steps for name in _names(step)}

@@ -235,7 +235,7 @@ class Compactor:
         if not groups or not compacts_inline(self.table):
             return InlineCompaction()
         scope = CompactionScope(groups=groups, inline=True, silent=silent)
-        commits = _commits_between_full(self.table.options)
+        commits = commits_between_full(self.table.options)
         if commits > 0 and identity.identifier == BATCH_IDENTIFIER:
             scope = replace(scope, full=True)
         elif commits > 0 and (identity.identifier + 1) % commits == 0:
@@ -271,7 +271,7 @@ class Compactor:
         return replace(compaction, seconds=time.monotonic() - started)
 
 
-def _commits_between_full(options: Mapping[str, str]) -> int:
+def commits_between_full(options: Mapping[str, str]) -> int:
     """With which of a pipeline's commits buckets are compacted fully: each n-th; 0 = with none.
 
     A table whose changelog comes from full compactions has one with every commit, unless the option says otherwise.

@@ -103,6 +103,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "rollback-to-watermark": ((TABLE, "1"),),
     "show": ((TABLE,),),
     "sql": (("SELECT * FROM t",), ("SHOW TABLES; DESCRIBE t",)),
+    "simulate": ((TABLE, "--try", "num-sorted-run.compaction-trigger=3", "--try", "compaction.min.file-num=3,4"),),
     "tables": ((), ("default",), ("--long",)),
     "trigger-tag-automatic-creation": ((TABLE,),),
     "what-if": ((TABLE, "--options", "snapshot.num-retained.max=1,snapshot.num-retained.min=1"),),

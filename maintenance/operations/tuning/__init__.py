@@ -1,0 +1,1 @@
+"""Which settings would suit a table: what others would have cost, and what the table is better off with."""
