@@ -1,14 +1,21 @@
 """Where the pages lead: to each other, and to Dagster, which alone can change something."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
+from markupsafe import Markup, escape
+
 from maintenance.operations.rows.restorable_partitions import RestorablePartition
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.table_page import launchpad
-from paimon_maintenance.assets.steps.launched import op_name
+from paimon_maintenance.assets.steps.launched import JOBS, op_name
+from paimon_maintenance.assets.steps.statements import STATEMENT, STATEMENT_OP
+
+_NAMED = re.compile(r"\bthe (job|schedule|sensor) (?!that\b)(\w+)")
+_SNAPSHOT = re.compile(r"\bsnapshot_id:? (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,43 @@ class Links:
             f"snapshot_id: {partition.snapshot_id}" if partition.tag is None else f"tag: {json.dumps(partition.tag)}"
         )
         chosen = json.dumps([partition.partition.by_name()], ensure_ascii=False)
-        config = f"{{table: {table}, partitions: {chosen}, {state}, dry_run: true}}"
-        return self.job("restore_partitions", f"ops: {{{op_name('restore_partitions')}: {{config: {config}}}}}")
+        return self.launched("restore_partitions", table, f", partitions: {chosen}, {state}")
+
+    def launched(self, operation: str, table: str, more: str = "") -> str:
+        """A dry run of a job that runs over any table, filled in with this one. `more`: of its config."""
+        config = f"{{table: {table}{more}, dry_run: true}}"
+        return self.job(JOBS.get(operation, operation), f"ops: {{{op_name(operation)}: {{config: {config}}}}}")
+
+    def release(self, table: str, holder: str) -> str:
+        """A dry run of what deletes a tag or ends a consumer; empty for other holders of bytes."""
+        kind, _, name = holder.partition(" ")
+        if kind == "consumer":
+            return self.launched("reset_consumer", table, f", consumer: {json.dumps(name, ensure_ascii=False)}")
+        if kind != "tag":
+            return ""
+        quoted = name.replace("'", "''")
+        call = json.dumps(f"CALL sys.delete_tag(table => '{table}', tag => '{quoted}')", ensure_ascii=False)
+        return self.job(STATEMENT, f"ops: {{{STATEMENT_OP}: {{config: {{statement: {call}, dry_run: true}}}}}}")
+
+    def next_step(self, table: str, check: str, text: str) -> Markup:
+        """A next step; the jobs that it names are links, filled in as far as it says, schedules lead to their list."""
+        parts: list[Markup] = []
+        end = 0
+        for found in _NAMED.finditer(text):
+            address = self.automation() if found[1] != "job" else self._named_job(table, check, found[2], text)
+            parts.append(escape(text[end : found.start(2)]))
+            name = escape(found[2])
+            parts.append(Markup('<a class="out" href="{}">{}</a>').format(address, name) if address else name)
+            end = found.end(2)
+        return Markup("").join([*parts, escape(text[end:])])
+
+    def _named_job(self, table: str, check: str, job: str, text: str) -> str:
+        if job == keys.ACKNOWLEDGE:
+            return self.acknowledge(table, check)
+        if job == JOBS["rollback_to"]:
+            snapshot = _SNAPSHOT.search(text)
+            return self.launched("rollback_to", table, f", snapshot_id: {snapshot[1]}" if snapshot else "")
+        return self.job(job)
 
     def automation(self) -> str:
         """The list of schedules and sensors, where they are switched on."""

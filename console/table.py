@@ -164,6 +164,7 @@ def table_view(
     view = TableView(config, now, see(known.catalog, config, now, automation=known.automation, zone=known.zone))
     view.settings = list(_settings(known, path, identifier))
     view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
+    view.row = FleetRow.of(identifier, view.health, None)
     table = view.health.table
     if table is not None and view.health.shape is not None:
         _read_states(view, known, table, view.health.shape)

@@ -33,15 +33,15 @@ DESCRIPTIONS = {
     READABLE: "Metadata can be read, and the files that it names are there.",
     SINGLE_COMPACTOR: "No two jobs compact the same buckets alternately.",
     NO_BUCKET_OVERLAP: "No two writers write the same buckets alternately.",
-    WRITERS_ARE_WRITE_ONLY: "No writer compacts what it writes while others commit, too.",
+    WRITERS_ARE_WRITE_ONLY: "No writer compacts its own files while others commit.",
     COMPACTS_ALONE: "Nobody else compacts the table that we compact.",
     DELETION_VECTORS_INTACT: "No deleted rows have come back.",
     SNAPSHOT_CHAIN_INTACT: "No snapshot is missing, miscounted or committed twice.",
-    FRESHNESS: "A writer brought rows lately.",
+    FRESHNESS: "A writer has committed rows recently.",
     NOTHING_QUARANTINED: "No rewrite of the table has failed its verification.",
     ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
     LEVEL0_BACKLOG: "No bucket has too many files that only a merge makes readable.",
-    SMALL_FILES: "Most files have a decent size.",
+    SMALL_FILES: "Most files are large enough.",
     CHANGELOG_LAG: "Few commits wait for the changelog that shows their changes.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
     EXPIRY_DUE: "Old snapshots expire, or the schedule that starts it is on.",
@@ -60,7 +60,7 @@ _SEVERE = (
     ROWS_VISIBLE,
 )
 # How a next step names a job.
-_JOB = re.compile(r"\bthe job (\w+)")
+_JOB = re.compile(r"\bthe job (?!that\b)(\w+)")
 
 
 def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:

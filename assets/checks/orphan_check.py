@@ -52,7 +52,7 @@ def _look(catalog: PaimonCatalog, config: TableConfig, progress: Callable[[str],
 
 
 def _unknown(error: CorruptFileError) -> Judgement:
-    summary = f"the table is damaged, so nobody can tell what nothing names: {error.found} ({error.where})"
+    summary = f"the table is damaged, so orphan files cannot be told from others: {error.found} ({error.where})"
     return Judgement(ORPHAN_BYTES, False, summary, f"{error.fix} The check fsck lists all that is damaged.")
 
 

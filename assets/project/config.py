@@ -83,7 +83,7 @@ class Landing(Entry):
     again.
     """
 
-    path: str = Field(description="Folder, relative to the project's, or a URI.")
+    path: str = Field(description="A folder, relative to the project's folder, or a URI.")
     commit_user: str = Field(description="Stable name of this feed: with the batch number it identifies a commit.")
     row_kind_column: str | None = Field(default=None, description="Column with +I, -U, +U or -D; absent: all are +I.")
     format: Literal["parquet", "debezium-json", "canal-json", "maxwell-json", "json"] = Field(
@@ -323,7 +323,7 @@ class Expiry(Entry):
     """When the daily expiry runs."""
 
     cron: CronText = "0 3 * * *"
-    time_zone: ZoneName = Field(default="UTC", description="An IANA name; days and hours of the schedule are in it.")
+    time_zone: ZoneName = Field(default="UTC", description="An IANA name: the zone of the schedule's days and hours.")
 
 
 class EmptyBin(Entry):

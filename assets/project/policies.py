@@ -142,10 +142,10 @@ class ChecksPolicy(Entry):
         description="Bytes that only old snapshots need, of them and the live ones, while no expiry is switched on.",
     )
     settled_commits: int = Field(
-        default=20, ge=1, le=90, description="A conflict is over once so many last commits show one writer."
+        default=20, ge=1, le=90, description="A conflict is over once this many commits in a row come from one writer."
     )
     settled_after: DurationText = Field(
-        default="24 h", description="A conflict is over once so much time shows one writer."
+        default="24 h", description="A conflict is over once only one writer has committed for this long."
     )
 
     @property
@@ -210,10 +210,14 @@ class CompactionPolicy(Entry):
 class RetentionPolicy(Entry):
     """What the expiry of snapshots keeps. What is left empty comes from the table's own options."""
 
-    keep_at_least: int | None = Field(default=None, ge=1, description="Snapshots, whatever their age.")
-    keep_at_most: int | None = Field(default=None, ge=1, description="Snapshots, however young.")
+    keep_at_least: int | None = Field(
+        default=None, ge=1, description="The fewest snapshots to keep, however old they are."
+    )
+    keep_at_most: int | None = Field(
+        default=None, ge=1, description="The most snapshots to keep, however new they are."
+    )
     time_retained: DurationText | None = Field(
-        default=None, description="Snapshots replaced more recently than this stay."
+        default=None, description="Keep snapshots that were replaced more recently than this."
     )
     full_days: bool = Field(default=False, description="Count from midnight: what the day before the limit saw, stays.")
     time_zone: ZoneName | None = Field(default=None, description="Where midnight is; absent: the expiry's zone.")

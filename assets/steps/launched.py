@@ -22,7 +22,7 @@ from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, recor
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
-_JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
+JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
 # Steps that say more than the record.
 _STEPS = {
     NEW_TAG.operation.name: NEW_TAG,
@@ -65,7 +65,7 @@ def launched_job(
     name = step.operation.name
     dry_run = " dry_run: only say what would be done, and keep a plan." if step.operation.has_dry_run else ""
     text = f"{step.operation.summary}{dry_run}"
-    return job_of_op(_JOBS.get(name, name), launched_op(step, tables, zone), text, action)
+    return job_of_op(JOBS.get(name, name), launched_op(step, tables, zone), text, action)
 
 
 def _steps() -> Iterator[Step]:

@@ -19,7 +19,7 @@ from paimon_maintenance.assets.steps.apply_plan import apply_any, table_of
 from paimon_maintenance.assets.steps.by_session import session_of
 from paimon_maintenance.assets.steps.plans import kept_plan
 
-STATEMENT = "statement"  # the job
+STATEMENT, STATEMENT_OP = "statement", "planned_statement"  # the job, and its op
 
 
 class StatementConfig(dg.Config):
@@ -36,7 +36,7 @@ def statement_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefiniti
     described: Mapping[str, TableConfig] = {table.identifier: table for table in tables}
 
     @dg.op(
-        name="planned_statement",
+        name=STATEMENT_OP,
         description="Plans a statement, keeps the plan, and does exactly what it says unless it is a dry run.",
         out=dg.Out(dg.Nothing),
     )

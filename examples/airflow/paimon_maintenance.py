@@ -1,18 +1,38 @@
-"""Maintains a table from Airflow: each step looks first at what it would do, and runs only if there is anything to do.
+"""Maintains a table from Airflow: each step says first what it would do, and then exactly that is done, if there is
+anything to do. The plans are in the logs; `paimonctl plan ID` shows one.
 
 Needs `paimonctl` on the PATH of the workers, a profile of it (`PAIMON_PROFILE`), and a pool, so that few steps work on
 a store at once: ``airflow pools set paimon 2 "Maintenance of Paimon tables"``.
 """
 
+import logging
 import os
+import subprocess
 from datetime import datetime, timedelta
 
-from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import DAG
+from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 TABLE = os.environ.get("PAIMON_TABLE", "shop.orders")
 STEPS = ("compact", "expire-snapshots", "remove-orphan-files")
-NOTHING_TO_DO = 3
+LOG = logging.getLogger(__name__)
+REFUSED, NOTHING_TO_DO = 2, 3
+
+
+def run(*arguments: str) -> str:
+    """Run a command of paimonctl. Returns what it prints."""
+    done = subprocess.run(["paimonctl", *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    LOG.info(done.stdout)
+    if done.returncode == NOTHING_TO_DO:
+        raise AirflowSkipException(f"paimonctl {arguments[0]} has nothing to do")
+    if done.returncode == REFUSED:
+        # Another attempt would be refused, too: a wrong name, or a plan that no longer holds. Its log says what to do.
+        raise AirflowFailException(f"paimonctl {arguments[0]} refused")
+    done.check_returncode()
+    return done.stdout.strip()
+
+
+paimonctl = task(run)
 
 with DAG(
     "paimon_maintenance",
@@ -29,21 +49,10 @@ with DAG(
 ) as dag:
     last = None
     for step in STEPS:
-        plan = BashOperator(
-            task_id=f"plan_{step}".replace("-", "_"),
-            bash_command=f"paimonctl --json {step} {TABLE} --dry-run",
-            skip_on_exit_code=NOTHING_TO_DO,
-            append_env=True,
-            # A step that was skipped, as there was nothing to do, holds up none after it.
-            trigger_rule="none_failed",
-        )
-        apply = BashOperator(
-            task_id=f"apply_{step}".replace("-", "_"),
-            bash_command=f"paimonctl --json {step} {TABLE}",
-            skip_on_exit_code=NOTHING_TO_DO,
-            append_env=True,
-        )
+        name = step.replace("-", "_")
+        # A step that was skipped, as there was nothing to do, holds up none after it.
+        plan = paimonctl.override(task_id=f"plan_{name}", trigger_rule="none_failed")(step, TABLE, "--plan")
+        apply = paimonctl.override(task_id=f"apply_{name}")("--json", step, "--apply", plan)
         if last is not None:
             last >> plan
-        plan >> apply
         last = apply

@@ -81,7 +81,7 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
 
 
 def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogLimits) -> Judgement:
-    """Most files have a decent size. Few files are judged only where one bucket has many of them."""
+    """Most files are large enough. Few files are judged only where one bucket has many of them."""
     small_size = small_file_size(table)
     counts = Counter((e.partition, e.bucket) for e in entries if e.file.file_size < small_size)
     small = counts.total()

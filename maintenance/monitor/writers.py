@@ -102,7 +102,7 @@ def _meet(one: Writer, other: Writer) -> bool:
 
 def _compactors(compactions: list[Commit]) -> str:
     if not compactions:
-        return "nobody compacted lately"
+        return "no recent compactions"
     return f"{number_of(len(compactions), 'compaction')}, the last by '{compactions[-1].writer}'; no two alternate"
 
 

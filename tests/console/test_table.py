@@ -2,9 +2,11 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
+import dagster as dg
 import yaml
 
 from maintenance.catalog import CatalogTable
@@ -14,7 +16,9 @@ from maintenance.operations.history import FAILED, HistoryEntry, history_table, 
 from maintenance.operations.retention.what_if import what_if
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
+from paimon_maintenance.assets.project.config import FOLDER, load_project
 from paimon_maintenance.console.links import Links
+from paimon_maintenance.definitions import build_definitions
 from tests.console_site import Site
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
@@ -152,6 +156,8 @@ def test_a_damaged_table_shows_what_can_be_read(site: Site, keyed_table: Catalog
     Path(keyed_table.paths.snapshot(5)).write_bytes(b"{")
     answer = site.get("/tables/db.t")
     assert answer.status == 200
+    assert "db.t cannot be read" in answer.text
+    assert "Next: needs attention" in answer.text
     assert "readable" in answer.section("checks")
     assert "retention.keep_at_most" in answer.section("settings")
     assert 'id="tree"' not in answer.html
@@ -170,3 +176,42 @@ def test_hostile_values_stay_text(site: Site, keyed_table: CatalogTable) -> None
     answer = site.get("/tables/db.t")
     assert "<script>" not in answer.html
     assert "<script>alert(1)</script>" in answer.text
+
+
+def test_the_links_to_jobs_that_run_over_any_table_are_filled_in_as_the_jobs_take_it(
+    site: Site, tables_yaml: Path
+) -> None:
+    project = load_project(tables_yaml, FOLDER)
+    definitions = build_definitions(project)
+    links = Links("http://dagster.test", "own")
+    steps = {
+        "rollback": "It can be rolled back by the job rollback, with snapshot_id: 3, of the state before.",
+        "compact_db_t": "Switch the sensor latest_snapshots on, or launch the job compact_db_t.",
+    }
+    named = {job: links.next_step("db.t", "readable", text) for job, text in steps.items()}
+    assert named["compact_db_t"].count("<a ") == 2, "the sensor and the job"
+    assert "<a " not in links.next_step("db.t", "freshness", "Look at the job that writes the table.")
+    places = {
+        "rollback": unescape(named["rollback"].partition('href="')[2].partition('"')[0]),
+        "create_tag": links.launched("create_tag", "db.t", ", name: snapshot-3, snapshot_id: 3"),
+        "statement": links.release("db.t", "tag kept"),
+        "reset_consumer": links.release("db.t", "consumer feed"),
+    }
+    for job, place in places.items():
+        path, _, config = place.partition("/setup?config=")
+        assert path == f"http://dagster.test/locations/own/jobs/{job}/playground"
+        given = yaml.safe_load(unquote(config))
+        assert dg.validate_run_config(definitions.resolve_job_def(job), given)
+        (said,) = given["ops"].values()
+        assert said["config"]["dry_run"]
+        assert "db.t" in said["config"].get("table", said["config"].get("statement"))
+    quoted = unquote(links.release("db.t", "tag a'b: c").partition("config=")[2])
+    assert yaml.safe_load(quoted)["ops"]["planned_statement"]["config"]["statement"].endswith("tag => 'a''b: c')")
+    config = yaml.safe_load(unquote(places["statement"].partition("config=")[2]))
+    assert (
+        definitions.resolve_job_def("statement").execute_in_process(run_config=config, instance=site.instance).success
+    )
+    assert links.release("db.t", "live data") == ""
+    found = site.get("/tables/db.t").links()
+    for job in ("rollback", "create_tag", "statement", "reset_consumer"):
+        assert f"http://dagster.test/guess/{job}" in found

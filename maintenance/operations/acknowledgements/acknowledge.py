@@ -24,8 +24,8 @@ class Acknowledge:
 
     table: Annotated[str, Param("The table, as database.table.")]
     check: Annotated[str, Param(f"The check that failed: {', '.join(ACKNOWLEDGEABLE)}.")]
-    name: Annotated[str, Param("Who has looked at it.")]
-    reason: Annotated[str, Param("Why it is in order, or what was done.")]
+    name: Annotated[str, Param("Who has looked into it.")]
+    reason: Annotated[str, Param("Why the conflict is harmless, or what was done about it.")]
     history: Annotated[str, Param("The database of the history.")] = HISTORY_DATABASE
     run_id: Annotated[str | None, Param("The id of the run that does it.")] = None
 
@@ -51,7 +51,7 @@ def apply(run: Run, catalog: Catalog, planned: Plan[Acknowledge, None]) -> Mappi
 
 OPERATION = Operation(
     "acknowledge",
-    "Say that a conflict that a check has found is known, and why it is in order.",
+    "Acknowledge a conflict that a check has found, with a name and a reason.",
     Acknowledge,
     as_asked,
     apply,

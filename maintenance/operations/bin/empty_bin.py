@@ -108,7 +108,7 @@ def apply(run: Run, place: Warehouse, planned: Plan[EmptyBin, EmptyBinReport]) -
 
 OPERATION = Operation(
     "empty_bin",
-    "Destroy what has been in the bin for long enough.",
+    "Delete files that have been in the bin for long enough.",
     EmptyBin,
     plan,
     apply,

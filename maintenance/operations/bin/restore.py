@@ -135,7 +135,7 @@ def _said(report: RestoreReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "restore",
-    "Bring back what a deletion has put into the bin.",
+    "Restore deleted files from the bin.",
     Restore,
     *lazily(_work, _groups),
     shown=_shown,

@@ -86,7 +86,7 @@ def _is_full(table: Table) -> bool:
     return not is_clustered(table.schema, table.options)
 
 
-_FULL = "Merge every bucket into its top level, whatever its sorted runs."
+_FULL = "Merge every bucket into its top level, even if its sorted runs do not ask for it."
 _WHERE = "Only partitions that match this condition in Spark SQL, e.g. month = 7."
 _PROOF = "How the result is verified: auto, full, sampled or off; empty: as the table's option says."
 

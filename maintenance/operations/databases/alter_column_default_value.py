@@ -14,7 +14,7 @@ class AlterColumnDefaultValue:
     """Of which column."""
 
     table: Annotated[str, Param("The table, as database.table.", others=("identifier",))]
-    column: Annotated[str, Param("Fields of rows with dots between them.")]
+    column: Annotated[str, Param("The column; dots separate the fields of a row.")]
     default_value: Annotated[str, Param("The default value, as SQL writes it.")]
 
 
@@ -27,7 +27,7 @@ def apply(run: Run, catalog: Catalog, planned: Plan[AlterColumnDefaultValue, Non
 
 OPERATION = Operation(
     "alter_column_default_value",
-    "Change what a column gets that is not written.",
+    "Change the default value of a column.",
     AlterColumnDefaultValue,
     as_asked,
     apply,
@@ -37,7 +37,7 @@ OPERATION = Operation(
 
 
 def alter_column_default_value(catalog: Catalog, table: str, column: str, default_value: str) -> None:
-    """Change what a column gets that is not written.
+    """Change the default value of a column.
 
     Args: `table`: ``database.table``; `column`: fields of rows with dots between them; `default_value`: as a text.
     Raises: NotFoundError: no such table or column; SchemaError: the value does not fit.

@@ -62,7 +62,7 @@ class CloneTables:
     excluded_tables: Annotated[Sequence[str], Param("Of a database, leave these tables out.")] = ()
     prefer_file_format: Annotated[str | None, Param("Refused: files are copied as they are.")] = None
     clone_from: Annotated[str, Param("Tables of paimon alone are cloned.")] = "paimon"
-    meta_only: Annotated[bool, Param("Make the tables, copy no rows.")] = False
+    meta_only: Annotated[bool, Param("Create the tables, but copy no rows.")] = False
     clone_if_exists: Annotated[bool, Param("False: tables that are there already stay as they are.")] = True
     target_table_conf: Annotated[Mapping[str, str] | None, Param("Refused: schemas are copied as they are.")] = None
     snapshot_id: Annotated[int | None, Param("Of a table, copy this snapshot; empty: the newest.")] = None

@@ -221,7 +221,7 @@ def _shown(report: MigrateDatabaseReport) -> Shown:
 
 OPERATION = Operation(
     "migrate_database",
-    "Make Paimon tables of the format tables or plain Hive tables of a database.",
+    "Convert the format tables or plain Hive tables of a database to Paimon tables.",
     MigrateDatabase,
     *lazily(_work, lambda _, __: ()),
     _shown,

@@ -266,7 +266,7 @@ def shown_tables(reports: Sequence[MigrateReport]) -> Shown:
 
 OPERATION = Operation(
     "migrate_table",
-    "Make a Paimon table of the files of a format table or a plain Hive table.",
+    "Convert a format table or a plain Hive table to a Paimon table.",
     MigrateTable,
     *lazily(_work, lambda _, __: ()),
     lambda report: shown_tables([report]),

@@ -26,7 +26,7 @@ def apply(run: Run, catalog: Catalog, planned: Plan[RefreshObjectTable, None]) -
 
 OPERATION = Operation(
     "refresh_object_table",
-    "Say whether a table is an object table: what it lists is always its folder as it is.",
+    "Check that a table is an object table. It needs no refresh: each read lists its folder.",
     RefreshObjectTable,
     as_asked,
     apply,

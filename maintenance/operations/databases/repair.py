@@ -31,7 +31,7 @@ def apply(_: Run, catalog: Catalog, planned: Plan[Repair, None]) -> None:
 
 OPERATION = Operation(
     "repair",
-    "Let a catalog know the databases and tables that its warehouse has.",
+    "Register the databases and tables of the warehouse in its catalog.",
     Repair,
     as_asked,
     apply,
@@ -41,7 +41,7 @@ OPERATION = Operation(
 
 
 def repair(catalog: Catalog, names: Sequence[str] = ()) -> None:
-    """Let a catalog know the databases and tables that its warehouse has.
+    """Register the databases and tables of the warehouse in its catalog.
 
     Args: `names`: tables as ``database.table``, and databases; empty: the whole catalog.
     Raises: NotFoundError: there is no such folder; UnsupportedError: the catalog cannot do it.

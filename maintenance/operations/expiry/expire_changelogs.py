@@ -61,7 +61,7 @@ class ExpireChangelogs:
     retain_min: Annotated[int | None, Param("Keep at least this many, counted from the latest snapshot.")] = None
     older_than: Annotated[datetime | None, Param("Only older ones; a time without a zone is local.")] = None
     max_deletes: Annotated[int | None, Param("Expire at most this many.")] = None
-    delete_all: Annotated[bool, Param("Expire all of them, whatever the other settings say.")] = False
+    delete_all: Annotated[bool, Param("Expire all of them, regardless of the other settings.")] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def _shown(report: FastForwardReport) -> Shown:
 
 OPERATION = Operation(
     "fast_forward",
-    "Replace main's history by a branch's.",
+    "Replace the history of main with that of a branch.",
     FastForward,
     plan,
     apply,

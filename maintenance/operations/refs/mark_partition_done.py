@@ -74,7 +74,7 @@ def _shown(report: MarkPartitionDoneReport) -> Shown:
 
 OPERATION = Operation(
     "mark_partition_done",
-    "Tell others that partitions are complete.",
+    "Mark partitions as done.",
     MarkPartitionDone,
     plan,
     apply,

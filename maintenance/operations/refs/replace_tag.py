@@ -85,7 +85,7 @@ def apply(run: Run, table: Table, planned: Plan[ReplaceTag, TagReport]) -> TagRe
     return planned.report
 
 
-OPERATION = Operation("replace_tag", "Let a tag hold another snapshot.", ReplaceTag, plan, apply, has_job=False)
+OPERATION = Operation("replace_tag", "Move a tag to another snapshot.", ReplaceTag, plan, apply, has_job=False)
 
 
 def _check_stays(table: Table, snapshot: Snapshot) -> None:

@@ -79,8 +79,9 @@ def apply(_: Run, table: Table, planned: Plan[ResetConsumer, ResetConsumerReport
 
 
 def _said(report: ResetConsumerReport) -> Iterator[str]:
-    then = "is deleted" if report.after is None else f"reads {report.after} next"
-    yield f"{report.table}: consumer '{report.consumer}' stood at {report.before}; it {then}."
+    then = "is deleted" if report.after is None else f"reads snapshot {report.after} next"
+    before = "was new" if report.before is None else f"was at snapshot {report.before}"
+    yield f"{report.table}: consumer '{report.consumer}' {before}; now it {then}."
 
 
 OPERATION = Operation(

@@ -148,7 +148,7 @@ def _said(report: RollbackToAsLatestReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "rollback_to_as_latest",
-    "Make the state of a snapshot or tag the newest one, by a commit.",
+    "Commit the state of a snapshot or tag as the newest snapshot.",
     RollbackToAsLatest,
     plan,
     apply,

@@ -82,7 +82,7 @@ def _report(
 
 OPERATION = Operation(
     "remove_unexisting_files",
-    "Forget data files that do not exist any more.",
+    "Remove data files that no longer exist from the metadata.",
     RemoveUnexistingFiles,
     *lazily(
         _work, lambda _, report: [PlannedGroup(path, (path,), 0, 0, "does not exist") for path in sorted(report.paths)]

@@ -103,7 +103,7 @@ def _shown(report: RemoveUnexistingManifestsReport) -> Shown:
 
 OPERATION = Operation(
     "remove_unexisting_manifests",
-    "Forget manifests that do not exist any more.",
+    "Remove manifests that no longer exist from the metadata.",
     RemoveUnexistingManifests,
     *lazily(_work, _groups),
     shown=_shown,

@@ -86,7 +86,7 @@ def _shown(report: RepairEarliestSnapshotReport) -> Shown:
 
 OPERATION = Operation(
     "repair_earliest_snapshot",
-    "Let the snapshot behind a gap in the ids be the earliest one.",
+    "Make the snapshot after a gap in the ids the earliest one.",
     RepairEarliestSnapshot,
     plan,
     apply,

@@ -73,9 +73,9 @@ class WhatIfReport:
 class WhatIf:
     """The retention to try. `ahead`: how far from now to look."""
 
-    options: Annotated[Mapping[str, str] | None, Param("In place of the table's, e.g. snapshot.time-retained=1 d.")] = (
-        None
-    )
+    options: Annotated[
+        Mapping[str, str] | None, Param("Options in place of the table's, e.g. snapshot.time-retained=1 d.")
+    ] = None
     without_tags: Annotated[Sequence[str], Param("Answer as if these tags were deleted.")] = ()
     without_consumers: Annotated[Sequence[str], Param("Answer as if these consumers were deleted.")] = ()
     ahead: Sequence[timedelta] = DEFAULT_AHEAD

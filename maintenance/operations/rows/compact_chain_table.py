@@ -140,7 +140,7 @@ def _shown(report: CompactChainTableReport) -> Shown:
 
 OPERATION = Operation(
     "compact_chain_table",
-    "Make a partition of a chain table complete.",
+    "Complete a partition of a chain table.",
     CompactChainTable,
     plan,
     apply,

@@ -124,7 +124,7 @@ def _shown(report: RescaleReport) -> Shown:
 
 OPERATION = Operation(
     "rescale",
-    "Give partitions another number of buckets.",
+    "Change the number of buckets of partitions.",
     Rescale,
     plan,
     apply,

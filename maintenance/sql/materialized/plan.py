@@ -52,7 +52,7 @@ class RefreshRequest:
     partition: Annotated[
         Spec | None, Param("Only this one, changed or not, e.g. ds=2026-01-31; empty: what has changed.")
     ] = None
-    full: Annotated[bool, Param("Make the whole table again, whatever has changed.")] = False
+    full: Annotated[bool, Param("Rebuild the whole table, changed or not.")] = False
     zone: Annotated[str, Param("The time zone in which partitions are named after the clock.")] = "UTC"
 
 

@@ -57,7 +57,7 @@ def _shown(report: RefreshReport) -> Shown:
 
 OPERATION = Operation(
     "refresh_materialized_table",
-    "Make the rows of a materialized table again as far as its sources have changed.",
+    "Refresh a materialized table where its sources have changed.",
     RefreshRequest,
     plan,
     apply,
@@ -79,7 +79,7 @@ def refresh_materialized_table(
     spark: "SparkSession | None" = None,
     progress: Progress | None = None,
 ) -> RefreshReport:
-    """Make the rows of a materialized table again as far as its sources have changed.
+    """Refresh a materialized table where its sources have changed.
 
     Args:
         table: ``database.table``.

@@ -1,11 +1,14 @@
 """The examples for schedulers run as they stand."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.plan_store import stored_ids
 from maintenance.sql import Session
 from tests.unit.cli.schedulers import four_small_files, paimonctl
 
@@ -37,9 +40,14 @@ def maintained(environment: dict[str, str], table: str) -> subprocess.CompletedP
 
 
 def test_cron(environment: dict[str, str], tmp_path: Path) -> None:
-    """The files are compacted once; a table that is not there is refused without another attempt."""
+    """The files are compacted once, by a plan whose id is printed.
+
+    A table that is not there is refused without another attempt.
+    """
     done = maintained(environment, "default.t")
     assert done.returncode == 0, done.stderr
+    (plan,) = re.findall(r"^compact: plan (\S+)$", done.stdout, re.MULTILINE)
+    assert stored_ids(FileIO(), str(tmp_path / "lake")).count(plan) == 1
     session = Session({"warehouse": str(tmp_path / "lake")})
     files = session.sql("SELECT COUNT(*) AS n FROM `t$files`").to_arrow().to_pylist()
     assert files == [{"n": 1}]
