@@ -72,7 +72,8 @@ MENDED = (
     *(f"{name}({time} TO WEEK)" for name in ("FLOOR", "CEIL") for time in (
         "TIMESTAMP '0001-01-01 00:00:00'", "DATE '0001-01-07'", "DATE '1500-12-28'", "dy", "tn")),
     *(f"{name}({time} TO {unit})" for name in ("FLOOR", "CEIL") for time in ("dy", "tn", "tw")
-      for unit in ("MILLISECOND", "DECADE", "CENTURY", "MILLENNIUM")),
+      for unit in ("MILLISECOND", "DECADE", "CENTURY")),
+    "FLOOR(dy TO MILLENNIUM)", "CEIL(tn TO MILLENNIUM)",
     "FLOOR(DATE '1500-03-01' TO MONTH)", "FLOOR(clock TO HOUR)", "FLOOR(clock TO MINUTE)", "CEIL(clock TO SECOND)",
     "FLOOR(TIME '12:34:56.789' TO SECOND)", "TIMESTAMPADD(HOUR, 1, clock)", "TIMESTAMPADD(MINUTE, 1, clock)",
     "CURRENT_TIME IS NULL", "LOCALTIME IS NULL", "LOCALTIMESTAMP IS NULL", "CURRENT_TIME >= TIME '00:00:00'",
@@ -99,6 +100,7 @@ QUERIES = (
     "SELECT f32 AS w FROM samples UNION ALL SELECT f64 FROM samples",
     "SELECT tn AS w FROM samples UNION SELECT ts FROM samples",
     "SELECT ts AS w FROM samples UNION ALL SELECT tw FROM samples",
+    "SELECT tw AS w FROM samples UNION ALL SELECT FLOOR(CAST(tm AS TIMESTAMP(9)) TO QUARTER) FROM samples",
     "SELECT TYPEOF(z) AS w FROM (SELECT c AS z FROM samples) AS q",
     "SELECT z IN ('ab', s) AS w FROM (SELECT c AS z, s FROM samples) AS q",
     "WITH q AS (SELECT c AS z, s FROM samples) SELECT z IN (s) AS w FROM q",

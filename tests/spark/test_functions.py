@@ -56,6 +56,13 @@ OF_FLINK: dict[str, Any] = {
     "PARSE_URL('http://h.com/p', 'FILE')": "/p",
     "PARSE_URL('h.com/p', 'HOST')": None,
     "PARSE_URL('http://h.com/p?k=v&kk=w', 'QUERY', 'k')": "v",
+    "ARRAY[7, 8][1]": 7,
+    "ARRAY[7, 8][3]": None,
+    "WEEK(DATE '2024-02-29')": 9,
+    "CAST(CAST('Infinity' AS DOUBLE) AS BIGINT)": 2**63 - 1,
+    "CAST(CAST('-Infinity' AS DOUBLE) AS INT)": -(2**31),
+    "CAST(CAST('NaN' AS DOUBLE) AS INT)": 0,
+    "CAST(CAST(12 AS INT) AS DECIMAL(3, 2))": None,
     "IS_DIGIT('12')": True,
     "IS_DIGIT('1a')": False,
     "IS_DIGIT('')": False,
@@ -125,6 +132,7 @@ def test_of_flink_in_this_process(options: dict[str, str], spark: SparkSession) 
     assert row["x"] == [(1, 1), (2, 2)]
     for text, problem in {
         counted: "COLLECT is not there on Spark",
+        "SELECT STDDEV_POP(x) AS x FROM (VALUES (1), (4)) AS t(x)": "not supported on Spark",
         "SELECT STR_TO_MAP('a|1', ',', '|')": "plain texts in quotes",
         "SELECT STR_TO_MAP('a=1,a=2')": "uplicate",
         "SELECT PARSE_URL('http://h.com/a b', 'PATH')": "INVALID_URL",

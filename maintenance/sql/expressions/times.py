@@ -199,9 +199,10 @@ def _floored(call: Call) -> exp.Expr:
     """Flink's ``FLOOR(time TO unit)`` and ``CEIL``, whose weeks begin on Sunday."""
     if not is_wide(call.kind):
         return _floored_micros(call, exp.Literal.number(0))
-    call.kind, rest = narrow(call.arguments[0]).kind, rest_of(call.nodes[0].copy())
+    kind, call.kind, rest = call.kind, narrow(call.arguments[0]).kind, rest_of(call.nodes[0].copy())
     call.arguments[0] = Typed(micros_of(call.nodes[0]), call.kind, call.arguments[0].written)
-    return filled("paimon_wide(m, 0)", {"m": _floored_micros(call, rest)})
+    made, call.kind = _floored_micros(call, rest), kind
+    return filled("paimon_wide(m, 0)", {"m": made})
 
 
 def _floored_micros(call: Call, rest: exp.Expr) -> exp.Expr:

@@ -46,12 +46,31 @@ def shape_casts_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
             shaped = exp.Upper(this=shaped.copy()) if _is_truth(node.this, of) else shaped
         elif to is not None and to.is_timestamp and _loses(of, to):
             shaped = _cut(node, to)
+        elif isinstance(node, exp.Cast) and of is not None:
+            shaped = _number(node, of)
         if isinstance(node, exp.Cast) and (length := _length(node.to)):
             shaped = _sized(shaped, length, pads=node.to.this == exp.DType.CHAR)
         if id(node) in texts:
             shaped = _text(shaped, texts[id(node)])
         if shaped is not node:
             node.replace(shaped)
+
+
+_LARGEST = {exp.DType.INT: (1 << 31) - 1, exp.DType.BIGINT: (1 << 63) - 1}
+_SATURATED = (
+    "CASE WHEN ISNAN(:value) THEN 0 WHEN :value >= :most THEN :most"
+    " WHEN :value <= -:most THEN -:most - 1 ELSE :cast END"
+)  # fmt: skip
+
+
+def _number(cast: exp.Cast, of: DataType) -> exp.Expr:
+    """A float that an integer type has not is its largest or least number, and what a decimal has not is NULL."""
+    if of.root in ("FLOAT", "DOUBLE") and cast.to.this in _LARGEST:
+        most = exp.cast(exp.Literal.string(str(_LARGEST[cast.to.this])), cast.to.this)
+        return made(_SATURATED, value=cast.this, most=most, cast=cast)
+    is_number = of.root in ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL")
+    is_tried = is_number and cast.to.this == exp.DType.DECIMAL
+    return exp.TryCast(this=cast.this.copy(), to=cast.to.copy(), safe=True) if is_tried else cast
 
 
 def _cut(time: exp.Expr, to: DataType) -> exp.Expr:

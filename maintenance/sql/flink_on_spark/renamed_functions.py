@@ -62,6 +62,8 @@ def _of_texts(node: exp.Expr) -> exp.Expr | None:
             return str_to_map(node)
         case exp.Elt():
             return elt(node)
+        case exp.Week():
+            return exp.Anonymous(this="WEEKOFYEAR", expressions=[node.this.copy()])
     return None
 
 

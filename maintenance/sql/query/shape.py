@@ -54,7 +54,15 @@ def _columns_in_flink(resolved: Resolved) -> Sequence[tuple[str, DataType]]:
 def _for_spark(resolved: Resolved) -> None:
     """Flink's dialect for Spark, whose own needs no change."""
     tree, types = resolved.tree, _column_types(resolved)
-    shape_casts_on_spark(tree, ExpressionTypes(resolved, is_flink=True))
+    expression_types = ExpressionTypes(resolved, is_flink=True)
+    _refuse_spreads(tree, expression_types)
+    elements = [node for node in tree.find_all(exp.Bracket) if _is_of_array(node, expression_types)]
+    shape_casts_on_spark(tree, expression_types)
+    for node in elements:
+        # Spark fails at a place that an array has not, where Flink has NULL; literals count from 0 already.
+        (place,) = node.expressions
+        first = place if isinstance(place, exp.Literal) else exp.Sub(this=place, expression=exp.Literal.number(1))
+        node.replace(exp.Anonymous(this="GET", expressions=[node.this.copy(), first.copy()]))
     rules = Rules.of_query(tree, types, is_flink=True)
     _maps(tree)
     shape_integers(tree, rules)
@@ -62,6 +70,26 @@ def _for_spark(resolved: Resolved) -> None:
     cast_decimals(tree, rules)
     _rows_of_spark(tree)
     _unnest_in_spark(tree, types)
+
+
+_SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+
+
+def _refuse_spreads(tree: exp.Expr, types: ExpressionTypes) -> None:
+    """Raises: SqlError: a variance or deviation of what is no float, which Flink reckons in its type."""
+    for node in tree.find_all(*_SPREADS):
+        kind = types.of(node.this)
+        if kind is None or kind.root not in ("FLOAT", "DOUBLE"):
+            problem = (
+                f"{node.sql_name()} of {'a computed value' if kind is None else kind.root} is not supported on Spark"
+            )
+            raise SqlError(problem, "query", "Cast it to DOUBLE, or use a session without Spark.")
+
+
+def _is_of_array(node: exp.Bracket, types: ExpressionTypes) -> bool:
+    kind = types.of(node.this)
+    is_array = isinstance(node.this.unnest(), exp.Array) or (kind is not None and kind.root == "ARRAY")
+    return is_array and len(node.expressions) == 1
 
 
 def _has(kinds: Set[type[exp.Expr]], *wanted: type[exp.Expr]) -> bool:
