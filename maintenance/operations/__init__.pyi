@@ -63,6 +63,7 @@ from maintenance.operations.rows.rescale import rescale
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
+from maintenance.operations.tuning.advise import advise
 from maintenance.operations.tuning.simulate_settings import simulate_settings
 from maintenance.sql.operations.merge_tables import merge_tables
 from maintenance.sql.operations.refresh_materialized_table import refresh_materialized_table
@@ -71,6 +72,7 @@ _FUNCTIONS: dict[str, str]
 
 __all__ = [
     "acknowledge",
+    "advise",
     "advise_file_index",
     "alter_column_default_value",
     "alter_view_dialect",

@@ -52,6 +52,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "restore_partitions",
         "prove_compactions",
         "simulate_settings",
+        "advise",
         "restore_from_bin",
         "delete_branch",
         "fast_forward",

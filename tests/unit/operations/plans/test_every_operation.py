@@ -32,6 +32,7 @@ WITHOUT_PLAN = {
     "probe_file_index": LOOKS_ONLY,
     "prove_compactions": LOOKS_ONLY,
     "restorable_partitions": LOOKS_ONLY,
+    "advise": LOOKS_ONLY,
     "simulate_settings": LOOKS_ONLY,
     "what_if": LOOKS_ONLY,
     "acknowledge": ADDS_ONLY,
