@@ -106,7 +106,43 @@ def _fails(node: exp.Expr) -> bool:
     return is_cast or isinstance(node, _ARITHMETIC)
 
 
+_OPPOSITES: Mapping[type[exp.Expr], type[exp.Binary]] = {
+    exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT,
+}  # fmt: skip
+
+
+def _not(typing: Typing, node: exp.Not, scope: Scope) -> Typed:
+    """NOT. Flink turns around what stands in it, which is something else beside NaN: nothing is less or greater."""
+    turned = _turned(node.this) if typing.is_flink else None
+    if turned is None:
+        return typing.call("not", [node.this], node, scope)
+    made = typing.of(turned, scope)
+    return Typed(made.node, made.kind, node, declared=made.declared)
+
+
+def _turned(node: exp.Expr) -> exp.Expr | None:
+    """The opposite of a comparison, or of several; None if it is none."""
+    plain, sides = node.unnest(), list[exp.Expr]()
+    made: exp.Expr | None = None
+    if type(plain) in _OPPOSITES:
+        made = _OPPOSITES[type(plain)](this=plain.this.copy(), expression=plain.expression.copy())
+    elif isinstance(plain, exp.And | exp.Or):
+        sides = [_turned(side) or exp.Not(this=apart(side.copy())) for side in (plain.this, plain.expression)]
+        kind = exp.Or if isinstance(plain, exp.And) else exp.And
+        made = kind(this=apart(sides[0]), expression=apart(sides[1]))
+    elif isinstance(plain, exp.Between) and not plain.args.get("symmetric"):
+        sides = [exp.LT(this=plain.this.copy(), expression=plain.args["low"].copy()),
+                 exp.GT(this=plain.this.copy(), expression=plain.args["high"].copy())]  # fmt: skip
+        made = exp.Or(this=sides[0], expression=sides[1])
+    elif isinstance(plain, exp.Not):
+        made = plain.this.copy()
+    if made is not None:
+        made.meta.update(plain.meta)
+    return made
+
+
 FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.And: _joined(exp.And),
     exp.Or: _joined(exp.Or),
+    exp.Not: _not,
 }
