@@ -19,6 +19,7 @@ from maintenance.errors import PaimonError
 from maintenance.options.materialized import Definition, Freshness
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.dagster_release import FreshnessPolicy
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import last_failures, pause
@@ -166,10 +167,10 @@ def _has_changed(catalog: PaimonCatalog, table: Table) -> bool:
         return True
 
 
-def freshness_policy(freshness: Freshness) -> dg.FreshnessPolicy:
+def freshness_policy(freshness: Freshness) -> FreshnessPolicy:
     """When Dagster calls a table stale. A refresh begins once FRESHNESS has passed, and has as long again."""
     longest = max(2 * freshness.interval, freshness.interval + QUIET + _TICKS_AND_RUNS, _LEAST)
-    return dg.FreshnessPolicy.time_window(fail_window=longest)
+    return FreshnessPolicy.time_window(fail_window=longest)
 
 
 def automated(asset: dg.AssetsDefinition, table: TableConfig, catalog: PaimonCatalog) -> dg.AssetsDefinition:

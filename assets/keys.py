@@ -2,6 +2,8 @@
 
 import dagster as dg
 
+from paimon_maintenance.assets.dagster_release import pool_name
+
 LATEST_SENSOR = "latest_snapshots"
 PROOF_SENSOR = "foreign_compactions"
 PROVE = "prove"
@@ -21,7 +23,7 @@ def asset_key(identifier: str) -> dg.AssetKey:
 
 def pool(identifier: str) -> str:
     """The pool of a table. Its limit is 1, so that two steps never work on one table at the same time."""
-    return f"paimon/{identifier}"
+    return pool_name(f"paimon/{identifier}")
 
 
 def node(identifier: str, step: str) -> str:

@@ -48,11 +48,12 @@ class Sender(Generic[P]):
 
 def part_bytes(spark: "SparkSession", most: int = PART_BYTES) -> int:
     """How many bytes one value may have, so that a batch of Arrow stays small."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         limit = memory_size(str(spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch")).removesuffix("b") or "0")
-    except (PySparkException, ValueError):
+    except (PySparkException, Py4JJavaError, ValueError):  # the last but one where Spark 3.5 knows no such setting
         limit = _NO_LIMIT
     if limit < _NO_LIMIT:
         return most

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.spark.release import arrow_of
 from maintenance.types.nested import Rebuild, retyped
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def collected(frame: "DataFrame") -> pa.Table:
     """The rows of a DataFrame; variants as structs of `value` and `metadata`."""
     numbered = frame.toDF(*(f"column_{number}" for number in range(len(frame.columns))))
     schema = ", ".join(f"{name} {_VARIANT.sub(_PARTS, kind)}" for name, kind in numbered.dtypes)
-    rows: pa.Table = numbered.mapInArrow(_loosened, schema).toArrow()
+    rows = arrow_of(numbered.mapInArrow(_loosened, schema))
     return rows.rename_columns(frame.columns)
 
 

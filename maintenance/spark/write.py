@@ -23,6 +23,7 @@ from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import part_bytes
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
 from maintenance.spark.packed_rows import RowRoutes, packed_frame, unpacked
+from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, portable
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
@@ -85,7 +86,7 @@ def _routes(context: WriteContext) -> bool:
 
 def _collected(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
     """Written by this process: Sail keeps no order of rows on their way from one task to another."""
-    rows = frame.toArrow()
+    rows = arrow_of(frame)
     try:
         return list(write_rows(write.context, write.state, write.conformed(rows)))
     except Exception as error:  # noqa: BLE001 - as of a task

@@ -36,6 +36,7 @@ from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_evolution import anchor
 from maintenance.scan.data_evolution import row_groups, row_id_range
 from maintenance.spark.cancellation import ended_with_caller
+from maintenance.spark.release import arrow_of
 from maintenance.spark.tasks import TaskError, all_done, enter_task, portable, run_tasks
 from maintenance.table.rows import read_splits, splits_to_spark
 from maintenance.table.table import Table, new_commit_user
@@ -171,7 +172,7 @@ def positions_of(spark: "SparkSession | None", state: TargetState, rows: "DataFr
         ids = rows.column(ROW_ID.name).to_numpy()
     else:
         with ended_with_caller(rows.sparkSession):
-            ids = rows.select(ROW_ID.name).toArrow().column(0).to_numpy()
+            ids = arrow_of(rows.select(ROW_ID.name)).column(0).to_numpy()
     if not len(ids):
         return {}
     firsts = _first_of(ids, sorted(groups))

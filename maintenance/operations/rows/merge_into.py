@@ -34,6 +34,7 @@ from maintenance.operations.rows.stand_ins import own_partitions
 from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
+from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import evaluated, is_sail
 from maintenance.table.rows import read_splits, splits_to_spark
 from maintenance.table.table import Table
@@ -76,7 +77,7 @@ def merged_by(
 ) -> RowChangeReport:
     """As `merge_into`, with a writer that gets what changes."""
     if is_sail(spark) and not isinstance(source, pa.Table):
-        source = source.toArrow()
+        source = arrow_of(source)
     with evaluated(spark) as evaluator:
         return _merged(writer, evaluator, table, source, on, clauses)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import SqlError
+from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.types import spark_type
 from maintenance.spark.variants import collected, has_variants
@@ -31,7 +32,7 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
     try:
         frame = frame_of(spark, resolved)
         chosen = frame if fields is None else cast_frame(frame, fields)
-        rows: pa.Table = collected(chosen) if has_variants(chosen) else chosen.toArrow()
+        rows: pa.Table = collected(chosen) if has_variants(chosen) else arrow_of(chosen)
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
