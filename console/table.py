@@ -34,11 +34,12 @@ from paimon_maintenance.assets.checks.expiring import retention_of, retention_te
 from paimon_maintenance.assets.checks.judging import TableHealth, see
 from paimon_maintenance.assets.pages.fleet import FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside, forecast_of
-from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, who_holds
+from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, orphan_bytes_of, who_holds
 from paimon_maintenance.assets.pages.table_page import what_is_kept, writer_of
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.effective import Setting, effective_settings, said_of
 from paimon_maintenance.assets.project.yaml_file import YamlFile
+from paimon_maintenance.console.health import HealthView, health_view, reason
 from paimon_maintenance.console.lake import Known
 from paimon_maintenance.console.pictures.bar import Part
 from paimon_maintenance.console.pictures.heat import Heat
@@ -99,6 +100,7 @@ class TableView:
         freeable: what can be freed, by what frees it.
         settings: with where each comes from.
         tried: what other retention would delete, where the form was sent.
+        score: the health with its parts.
     """
 
     config: TableConfig
@@ -119,6 +121,7 @@ class TableView:
     dropped: Sequence[RestorablePartition] = field(default=())
     settings: Sequence[SettingLine] = field(default=())
     tried: Tried | None = None
+    score: HealthView | None = None
     faults: list[str] = field(default_factory=list)
 
     @property
@@ -128,6 +131,11 @@ class TableView:
     @property
     def shape(self) -> TableShape | None:
         return self.health.shape
+
+    @property
+    def why(self) -> str:
+        """Why the next step is planned, or somebody has to look."""
+        return reason(self.health.judgements)
 
     @property
     def failed(self) -> Sequence[Judgement]:
@@ -161,7 +169,12 @@ def table_view(
         and the bin.
     """
     config = known.config(identifier)
-    view = TableView(config, now, see(known.catalog, config, now, automation=known.automation, zone=known.zone))
+    orphans = orphan_bytes_of(instance)
+    health = see(known.catalog, config, now, automation=known.automation, zone=known.zone, orphans=orphans)
+    view = TableView(config, now, health)
+    record = health.record
+    if record is not None and record.parts:
+        view.score = view.attempt("The past of the health", lambda: health_view(instance, identifier, record))
     view.settings = list(_settings(known, path, identifier))
     view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
     view.row = FleetRow.of(identifier, view.health, None)

@@ -44,6 +44,12 @@ def moment(value: datetime | None) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, time_text(value))
 
 
+def day(value: datetime) -> Markup:
+    """``3 December 2026`` as a time of HTML."""
+    at = value.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(f"{at:%Y-%m-%d}", f"{at.day} {at:%B %Y}")
+
+
 def millis(value: int) -> datetime:
     """The moment of milliseconds since 1970."""
     return datetime.fromtimestamp(value / 1000, UTC)
@@ -100,6 +106,7 @@ FILTERS = {
     "counted": number_of,
     "seconds": seconds,
     "moment": moment,
+    "day": day,
     "millis": millis,
     "setting": setting,
 }

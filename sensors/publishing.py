@@ -138,10 +138,9 @@ class Publisher:
         judged = replace(judged, row=row, page=before.page, snapshot=before.snapshot, shown=before.shown)
         table, shape, config = examined.health.table, examined.health.shape, examined.config
         past = self.histories.get(config.identifier, ())
-        freed = examined.health.freed
-        view = TableView(
-            config, self.now, shape, examined.health.kept, examined.health.judgements, past, self.location, freed
-        )
+        found = (shape, examined.health.kept, examined.health.judgements)
+        freed, record = examined.health.freed, examined.health.record
+        view = TableView(config, self.now, *found, past, self.location, freed, record)
         if view.digest == before.page and not self._is_covered(config, before.shown):
             return judged
         judged = replace(judged, page=view.digest, shown=self.now.timestamp())

@@ -8,7 +8,7 @@ its time limit leaves the rest to the next one, which begins with them. Where th
 that alone is reported.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,10 +22,11 @@ from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import repeated_checks
 from paimon_maintenance.assets.checks.due import Automation, automation_of
+from paimon_maintenance.assets.checks.health_past import remember
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.freeable import beside_of
-from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, who_holds
+from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, orphan_bytes_of, who_holds
 from paimon_maintenance.assets.pages.table_page import settings_digest
 from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
 from paimon_maintenance.assets.project.followed import FollowedTables
@@ -57,6 +58,7 @@ class Examiner:
         automation: what starts compactions and expiries by itself.
         again: seconds after which a table is judged again though nothing was committed to it.
         zone: where days begin, unless a table's settings say otherwise.
+        orphans: gives the bytes of a table that nothing names, as last counted.
     """
 
     catalog: PaimonCatalog
@@ -64,6 +66,7 @@ class Examiner:
     automation: Automation
     again: float
     zone: ZoneInfo
+    orphans: Callable[[str], int | None]
 
     def is_due(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
         """Whether to judge a table: it has another snapshot or settings, or was last judged long enough ago."""
@@ -73,7 +76,7 @@ class Examiner:
     def at(self, config: TableConfig) -> Examined | None:
         """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
         state = self._state_of(config)
-        health = see(self.catalog, config, self.now, automation=self.automation, zone=self.zone)
+        health = see(self.catalog, config, self.now, automation=self.automation, zone=self.zone, orphans=self.orphans)
         if not health.judgements:
             return None
         return Examined(config, Judged(state, self.now.timestamp(), _failing(health.judgements)), health)
@@ -125,7 +128,8 @@ def radar_sensor(
         again = project.radar.again_seconds
         origin = context.code_location_origin
         location = None if origin is None else origin.location_name
-        examiner = Examiner(catalog, now, automation_of(context.instance, location), again, zone)
+        automation = automation_of(context.instance, location)
+        examiner = Examiner(catalog, now, automation, again, zone, orphan_bytes_of(context.instance))
         whole = configuration(project, catalog, doubtful)
         news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}
@@ -151,6 +155,8 @@ def radar_sensor(
             beside=beside_of(context.instance, lambda: due_in_bin(catalog, tables, now)),
         )
         reported = {name: publisher.publish(found, before[name] or Judged()) for name, found in turn.found.items()}
+        records = {name: found.health.record for name, found in turn.found.items() if found.health.record is not None}
+        remember(context.instance, records)
         publisher.events += repeated_checks(context.instance, publisher.committed, of_runs=True)
         known = {name: table for name, table in before.items() if table} | reported
         fleet = publisher.publish_fleet(list(known.values()), cursor.tables.get(_FLEET, Judged()))

@@ -4,17 +4,18 @@ That a table cannot be read is a judgement as well: nothing that is wrong with a
 be judged of it is judged.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
+from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError, PaimonError
 from maintenance.metadata.zone import local_time
 from maintenance.monitor.health import AskAcknowledged, Judging
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import naming_jobs
 from maintenance.monitor.readable import ReadFault
+from maintenance.monitor.score import HealthRecord, Held, health_record
 from maintenance.monitor.triggers import judge as compaction_need
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
@@ -56,6 +57,7 @@ class TableHealth:
         kept: its snapshots, and what they hold; None where they cannot be read.
         freed: bytes that the next expiry frees; None where that takes too long to find out.
         partitions: that are past their retention; None: they never expire, or it takes too long to find out.
+        record: how well it is kept; None where it cannot be read.
     """
 
     judgements: tuple[Judgement, ...]
@@ -64,6 +66,11 @@ class TableHealth:
     kept: KeptSnapshots | None = None
     freed: int | None = None
     partitions: DuePartitions | None = None
+    record: HealthRecord | None = None
+
+
+def _not_counted(_: str) -> None:
+    return None
 
 
 def look_at(
@@ -74,14 +81,20 @@ def look_at(
 
 
 def see(
-    catalog: PaimonCatalog, config: TableConfig, now: datetime, *, automation: Automation, zone: ZoneInfo | None = None
+    catalog: PaimonCatalog,
+    config: TableConfig,
+    now: datetime,
+    *,
+    automation: Automation,
+    zone: ZoneInfo | None = None,
+    orphans: Callable[[str], int | None] = _not_counted,
 ) -> TableHealth:
     """Every judgement that can be made of a table, from metadata and listings; none of one still to be created here.
 
     What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
 
     Args: `now`: with a time zone; `automation`: what is on; `zone`: where days begin, unless the policy names one;
-        None: as the expiry of its project.
+        None: as the expiry of its project; `orphans`: gives the bytes of a table that nothing names, as last counted.
     """
     zone = zone or config.zone
     reading = _read(catalog, config, now, automation, zone)
@@ -93,7 +106,20 @@ def see(
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
     judgements = tuple(naming_jobs(judgement, config.writers) for judgement in reading.judging.whole(faults))
-    return TableHealth(judgements, reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
+    record = None if reading.table is None else _record(reading, reading.table, config, now, orphans)
+    found = (reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
+    return TableHealth(judgements, *found, record)
+
+
+def _record(
+    reading: "_Reading", table: Table, config: TableConfig, now: datetime, orphans: Callable[[str], int | None]
+) -> HealthRecord | None:
+    """How well the table is kept; None where what that takes cannot be read, which another judgement says."""
+    held = Held.of(reading.judging.judgements, orphans(config.identifier))
+    try:
+        return health_record(table, now, config.rules.targets, held)
+    except PaimonError:
+        return None
 
 
 @dataclass(slots=True)

@@ -59,6 +59,7 @@ class FleetRow:
         freed: bytes that the next expiry frees; None where they are not added up.
         mergeable: bytes that a merge of all levels frees at most.
         partitions: that are past their retention: how many, their files and bytes.
+        score: of its health, from 0 to 100; None: it has none yet.
     """
 
     table: str
@@ -74,6 +75,7 @@ class FleetRow:
     freed: int | None = 0
     mergeable: int = 0
     partitions: Sequence[int] = ()
+    score: int | None = None
 
     @classmethod
     def of(cls, identifier: str, health: TableHealth, kept: KeptSnapshots | None) -> Self:
@@ -100,6 +102,7 @@ class FleetRow:
             health.freed,
             shape.mergeable_bytes,
             () if health.partitions is None else astuple(health.partitions),
+            None if health.record is None else health.record.score,
         )
 
     @classmethod
@@ -182,6 +185,7 @@ def _cells(row: FleetRow) -> dict[str, str]:
     return {
         "table": row.table,
         "state": row.state,
+        "health": "" if row.score is None else str(row.score),
         "problems": row.problems,
         "live data": size_text(row.bytes) if is_readable else "",
         "old data": size_text(row.old_bytes) if row.old_bytes else "",

@@ -23,9 +23,8 @@ def health_page(
         past = [] if history is None else read_history(catalog.open(), history, config.identifier)
         location = location_of(context.run)
         health = see(catalog, config, now, automation=automation_of(context.instance, location))
-        return table_page(
-            TableView(config, now, health.shape or shape, health.kept, health.judgements, past, location, health.freed)
-        )
+        found = (health.shape or shape, health.kept, health.judgements)
+        return table_page(TableView(config, now, *found, past, location, health.freed, health.record))
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be determined: {error}")
         return {}

@@ -144,6 +144,16 @@ def known_orphans(instance: dg.DagsterInstance, identifiers: Iterable[str]) -> d
     return {name: orphans for name, orphans in found.items() if orphans is not None}
 
 
+def orphan_bytes_of(instance: dg.DagsterInstance) -> Callable[[str], int | None]:
+    """Gives the bytes of a table that nothing names, as they were last counted. None: nobody has."""
+
+    def found(identifier: str) -> int | None:
+        orphans = known_orphans(instance, [identifier]).get(identifier)
+        return None if orphans is None else orphans.bytes
+
+    return found
+
+
 def _counted(record: Any) -> KnownOrphans | None:
     """What a record of the check says; Dagster has no public name for its type."""
     event = record.event.dagster_event if record.event else None

@@ -20,6 +20,7 @@ from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import job_of
+from maintenance.monitor.score import HealthRecord, part_rows
 from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
 from maintenance.table.shape import TableShape
@@ -51,6 +52,7 @@ class TableView:
         past: rows of the history, newest first.
         location: the code location, for links; None: not known.
         freed: bytes that the next expiry frees; None where they are not added up.
+        record: how well the table is kept; None where it could not be read.
     """
 
     config: TableConfig
@@ -61,6 +63,7 @@ class TableView:
     past: Sequence[Mapping[str, Any]] = field(default=())
     location: str | None = None
     freed: int | None = None
+    record: HealthRecord | None = None
 
     @property
     def identifier(self) -> str:
@@ -78,7 +81,8 @@ class TableView:
             kept_text = f"{[k.snapshot.id for k in kept.listed]} {kept.count} {kept.due} {kept.tags} {kept.consumers}"
         failed = sorted(judgement.check for judgement in self.failed)
         last = [str(row["finished_at"]) for row in self.past[:1]]
-        return digest_of([_glance(self), kept_text, failed, last])
+        over = [] if self.record is None else [part.name for part in self.record.worst]
+        return digest_of([_glance(self), kept_text, failed, last, over])
 
 
 def digest_of(content: Any) -> str:
@@ -107,6 +111,8 @@ def table_page(view: TableView) -> dict[str, Any]:
         "health": dg.MetadataValue.md(_verdict(view)),
         **console_link("tables", view.identifier),
     }
+    if view.record is not None and view.record.parts:
+        page["health score"] = view.record.score
     if glance := _glance(view):
         page["at a glance"] = text_table([{"measure": name, "now": value} for name, value in glance.items()])
     if view.kept is not None and view.kept.count:
@@ -117,6 +123,8 @@ def table_page(view: TableView) -> dict[str, Any]:
     page["next steps"] = dg.MetadataValue.md(_next_steps(view))
     if view.kept is not None and view.kept.count:
         page["earlier states"] = dg.MetadataValue.md(_earlier_states(view, view.kept))
+    if view.record is not None and view.record.parts:
+        page["parts of the health"] = text_table(part_rows(view.record))
     if failed := view.failed:
         rows = [{"check": j.check, "what was found": j.summary, "next step": j.fix} for j in failed]
         page["open problems"] = text_table(rows)

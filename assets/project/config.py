@@ -37,6 +37,7 @@ from paimon_maintenance.assets.project.policies import (
     CompactionPolicy,
     CronText,
     DurationText,
+    HealthPolicy,
     IndexColumns,
     Options,
     OrphansPolicy,
@@ -120,6 +121,7 @@ class TableSettings(Entry):
     owners: tuple[str, ...] = Field(default=(), description="E-mail addresses or team:<name>, as Dagster wants them.")
     tag: TagPolicy | None = Field(default=None, description="Absent or null: no automatic tags.")
     checks: ChecksPolicy = ChecksPolicy()
+    health: HealthPolicy = HealthPolicy()
     compaction: CompactionPolicy = CompactionPolicy()
     retention: RetentionPolicy = RetentionPolicy()
     orphans: OrphansPolicy | None = Field(default=None, description="Absent or null: orphan files are left alone.")
@@ -210,7 +212,9 @@ class TableConfig(TableSettings):
         checks, compaction = self.checks, self.compaction
         held = duration(checks.max_held) if checks.max_held else None
         triggers, conduct = compaction.triggers, compaction.conduct
-        return Rules(checks.limits, held, checks.settled_by, triggers, conduct, compaction.automatic)
+        return Rules(
+            checks.limits, held, checks.settled_by, triggers, conduct, compaction.automatic, self.health.targets
+        )
 
     @property
     def settings(self) -> dict[str, Any]:

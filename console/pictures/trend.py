@@ -1,6 +1,6 @@
-"""The size of a table over a week, as the history knows it."""
+"""A value over a week as a small line: the size of a table, its health, and the parts of that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -31,10 +31,28 @@ class Trend:
         ]
         if len(known) < 2:
             return None
-        known.sort(key=lambda point: point[0])
-        most = max(size for _, size in known) or 1
+        return cls.through(known, now, size_text, "live data")
+
+    @classmethod
+    def through(
+        cls,
+        known: Sequence[tuple[datetime, Any]],
+        now: datetime,
+        shown: Callable[[Any], str],
+        what: str,
+        *,
+        full: float | None = None,
+    ) -> Self | None:
+        """The line through values of a week. None: fewer than two are known.
+
+        Args: `shown`: a value for people; `what`: it is of; `full`: the value at the top, None = the largest one.
+        """
+        if len(known) < 2:
+            return None
+        ordered = sorted(known, key=lambda point: point[0])
+        most = full or max(value for _, value in ordered) or 1
         points = [
-            f"{(1 - (now - time) / _SPAN) * WIDTH:.1f},{1 + (1 - size / most) * (HEIGHT - 2):.1f}"
-            for time, size in known
+            f"{(1 - (now - time) / _SPAN) * WIDTH:.1f},{1 + (1 - value / most) * (HEIGHT - 2):.1f}"
+            for time, value in ordered
         ]
-        return cls(" ".join(points), f"live data in 7 days: {size_text(known[0][1])} to {size_text(known[-1][1])}")
+        return cls(" ".join(points), f"{what} in 7 days: {shown(ordered[0][1])} to {shown(ordered[-1][1])}")

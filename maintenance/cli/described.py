@@ -14,6 +14,7 @@ from maintenance.cli.tables_file import content_of, is_about, node_at, option_te
 from maintenance.errors import OptionError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.health import Rules
+from maintenance.monitor.score import MEASURES
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
 from maintenance.operations.expiry.rules import RetentionChoice, retained_since
@@ -87,6 +88,7 @@ class Described:
     def rules(self, identifier: str) -> Rules:
         """By what a table is judged. Raises: OptionError: a value is none."""
         checks, compaction = self._said(identifier, "checks"), self._said(identifier, "compaction")
+        health = self._said(identifier, "health")
         triggers = {_TRIGGERS.get(name, name): value for name, value in compaction.items() if name in _TRIGGERED}
         try:
             return Rules(
@@ -96,8 +98,9 @@ class Described:
                 Triggers(**triggers),
                 {key: option_text(compaction[name]) for name, key in _CONDUCT.items() if name in compaction},
                 any(self._entries(identifier)) and bool(compaction.get("automatic", True)),
+                {MEASURES[name].name: float(target) for name, target in dict(health.get("targets") or {}).items()},
             )
-        except (TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             fix = "Run paimon-maintenance check: it names the line."
             raise OptionError(f"the limits of {identifier} cannot be read: {error}", "tables.yaml", fix) from error
 

@@ -10,6 +10,7 @@ from maintenance.amounts import size_text
 from maintenance.catalog import Catalog, CatalogTable
 from maintenance.cli.judged import Judge
 from maintenance.errors import NotFoundError, PaimonError, UnsupportedError
+from maintenance.monitor.score import HealthRecord, part_rows
 from maintenance.table.shape import table_shape
 
 _TABLES_AT_ONCE = 8
@@ -44,7 +45,7 @@ class Figures:
 class Health:
     """Whether a table is healthy: every check passes. `wrong`: names of those that do not, with commas between them.
 
-    `found`, `fix`: of the first of them.
+    `found`, `fix`: of the first of them. `score`: of its health, from 0 to 100.
     """
 
     database: str
@@ -56,6 +57,7 @@ class Health:
     bytes: int | None = None
     level0_files: int | None = None
     snapshots: int | None = None
+    score: int | None = None
 
 
 def figures(catalog: Catalog, names: Iterable[Name]) -> list[Figures]:
@@ -77,6 +79,25 @@ def judgements_of(judge: Judge, name: str) -> list[dict[str, Any]]:
     return [
         {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
         for each in found
+    ]
+
+
+def as_part_rows(record: HealthRecord, *, for_people: bool) -> list[dict[str, Any]]:
+    """A row for each part of a table's health. `for_people`: values with their units."""
+    if for_people:
+        return [dict(row) for row in part_rows(record)]
+    return [
+        {
+            "part": part.name,
+            "value": part.value,
+            "unit": part.measure.unit,
+            "target": part.target,
+            "state": part.state,
+            "points": round(part.points, 1),
+            "weight": part.measure.weight,
+            "what": part.measure.text,
+        }
+        for part in record.parts
     ]
 
 
@@ -151,4 +172,6 @@ def _health(judge: Judge, catalog: Catalog, database: str, name: str) -> Health 
         fix=wrong[0].fix if wrong else "",
     )
     figures = _figures(catalog, database, name)
-    return replace(told, bytes=figures.bytes, level0_files=figures.level0_files, snapshots=figures.snapshots)
+    score = judge.score(f"{database}.{name}", found)
+    level0, snapshots = figures.level0_files, figures.snapshots
+    return replace(told, bytes=figures.bytes, level0_files=level0, snapshots=snapshots, score=score)

@@ -10,11 +10,13 @@ from datetime import UTC, datetime, timedelta
 
 from maintenance.catalog import Catalog, CatalogTable
 from maintenance.cli.described import Described
-from maintenance.errors import NotFoundError
+from maintenance.errors import NotFoundError, PaimonError, UnsupportedError
 from maintenance.monitor.health import Judging, Rules
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import naming_jobs
 from maintenance.monitor.readable import ReadFault
+from maintenance.monitor.retention import retention_blockers
+from maintenance.monitor.score import HealthRecord, Held, health_record
 from maintenance.monitor.triggers import NOTHING_DUE, judge
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
@@ -43,7 +45,7 @@ class Judge:
         What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
         Raises: NotFoundError: there is no such table. OptionError: of the file.
         """
-        rules = Rules() if self.file is None else self.file.rules(name)
+        rules = self._rules(name)
         if self.max_age is not None:
             rules = replace(rules, limits=replace(rules.limits, max_age=self.max_age))
         judging = self._look(name, rules)
@@ -53,6 +55,28 @@ class Judge:
             return ()
         writers = {} if self.file is None else self.file.writers(name)
         return tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
+
+    def record(self, name: str) -> HealthRecord:
+        """How well a table is kept. Raises: UnsupportedError: it has no snapshots; what reading its metadata raises."""
+        now, table = datetime.now(UTC), self.catalog.open_table(name)
+        if not isinstance(table, CatalogTable):
+            fix = "Name the table itself."
+            raise UnsupportedError("there is nothing to judge in such a table", f"table {name}", fix)
+        held = Held.of([retention_blockers(table, now)])
+        return health_record(table, now, self._rules(name).targets, held)
+
+    def score(self, name: str, judgements: Iterable[Judgement]) -> int | None:
+        """The score of a table that was judged; None: it cannot be read."""
+        now = datetime.now(UTC)
+        try:
+            table = self.catalog.get_table(name)
+            held = Held.of(judgements)
+            return health_record(table, now, self._rules(name).targets, held).score
+        except PaimonError:
+            return None
+
+    def _rules(self, name: str) -> Rules:
+        return Rules() if self.file is None else self.file.rules(name)
 
     def _look(self, name: str, rules: Rules) -> Judging | None:
         judging, now = Judging(), datetime.now(UTC)

@@ -567,24 +567,34 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
 @_command(
     A_TABLE_OR_ALL,
     click.option("--max-age", help="How old the newest rows may be, such as '1 d'."),
+    click.option("--parts", is_flag=True, help="The parts of the table's health: value, target, points and weight."),
     HISTORY,
 )
-def health(target: Target, table: str | None, max_age: str | None, history: str | None) -> int:
+def health(target: Target, table: str | None, max_age: str | None, parts: bool, history: str | None) -> int:
     """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
 
-    Without a table every table of the catalog is judged, and has one line. A conflict of writers that was acknowledged
-    passes until the next one. With --tables the limits of that file hold.
+    Without a table every table of the catalog is judged, and has one line, with its score from 0 to 100: the mean of
+    its parts by their weights. A conflict of writers that was acknowledged passes until the next one. With --tables the
+    limits and targets of that file hold.
 
     \b
     paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
+    paimonctl --warehouse /data/lake health db.trips --parts
     """
-    from maintenance.cli.fleet import as_rows, judgements_of
+    from maintenance.cli.fleet import as_part_rows, as_rows, judgements_of
     from maintenance.cli.fleet import health as health_of
     from maintenance.cli.judged import Judge
     from maintenance.options.option import duration
 
     age, catalog, file = duration(max_age) if max_age is not None else None, target.catalog(), target.file()
     judge = Judge(catalog, _history_of(history, file), file, age)
+    if parts:
+        if table is None:
+            raise click.UsageError("--parts needs a table")
+        record = judge.record(table)
+        target.print_objects(as_part_rows(record, for_people=target.output == "table"))
+        click.echo(f"Health: {record.score} of 100.", err=True)
+        return 0
     if table is not None:
         found = judgements_of(judge, table)
         target.print_objects(found)

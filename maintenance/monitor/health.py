@@ -40,6 +40,7 @@ class Rules:
         triggers: when its compaction is due.
         conduct: options of the table by which its compaction is carried out.
         automatic: whether we compact it without being asked.
+        health: targets of the parts of its health, by name.
     """
 
     limits: BacklogLimits = _LIMITS
@@ -48,6 +49,22 @@ class Rules:
     triggers: Triggers = _TRIGGERS
     conduct: Mapping[str, str] = field(default_factory=dict)
     automatic: bool = False
+    health: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def targets(self) -> Mapping[str, float]:
+        """The targets of the parts of its health that are said here; the others come from the table's options."""
+        limits, triggers = self.limits, self.triggers
+        said: Mapping[str, float | None] = {
+            "invisible_seconds": limits.max_invisible.total_seconds(),
+            "sorted_runs": triggers.sorted_runs,
+            "level0_files": limits.max_level0_files,
+            "delete_share": triggers.deleted_share,
+            "vector_share": triggers.deleted_share,
+            "changelog_commits": limits.max_changelog_lag,
+            **self.health,
+        }
+        return {name: target for name, target in said.items() if target is not None}
 
 
 @dataclass(slots=True)

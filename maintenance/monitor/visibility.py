@@ -74,6 +74,11 @@ def rows_visible(table: Table, entries: Sequence[ManifestEntry], now: datetime, 
     return Judgement(ROWS_VISIBLE, False, summary, fix, details)
 
 
+def hidden_since(table: Table, hidden: Sequence[ManifestEntry]) -> Snapshot:
+    """The snapshot that added the oldest of some hidden files, as far as that is known. `hidden`: at least one."""
+    return _since(table, {entry.file.file_name for entry in hidden}).snapshot
+
+
 @dataclass(frozen=True, slots=True)
 class _Since:
     """From when on files are hidden.

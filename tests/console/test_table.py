@@ -1,7 +1,8 @@
 """The page of a table: pictures of what is there, who writes, what was done, and where each setting comes from."""
 
 import re
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,11 +12,13 @@ import yaml
 
 from maintenance.catalog import CatalogTable
 from maintenance.metastore.schema_change import AddColumn, SetOption
+from maintenance.monitor.score import health_record
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.history import FAILED, HistoryEntry, history_table, write_history
 from maintenance.operations.retention.what_if import what_if
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
+from paimon_maintenance.assets.checks.health_past import remember
 from paimon_maintenance.assets.project.config import FOLDER, load_project
 from paimon_maintenance.console.links import Links
 from paimon_maintenance.definitions import build_definitions
@@ -34,6 +37,33 @@ def test_the_tree_has_a_column_for_each_bucket_and_a_box_for_each_file(site: Sit
     assert after.html.count('class="box-level"') == 1
     assert "level 5" in after.section("tree")
     assert "bucket 0 1 1" in after.section("tree"), "one sorted run of one file"
+
+
+def test_the_page_leads_with_health_and_what_comes_next(
+    site: Site, keyed_table: CatalogTable, instance: dg.DagsterInstance
+) -> None:
+    first = site.get("/tables/db.t")
+    assert "sorted runs 5 sorted runs 3 sorted runs over target 60 15" in first.section("health")
+    assert re.search(
+        r"Health \d+ of 100 \d checks? fails? Next: needs attention Why: a compaction is due: a bucket has 5",
+        first.text,
+    )
+    assert first.text.index("Health ") < first.text.index("before merging") < first.text.index("LSM tree")
+    links = first.links()
+    assert "http://dagster.test/guess/compact_db_t" in links
+    assert re.search('href="[^"]*compact_db_t"[^>]*>Compact now<', first.html)
+    assert "<svg" not in first.html[first.html.index('id="health"') : first.html.index('id="checks"')], "no past yet"
+    now = datetime.now(UTC)
+    known = health_record(keyed_table, now)
+    for hours in range(9, 0, -1):
+        values = {part.name: part.value / (1 + hours) for part in known.parts}
+        at = replace(known, at=now - timedelta(hours=hours))
+        parts = tuple(replace(part, value=values[part.name]) for part in known.parts)
+        remember(instance, {"db.t": replace(at, parts=parts)})
+    second = site.get("/tables/db.t")
+    assert "level0 files in 7 days: 0 files to" in second.section("health")
+    assert re.search(r"At this rate the table reaches .* on \d+ \w+ \d{4} ?\.", second.section("health"))
+    assert re.search(r"db\.t unhealthy|db\.t compaction due \d+", site.get("/").text)
 
 
 def test_partitions_are_as_hot_as_their_worst_bucket(site: Site) -> None:

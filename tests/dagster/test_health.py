@@ -61,7 +61,8 @@ def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.Dags
     assert event is not None
     assert event.asset_materialization is not None
     page = event.asset_materialization.metadata  # what people ask comes first
-    assert list(page)[:4] == ["health", "at a glance", "kept snapshots", "last runs"], "what people ask comes first"
+    first = ["health", "health score", "at a glance", "kept snapshots", "last runs"]
+    assert list(page)[:5] == first, "what people ask comes first"
     assert str(page["health"].value).startswith("**Healthy:** every check passes, and nothing is due. Read at 20")
     assert [row["operation"] for row in rows_of(page["last runs"])] == ["expire snapshots", "expire tags"]
     assert {row["why"] for row in rows_of(page["last runs"])} == {"launched by hand"}

@@ -14,6 +14,7 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import cli, run
 from maintenance.cli.prompt import completions, statements
 from maintenance.sql import Session
+from tests.small_tables import put, small_table
 
 SCRIPT = """
 CREATE TABLE t (a INT, b STRING) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '1');
@@ -92,6 +93,28 @@ def test_health(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(command) == FAILED
     wrong = [row for row in map(json.loads, capsys.readouterr().out.splitlines()) if row["healthy"] == "no"]
     assert any("missing" in row["found"] for row in wrong)
+
+
+def test_the_parts_of_a_table_s_health(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = small_table(tmp_path, {"bucket": "1", "num-sorted-run.compaction-trigger": "2"})
+    for number in range(4):
+        put(table, {number: "a"})
+    command = ["--warehouse", str(tmp_path), "--json", "health"]
+    assert run([*command, "db.t", "--parts"]) == 0
+    said = capsys.readouterr()
+    parts = {row["part"]: row for row in map(json.loads, said.out.splitlines())}
+    runs = parts["sorted_runs"]
+    assert (runs["value"], runs["target"], runs["unit"], runs["state"]) == (4, 2, "sorted runs", "over target")
+    assert (runs["points"], runs["weight"]) == (50, 15)
+    points = sum(row["points"] * row["weight"] for row in parts.values())
+    score = round(points / sum(row["weight"] for row in parts.values()))
+    assert f"Health: {score} of 100." in said.err
+    assert run(command) in (0, FAILED)
+    (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert line["score"] == score
+    assert run([*command, "--parts"]) == REFUSED
+    assert run(["--warehouse", str(tmp_path), "health", "db.t", "--parts"]) == 0
+    assert "4 sorted runs" in capsys.readouterr().out
 
 
 def test_statements_end_with_a_semicolon_that_is_not_in_a_literal(warehouse: str) -> None:

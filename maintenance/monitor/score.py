@@ -1,0 +1,300 @@
+"""How well a table is kept, as one number with its parts: each a value beside its target. Read from metadata alone.
+
+A part at its target or below it has 100 points; beyond it has 100 x target / value: 50 at twice the target, 25 at four
+times. The score is the mean of the parts that a table has, by their weights. Targets come from the table's options;
+they can be set.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from maintenance.amounts import seconds_text, size_text
+from maintenance.compaction.clustering import is_clustered
+from maintenance.compaction.levels import run_count
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.expired import reads_again
+from maintenance.monitor.backlog import CHANGES_LATER, BacklogLimits, commits_without_changelog, small_file_size
+from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.retention import RETENTION_BLOCKERS
+from maintenance.monitor.visibility import hidden_since, hides, invisible
+from maintenance.options import table as table_options
+from maintenance.scan.split import by_bucket
+from maintenance.table.table import Table
+
+GOOD, OVER, FAR_OVER = "good", "over target", "far over target"
+FILES, RUNS, SHARE, BYTES, SECONDS, TIMES = "files", "sorted runs", "share", "bytes", "seconds", "times the mean"
+COMMITS, SNAPSHOTS = "commits", "snapshots"
+_FAR = 2.0
+_BUCKETS_OF_TARGET = 8
+_USUAL = BacklogLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A part of the health. `text`: what is measured; `weight`: of its points in the score."""
+
+    name: str
+    unit: str
+    weight: int
+    text: str
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("invisible_seconds", SECONDS, 20, "for how long batch reads have missed committed rows"),
+        Measure("sorted_runs", RUNS, 15, "that a read of a bucket merges, in the worst bucket"),
+        Measure("level0_files", FILES, 10, "that no compaction has merged yet, in the worst bucket"),
+        Measure("small_files", FILES, 10, "below the small-file size, in the worst bucket"),
+        Measure("vector_share", SHARE, 10, "of the rows, deleted by vectors but still stored"),
+        Measure("changelog_seconds", SECONDS, 10, "for how long changes have waited for their changelog"),
+        Measure("delete_share", SHARE, 5, "of the records, which say that a row is gone"),
+        Measure("changelog_commits", COMMITS, 5, "whose changes are in no changelog yet"),
+        Measure("manifests", FILES, 5, "below the manifests' target size, which every plan of a read opens"),
+        Measure("old_snapshots", SNAPSHOTS, 5, "past their retention"),
+        Measure("bucket_bytes", BYTES, 5, "of the largest bucket"),
+        Measure("bucket_skew", TIMES, 5, "of its partition's buckets, the largest bucket"),
+        Measure("consumer_bytes", BYTES, 5, "of files that only consumers keep"),
+        Measure("tag_bytes", BYTES, 3, "of files that only tags and branches keep"),
+        Measure("orphan_bytes", BYTES, 3, "of files that nothing names, as last counted"),
+    )
+}
+"""All parts, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a table's health."""
+
+    measure: Measure
+    value: float
+    target: float
+
+    @property
+    def name(self) -> str:
+        return self.measure.name
+
+    @property
+    def points(self) -> float:
+        """Out of 100."""
+        return 100.0 if self.value <= self.target else 100.0 * self.target / self.value
+
+    @property
+    def state(self) -> str:
+        if self.value <= self.target:
+            return GOOD
+        return OVER if self.value <= _FAR * self.target else FAR_OVER
+
+    def text(self, number: float) -> str:
+        """A value or target of this part, for people."""
+        match self.measure.unit:
+            case "share":
+                return f"{number:.1%}"
+            case "bytes":
+                return size_text(round(number))
+            case "seconds":
+                return seconds_text(number) if number else "0 s"
+            case "times the mean":
+                return f"{number:.1f} times the mean"
+        return f"{number:,.0f} {self.measure.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRecord:
+    """How well a table is kept at a snapshot. `parts`: those that it has, the weightiest first."""
+
+    snapshot_id: int | None
+    at: datetime
+    parts: tuple[Part, ...]
+
+    @property
+    def score(self) -> int:
+        """From 0 to 100."""
+        weights = sum(part.measure.weight for part in self.parts)
+        if not weights:
+            return 100
+        exact = sum(part.points * part.measure.weight for part in self.parts) / weights
+        return 100 if exact >= 100 else min(99, round(exact))
+
+    @property
+    def worst(self) -> tuple[Part, ...]:
+        """The parts beyond their targets, those first that cost the score most."""
+        over = [part for part in self.parts if part.state != GOOD]
+        return tuple(sorted(over, key=lambda part: (part.points - 100) * part.measure.weight))
+
+
+def part_rows(record: HealthRecord) -> list[dict[str, str]]:
+    """A row of texts for each part, those first that cost the score most."""
+    shown = [*record.worst, *(part for part in record.parts if part.state == GOOD)]
+    return [
+        {
+            "part": part.name,
+            "now": part.text(part.value),
+            "target": part.text(part.target),
+            "state": part.state,
+            "points": f"{part.points:.0f}",
+            "weight": str(part.measure.weight),
+            "what": part.measure.text,
+        }
+        for part in shown
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes that only some keep, as far as they were added up already; None: nobody has."""
+
+    tags: int | None = None
+    consumers: int | None = None
+    orphans: int | None = None
+
+    @classmethod
+    def of(cls, judgements: Iterable[Judgement], orphans: int | None = None) -> "Held":
+        """As the judgement over what keeps old states has it."""
+        found = next((judgement for judgement in judgements if judgement.check == RETENTION_BLOCKERS), None)
+        if found is None:
+            return cls(orphans=orphans)
+        blockers: Sequence[Mapping[str, Any]] = found.details["blockers"]
+        tags, consumers = (
+            sum(int(blocker["bytes"]) for blocker in blockers if (blocker["kind"] == "consumer") == of_consumers)
+            for of_consumers in (False, True)
+        )
+        return cls(tags, consumers, orphans)
+
+
+@reads_again
+def health_record(
+    table: Table, now: datetime, targets: Mapping[str, float] | None = None, held: Held = Held()
+) -> HealthRecord:
+    """The health of a table at its newest snapshot.
+
+    Args: `now`: with a time zone; `targets`: by name of the part, over those of the table's options; `held`: what was
+        added up already: it takes more than a look at the newest snapshot. Raises: CorruptFileError; ExpiredError.
+    """
+    snapshot = table.latest_snapshot()
+    if snapshot is None:
+        return HealthRecord(None, now, ())
+    values = dict(_Look(table, snapshot, table.manifests.live_entries(snapshot), now, held).values())
+    bounds = {**_targets(table, values.pop("_live")), **(targets or {})}
+    parts = tuple(Part(MEASURES[name], values[name], bounds[name]) for name in MEASURES if name in values)
+    return HealthRecord(snapshot.id, now, parts)
+
+
+def _targets(table: Table, live: float) -> dict[str, float]:
+    options = table.options
+    trigger = table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options)
+    merged = trigger if table.is_primary_key_table else table_options.COMPACTION_MIN_FILE_NUM.of(options)
+    size = table_options.target_file_size(options, table.is_primary_key_table)
+    deleted = table_options.COMPACTION_DELETE_RATIO_THRESHOLD.of(options)
+    return {
+        "invisible_seconds": _USUAL.max_invisible.total_seconds(),
+        "sorted_runs": trigger,
+        "level0_files": 2 * trigger,
+        "small_files": 2 * merged,
+        "vector_share": deleted,
+        "changelog_seconds": timedelta(hours=1).total_seconds(),
+        "delete_share": deleted,
+        "changelog_commits": _USUAL.max_changelog_lag,
+        "manifests": table_options.MANIFEST_MERGE_MIN_COUNT.of(options),
+        "old_snapshots": max(100, table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options)),
+        "bucket_bytes": _BUCKETS_OF_TARGET * size,
+        "bucket_skew": 3.0,
+        "consumer_bytes": 0.5 * live,
+        "tag_bytes": live,
+        "orphan_bytes": 0.1 * live,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look at a snapshot finds. `entries`: the live ones."""
+
+    table: Table
+    snapshot: Snapshot
+    entries: Sequence[ManifestEntry]
+    now: datetime
+    held: Held
+
+    def values(self) -> Iterator[tuple[str, float]]:
+        """Each part that the table has, with its value; and the bytes of live files."""
+        yield "_live", sum(entry.file.file_size for entry in self.entries)
+        groups = by_bucket(self.entries)
+        yield from self._files(groups)
+        yield from self._deleted()
+        yield from self._waiting()
+        yield "manifests", self._manifests()
+        yield "old_snapshots", self._old_snapshots()
+        for name, size in (
+            ("tag_bytes", self.held.tags),
+            ("consumer_bytes", self.held.consumers),
+            ("orphan_bytes", self.held.orphans),
+        ):
+            if size is not None:
+                yield name, size
+
+    def _files(self, groups: Mapping[tuple[bytes, int], Sequence[ManifestEntry]]) -> Iterator[tuple[str, float]]:
+        keyed, small = self.table.is_primary_key_table, small_file_size(self.table)
+        if keyed or is_clustered(self.table.schema, self.table.options):
+            yield "sorted_runs", max((run_count([e.file.level for e in g]) for g in groups.values()), default=0)
+        if keyed:
+            yield "level0_files", max((sum(e.file.level == 0 for e in g) for g in groups.values()), default=0)
+        yield "small_files", max((sum(e.file.file_size < small for e in g) for g in groups.values()), default=0)
+        sizes: defaultdict[bytes, list[int]] = defaultdict(list)
+        for (partition, bucket), group in groups.items():
+            if bucket >= 0 and (keyed or table_options.BUCKET.of(self.table.options) > 0):
+                sizes[partition].append(sum(entry.file.file_size for entry in group))
+        if sizes:
+            target = table_options.target_file_size(self.table.options, keyed)
+            yield "bucket_bytes", max(max(some) for some in sizes.values())
+            # Of small buckets it does not matter which is larger.
+            skews = [max(some) * len(some) / sum(some) for some in sizes.values() if max(some) > target]
+            yield "bucket_skew", max(skews, default=1.0)
+
+    def _deleted(self) -> Iterator[tuple[str, float]]:
+        rows = sum(entry.file.row_count for entry in self.entries) or 1
+        if self.table.is_primary_key_table:
+            yield "delete_share", sum(entry.file.delete_row_count or 0 for entry in self.entries) / rows
+        if self.table.model.has_deletion_vectors:
+            index = [
+                e for e in self.table.manifests.read_index(self.snapshot) if e.index_type == DELETION_VECTORS_INDEX
+            ]
+            yield "vector_share", sum(part.cardinality or 0 for e in index for part in e.dv_ranges or ()) / rows
+
+    def _waiting(self) -> Iterator[tuple[str, float]]:
+        """Rows and changes that a compaction brings to light."""
+        if hides(self.table):
+            hidden = invisible(self.table, self.entries)
+            yield "invisible_seconds", self._age(hidden_since(self.table, hidden)) if hidden else 0.0
+        if self.table.model.changelog_producer in CHANGES_LATER:
+            waiting, _ = commits_without_changelog(self.table)
+            yield "changelog_commits", len(waiting)
+            yield "changelog_seconds", self._age(waiting[-1]) if waiting else 0.0
+
+    def _age(self, snapshot: Snapshot) -> float:
+        return max(0.0, round((self.now - snapshot.committed_at).total_seconds(), 1))
+
+    def _manifests(self) -> int:
+        """How many are smaller than they should be: these a merge of manifests takes together."""
+        size = table_options.MANIFEST_TARGET_FILE_SIZE.of(self.table.options)
+        return sum(meta.file_size < size for meta in self.table.manifests.data_manifests(self.snapshot))
+
+    def _old_snapshots(self) -> int:
+        """How many are past their retention, whether or not something keeps them: a search among their times."""
+        options, ids = self.table.options, self.table.snapshots.list_ids()
+        most = len(ids) - table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options)
+        limit = (self.now - table_options.SNAPSHOT_TIME_RETAINED.of(options)).timestamp() * 1000
+        low, high = 0, max(0, most)
+        while low < high:
+            middle = (low + high) // 2
+            # A snapshot is old once the one that replaced it is.
+            following = self.table.snapshots.find(ids[middle + 1]) if middle + 1 < len(ids) else self.snapshot
+            if following is None or following.time_millis < limit:
+                low = middle + 1
+            else:
+                high = middle
+        return max(low, len(ids) - table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options))
