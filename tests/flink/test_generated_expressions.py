@@ -70,6 +70,7 @@ MENDED = (
     "CAST(CAST(TIMESTAMPADD(SECOND, 1, TIMESTAMP '2024-01-01 00:00:00.000091') AS TIMESTAMP(5)) AS STRING)",
     "NOT (f32 < 1)", "NOT (f64 >= i32)", "NOT (f64 <> i32)", "NOT (i32 BETWEEN f32 AND 2)", "NOT (NOT (f64 < 1))",
     "i32 NOT BETWEEN f32 AND 2", "NOT (i32 > f64 AND i32 < 5)", "NOT (f64 > 1 OR f32 < 1)", "NOT (f64 < d2)",
+    "UNIX_TIMESTAMP(CAST(ts AS STRING))", "UNIX_TIMESTAMP('2024-01-02 03:04:05x')",
     ".5", "-.5", ".05", "5.", "1. + 2", ".5 * i32", "00.5",
     *(f"{name}({time} TO WEEK)" for name in ("FLOOR", "CEIL") for time in (
         "TIMESTAMP '0001-01-01 00:00:00'", "DATE '0001-01-07'", "DATE '1500-12-28'", "dy", "tn")),

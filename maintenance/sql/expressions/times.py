@@ -317,6 +317,10 @@ def _unix(call: Call) -> exp.Expr:
     value = call.arguments[0]
     if value.kind.is_string:
         if len(call.arguments) == 1:
+            if call.is_flink:
+                # What stands behind the second is not read.
+                value.node = filled(r"regexp_extract(a, '^\d{4}-\d{1,2}-\d{1,2} \d{1,2}:\d{1,2}:\d{1,2}')",
+                                    {"a": value.node})  # fmt: skip
             call.arguments = [value, Typed(exp.Null(), kinds.STRING, exp.Literal.string("yyyy-MM-dd HH:mm:ss"))]
         node = _parsed(call, LTZ)
     else:
