@@ -126,7 +126,7 @@ def _worded(kind: type[duckdb.Error], fault: Fault) -> Words:
     about = f" in {fault.word.upper()}" if fault.is_call else f" at '{fault.word}'" if fault.word else ""
     for each, problem in _KINDS.items():
         if issubclass(kind, each):
-            return f"{problem}{about}", "Check the types, functions and values there."
+            return f"{problem}{about}", "Check the types, functions and values there, or run it with `--engine spark`."
     return f"the query cannot be run{about}", "Check its types, functions and values."
 
 

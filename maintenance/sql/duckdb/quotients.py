@@ -19,10 +19,11 @@ from maintenance.errors import DataError
 if TYPE_CHECKING:
     import duckdb
 
-_NAME = re.compile(r"paimon_(quotient|share|product|short)_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
+_NAME = re.compile(r"paimon_(quotient|share|product|short|total|part)_(\d+)_(\d+)_(\d+)_(\d+)", re.IGNORECASE)
 # Arrow gives a quotient four digits after the point at least: one more than the divisor has digits.
 _LEAST_DIVISOR = 3
 _MOST, _DIGITS = 76, 38
+_TOO_LONG = "Cast what it is made of to DOUBLE, or run it with `--engine spark`."
 _lock = threading.Lock()
 _known: dict[int, set[str]] = {}
 
@@ -39,6 +40,11 @@ def product_function(scale: int, other_scale: int, target_scale: int, *, is_null
     return f"paimon_{'short' if is_null else 'product'}_{scale}_{other_scale}_{_DIGITS}_{target_scale}"
 
 
+def total_function(scale: int, other_scale: int, target_scale: int, *, is_null: bool) -> str:
+    """The name of the function that adds. `is_null`: what does not fit is NULL, and no error."""
+    return f"paimon_{'part' if is_null else 'total'}_{scale}_{other_scale}_{_DIGITS}_{target_scale}"
+
+
 def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, process: int) -> None:
     """Give DuckDB the functions that a query calls, for all connections of a process."""
     create: Any = connection.create_function
@@ -53,6 +59,8 @@ def register_quotients(connection: "duckdb.DuckDBPyConnection", query: str, proc
             target = pa.decimal128(precision, scale)
             if match[1].lower() in ("quotient", "share"):
                 function = _function(of_one, of_other, target, is_null=match[1].lower() == "share")
+            elif match[1].lower() in ("total", "part"):
+                function = _total((of_one, of_other), target, is_null=match[1].lower() == "part")
             else:
                 function = _product(of_one + of_other, target, is_null=match[1].lower() == "short")
             create(name, function, takes, f"DECIMAL({precision}, {scale})", type="arrow", null_handling="special")
@@ -69,6 +77,22 @@ def _product(
     scale: int, target: pa.Decimal128Type, *, is_null: bool
 ) -> Callable[[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array], pa.Array]:
     return lambda a, b: products(_unscaled(a), _unscaled(b), scale, target, is_null=is_null)
+
+
+def _total(
+    scales: tuple[int, int], target: pa.Decimal128Type, *, is_null: bool
+) -> Callable[[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array], pa.Array]:
+    def added(a: pa.ChunkedArray | pa.Array, b: pa.ChunkedArray | pa.Array) -> pa.Array:
+        # Every decimal fits into these digits, and their total.
+        wide = pa.decimal256(_MOST - 1, max(scales))
+        one, other = (
+            pc.cast(_unscaled(side).view(pa.decimal128(_DIGITS, scale)), wide)
+            for side, scale in zip((a, b), scales, strict=True)
+        )
+        rounded = pc.round(pc.add(one, other), target.scale, "half_towards_infinity")
+        return _fitting(rounded, target, "sum", is_null=is_null)
+
+    return added
 
 
 def _unscaled(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -95,11 +119,27 @@ def quotients(
     digits = max(target.scale + 1 - shift, width + 1)
     raised, grown = digits - width - 1, _digits(dividends)
     if grown + digits > _MOST:
-        raise DataError("a quotient of decimals has too many digits", "query", "Cast what it is made of to DOUBLE.")
+        zeros = [_zeros(side) for side in (dividends, divisors)]
+        if not any(zeros):
+            raise DataError("a quotient of decimals has too many digits", "query", _TOO_LONG)
+        shorter = [_without(side, count) for side, count in zip((dividends, divisors), zeros, strict=True)]
+        return quotients(shorter[0], shorter[1], shift - zeros[0] + zeros[1], target, is_null=is_null)
     whole = pc.cast(dividends, pa.decimal256(_MOST, raised)).view(pa.decimal256(_MOST, 0))
     exact = pc.divide(_of_width(whole, max(1, grown + raised)), _of_width(divisors, width))
     shown = exact.view(pa.decimal256(_MOST, digits + shift))
     return _fitting(pc.round(shown, target.scale, "half_towards_infinity"), target, "quotient", is_null=is_null)
+
+
+def _zeros(numbers: pa.Array) -> int:
+    """How many zeros all of some whole numbers end with."""
+    texts = pc.cast(numbers.filter(pc.not_equal(numbers, pa.scalar(0, numbers.type))), pa.string())
+    counts = pc.subtract(pc.utf8_length(texts), pc.utf8_length(pc.utf8_rtrim(texts, "0")))
+    return pc.min(counts).as_py() or 0
+
+
+def _without(numbers: pa.Array, zeros: int) -> pa.Array:
+    """Whole numbers without so many zeros behind them."""
+    return pc.cast(numbers.view(pa.decimal128(_DIGITS, zeros)), pa.decimal128(_DIGITS, 0))
 
 
 def _fitting(numbers: pa.Array, target: pa.Decimal128Type, what: str, *, is_null: bool) -> pa.Array:
@@ -124,7 +164,7 @@ def products(one: pa.Array, other: pa.Array, scale: int, target: pa.Decimal128Ty
     one, other = (pc.if_else(small, side, pa.scalar(0, side.type)) for side in (one, other))
     widths = [_digits(one), _digits(other)]
     if sum(widths) >= _MOST:
-        raise DataError("a product of decimals has too many digits", "query", "Cast what it is made of to DOUBLE.")
+        raise DataError("a product of decimals has too many digits", "query", _TOO_LONG)
     exact = pc.multiply(*(_of_width(side, width) for side, width in zip((one, other), widths, strict=True)))
     whole = pc.cast(exact, pa.decimal256(_MOST, 0)).view(pa.decimal256(_MOST, scale))
     rounded = pc.round(whole, target.scale, "half_towards_infinity")

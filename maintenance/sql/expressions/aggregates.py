@@ -141,9 +141,10 @@ _NONE = "COALESCE({0}, [])"
 # A single value that is no number has the variance 0 to DuckDB.
 _NO_NUMBER = "NOT (isfinite(max(a)) AND isfinite(min(a)))"
 _NAN = "CAST('nan' AS DOUBLE)"
+# Third powers of the differences from the mean: those of the values themselves would lose its digits.
 _SKEWNESS = (
-    f"CASE WHEN {_NO_NUMBER} THEN {_NAN} WHEN var_pop(a) = 0 THEN NULL ELSE (avg(a * a * a)"
-    " - 3 * avg(a) * avg(a * a) + 2 * avg(a) * avg(a) * avg(a)) / (sqrt(var_pop(a)) * var_pop(a)) END"
+    f"CASE WHEN {_NO_NUMBER} THEN {_NAN} WHEN var_pop(a) <> 0 THEN list_sum(list_transform(list(a),"
+    " lambda _x: (_x - avg(a)) * (_x - avg(a)) * (_x - avg(a)))) / count(a) / (sqrt(var_pop(a)) * var_pop(a)) END"
 )
 _STATISTICS = {
     "stddev stddev_samp std": "stddev_samp",

@@ -236,7 +236,7 @@ def _tried(call: Call) -> exp.Expr:
 
 
 # Days stand apart: Arrow has the rest in nanoseconds, which hold 292 years.
-_BETWEEN = "to_days(CAST(trunc((a - b) / d) AS INTEGER)) + to_microseconds((a - b) % d)"
+_BETWEEN = "to_days(CAST((a - b) // d AS INTEGER)) + to_microseconds((a - b) % d)"
 _DAY = exp.Literal.number(86_400_000_000)
 
 

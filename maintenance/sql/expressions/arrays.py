@@ -331,9 +331,9 @@ def _but_nan(template: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
-def _unless_null(call: Call) -> DataType | None:
-    """Spark looks for no NULL that has no type."""
-    return None if isinstance(call.arguments[1].written.unnest(), exp.Null) else kinds.BOOLEAN
+def _unless_null(gives: str) -> Callable[[Call], DataType | None]:
+    """Spark looks for no NULL that has no type, and takes none as a place."""
+    return lambda call: None if isinstance(call.arguments[1].written.unnest(), exp.Null) else solved(gives, call.bound)
 
 
 def _concatenated(call: Call) -> exp.Expr:
@@ -350,9 +350,9 @@ ENTRIES: Sequence[Entry] = (
     entry("map", "ANY...?", _map_kind, _mapped, samples=("f64, b", "'a', s, 'b', k")),
     entry("[]", "ARRAY|VECTOR|MAP, ANY", _item_kind, _item),
     entry("get", "ARRAY<T>, INT", "T", "CASE WHEN b >= 0 THEN list_extract(a, b + 1) END", SPARK),
-    entry("element_at", "ARRAY<T>, INT", "T", _AT.format(_OUT), SPARK),
+    entry("element_at", "ARRAY<T>, INT", _unless_null("T"), _AT.format(_OUT), SPARK),
     entry("element_at", "MAP<K, V>, K", "V", "map_extract_value(a, b)", SPARK),
-    entry("try_element_at", "ARRAY<T>, INT", "T", _AT.format("NULL"), SPARK),
+    entry("try_element_at", "ARRAY<T>, INT", _unless_null("T"), _AT.format("NULL"), SPARK),
     entry("try_element_at", "MAP<K, V>, K", "V", "map_extract_value(a, b)", SPARK),
     entry("element", "ARRAY<T>", "T", "list_extract(a, 1)", FLINK),
     entry("cardinality", "ARRAY", "INT", "CAST(len(a) AS INTEGER)"),
@@ -360,7 +360,7 @@ ENTRIES: Sequence[Entry] = (
     entry("size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
     entry("size", "MAP", "INT", "CAST(cardinality(a) AS INTEGER)", SPARK),
     entry("array_size", "ARRAY", "INT", "CAST(len(a) AS INTEGER)", SPARK),
-    entry("array_contains", "ARRAY<T>, T", _unless_null, _CONTAINS, SPARK),
+    entry("array_contains", "ARRAY<T>, T", _unless_null("BOOLEAN"), _CONTAINS, SPARK),
     entry("array_contains", "ARRAY<T>, T", _whole("BOOLEAN"),
           _but_nan("CASE WHEN b IS NULL THEN len(list_filter(a, lambda _e: _e IS NULL)) > 0"
                    " ELSE list_contains(a, b) AND {0} END"), FLINK),
@@ -450,7 +450,7 @@ ENTRIES: Sequence[Entry] = (
     entry("map_entries", "MAP<K, V>", "ARRAY<ROW<key K, value V>>", "map_entries(a)"),
     entry("map_from_arrays", "ARRAY<K>, ARRAY<V>", "MAP<K, V>", "map(a, b)"),
     entry("map_from_entries", "ARRAY", _entries_kind, _from_entries, SPARK),
-    entry("map_contains_key", "MAP<K, V>, K", _unless_null,
+    entry("map_contains_key", "MAP<K, V>, K", _unless_null("BOOLEAN"),
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_contains(map_keys(a), b) END", SPARK),
     entry("map_concat", "MAP<K, V>, MAP<K, V>...", "MAP<K, V>", _maps_joined, SPARK,
           samples=("m, map('z', k)", "m, m")),

@@ -39,6 +39,13 @@ def compared_kind(found: Sequence[DataType], *, is_flink: bool) -> DataType | No
     return kinds.widest(found, is_flink=False)
 
 
+def _compared_kind(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
+    """The same of an operator, for which Spark makes no third type of two arrays, maps or rows."""
+    if not is_flink and all(is_nested(kind) or kind.root == "MAP" for kind in found):
+        return kinds.closest(found, of_float=kinds.DOUBLE)
+    return compared_kind(found, is_flink=is_flink)
+
+
 def alike(values: Sequence[Typed], common: DataType, *, is_flink: bool) -> list[exp.Expr]:
     """Values in one type. DuckDB compares integers and decimals of any digits by itself."""
     made: list[exp.Expr] = []
@@ -56,7 +63,7 @@ def alike(values: Sequence[Typed], common: DataType, *, is_flink: bool) -> list[
 def _compared(call: Call) -> exp.Expr:
     if call.is_flink and _is_truth_with_text(call.kinds):
         return _never_equal(call)
-    common = compared_kind(call.kinds, is_flink=call.is_flink)
+    common = _compared_kind(call.kinds, is_flink=call.is_flink)
     assert common is not None
     if not call.is_flink:
         made = comparison(call.name, alike(call.arguments, common, is_flink=False), common)
@@ -133,7 +140,7 @@ def _truth(call: Call) -> DataType | None:
         return None
     if call.is_flink and call.name in _EQUALITIES and _is_truth_with_text(call.kinds):
         return kinds.BOOLEAN
-    common = compared_kind(call.kinds, is_flink=call.is_flink)
+    common = _compared_kind(call.kinds, is_flink=call.is_flink)
     return None if common is None or common.root in ("MAP", "VARIANT") else kinds.BOOLEAN
 
 
@@ -202,6 +209,18 @@ def _failing(call: Call, nodes: Sequence[exp.Expr]) -> list[exp.If]:
     ]
 
 
+def _first_known(call: Call) -> exp.Expr:
+    """The first value that is not NULL. Those behind it are not read, as DuckDB reads what stands in COALESCE twice."""
+    first, *others = call.nodes
+    made, before = [first], [first]
+    for node in others:
+        is_read = isinstance(node.unnest(), exp.Column) or node.find(exp.Column) is None
+        none = exp.and_(*(filled("a IS NULL", {"a": each.copy()}) for each in before))
+        made.append(node if is_read else exp.Case(ifs=[exp.If(this=none, true=node)]))
+        before.append(node)
+    return exp.Coalesce(this=made[0], expressions=made[1:])
+
+
 def _atomic(call: Call) -> DataType | None:
     return None if is_nested(call.bound["T"]) else call.bound["T"]
 
@@ -235,11 +254,12 @@ ENTRIES: Sequence[Entry] = (
     entry("is_not_true", "BOOLEAN", "BOOLEAN", "NOT COALESCE(a, FALSE)"),
     entry("is_not_false", "BOOLEAN", "BOOLEAN", "COALESCE(a, TRUE)"),
     entry("is_unknown", "BOOLEAN", "BOOLEAN", "a IS NULL"),
-    entry("coalesce", "T...", "T", lambda call: exp.Coalesce(this=call.nodes[0], expressions=call.nodes[1:])),
-    entry("ifnull", "T, T", "T", "COALESCE(a, b)"),
-    entry("nvl", "T, T", "T", "COALESCE(a, b)", SPARK),
+    entry("coalesce", "T...", "T", _first_known),
+    entry("ifnull", "T, T", "T", _first_known),
+    entry("nvl", "T, T", "T", _first_known, SPARK),
     entry("nvl2", "ANY, T, T", "T", "CASE WHEN a IS NOT NULL THEN b ELSE c END", SPARK),
     entry("nullif", "ANY, ANY", _nullif_kind, _nullif),
+    entry("nullifzero", "NULL=", "NULL", "a", SPARK),
     entry("nullifzero", "NUMBER|TEXT", "1", _nonzero, SPARK),
     entry("zeroifnull", "INT|NUMBER|TEXT", lambda call: kinds.widest([kinds.INT, call.kinds[0]], is_flink=False),
           lambda call: filled("COALESCE(a, 0)", {"a": call.typing.in_type(call.arguments[0], call.kind)}), SPARK),

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from maintenance.sql.duckdb.duck_types import duck_type
 from maintenance.sql.expressions import kinds
+from maintenance.sql.expressions.duck_aggregates import is_of_groups
 from maintenance.sql.expressions.entries import CLASSES, Typed
 from maintenance.sql.expressions.kinds import NULL, STRING
 from maintenance.sql.expressions.nested_texts import cast_text
@@ -52,7 +53,6 @@ _SHARED: Mapping[tuple[str, str], str] = {
     ("INTEGER", "STRING"): _CAST,
     ("FLOAT", "STRING"): "paimon_float_text(a)",
     ("DOUBLE", "STRING"): "paimon_double_text(a)",
-    ("DECIMAL", "STRING"): _CAST,
     ("BOOLEAN", "STRING"): _CAST,
     ("DATE", "STRING"): _CAST,
     ("TIME", "STRING"): _CAST,
@@ -111,6 +111,9 @@ _OF_FLINK: Mapping[tuple[str, str], str] = {
 }
 
 
+_PLAIN_TEXT = "CAST(a AS VARCHAR)"
+
+
 class Wanted(NamedTuple):
     """A cast that somebody writes, or that the dialect makes. `is_written`: the first, which takes more types."""
 
@@ -126,15 +129,15 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
     if of == to:
         return value.node if not value.is_loose else cast_node(value.node, to)
     if of == NULL:
-        return cast_node(exp.Null(), to)
+        return _nothing(value, to)
     if wanted.is_try:
         value.node.meta[KEPT] = True  # what is wrong with it is still an error
     if of.root == "VARIANT":
         made = at_path(value.node, "$", to)
     elif to.is_timestamp:
         made = to_moment(value, to, is_flink=wanted.is_flink)
-    elif of.is_timestamp and to.is_string:
-        made = moment_text(value.node, of, is_flink=wanted.is_flink)
+    elif to.is_string and (of.is_timestamp or of.root == "DECIMAL"):
+        made = _text(value, is_flink=wanted.is_flink)
     elif of.is_timestamp and to.root in ("DATE", "TIME"):
         made = from_moment(value, to, is_flink=wanted.is_flink)
     elif not kinds.is_atomic(of) or not kinds.is_atomic(to):
@@ -149,6 +152,27 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
     if made is None or not wanted.is_try:
         return made
     return tried(made)
+
+
+def _nothing(value: Typed, to: DataType) -> exp.Expr:
+    """A NULL without a type as one of a type. An aggregate of nothing is one all the same."""
+    is_gathered = any(map(is_of_groups, value.node.walk()))
+    return cast_node(value.node if is_gathered else exp.Null(), to)
+
+
+def _text(value: Typed, *, is_flink: bool) -> exp.Expr:
+    """A timestamp or a decimal as a text."""
+    of = value.kind
+    if of.root == "DECIMAL":
+        # Where all digits stand behind the point DuckDB leaves the zero in front of it out.
+        template = (
+            "regexp_replace(CAST(a AS VARCHAR), '^(-?)[.]', '\\10.')" if of.precision == of.scale else _PLAIN_TEXT
+        )
+        return filled(template, {"a": value.node})
+    if is_wide(of) and not is_flink and value.written.find(exp.Column) is None:
+        # What is written has microseconds in Spark, and more of them only beside a column that has.
+        return moment_text(micros_of(value.node), kinds.LTZ, is_flink=False)
+    return moment_text(value.node, of, is_flink=is_flink)
 
 
 # Texts in quotes that DuckDB reads as these engines do, and folds.

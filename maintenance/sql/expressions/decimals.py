@@ -6,7 +6,7 @@ Inside other arithmetic an exact result may have any digits; what takes it as a 
 
 from sqlglot import exp
 
-from maintenance.sql.duckdb.quotients import product_function, quotient_function
+from maintenance.sql.duckdb.quotients import product_function, quotient_function, total_function
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import Call, Typed
 from maintenance.sql.expressions.kinds import BITS, LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
@@ -54,6 +54,9 @@ def exact(call: Call, left: DataType, right: DataType) -> Typed:
     full = s1 + s2 if call.name == "*" else max(s1, s2)
     if call.name != "%":
         node.meta[OPERANDS] = (left, right)
+    if call.name in ("+", "-") and full != (call.kind.scale or 0):
+        second = other.node if call.name == "+" else exp.Neg(this=apart(other.node))
+        return Typed(total(one.node, second, (s1, s2), call), call.kind, call.written)
     if call.name == "*" and full != (call.kind.scale or 0):
         # More digits than DuckDB has.
         made = product(one.node, other.node, (s1, s2), call)
@@ -78,6 +81,13 @@ def quotient(
 def product(one: exp.Expr, other: exp.Expr, scales: tuple[int, int], call: Call) -> exp.Expr:
     """A product by a function of ours, which rounds it. In Flink one that is too large is NULL."""
     name = product_function(*scales, call.kind.scale or 0, is_null=call.is_flink)
+    sides = [cast_node(part, decimal(MOST_DIGITS, scale)) for part, scale in zip((one, other), scales, strict=True)]
+    return exp.Anonymous(this=name, expressions=sides)
+
+
+def total(one: exp.Expr, other: exp.Expr, scales: tuple[int, int], call: Call) -> exp.Expr:
+    """A sum by a function of ours, as `product` is one."""
+    name = total_function(*scales, call.kind.scale or 0, is_null=call.is_flink)
     sides = [cast_node(part, decimal(MOST_DIGITS, scale)) for part, scale in zip((one, other), scales, strict=True)]
     return exp.Anonymous(this=name, expressions=sides)
 

@@ -41,6 +41,7 @@ CLASSES: Mapping[str, Callable[[DataType], bool]] = {
     # Nothing else becomes these by itself.
     "DAY": lambda kind: kind.root == "DATE",
     "DAYS": lambda kind: kind.root in ("TINYINT", "SMALLINT", "INT"),
+    "SHORT": lambda kind: kind.root in ("TINYINT", "SMALLINT", "INT"),
     "INTERVAL": kinds.is_interval,
     "ARRAY": lambda kind: kind.root == "ARRAY",
     "VECTOR": lambda kind: kind.root == "VECTOR",
@@ -49,10 +50,18 @@ CLASSES: Mapping[str, Callable[[DataType], bool]] = {
     "ATOMIC": kinds.is_atomic,
 }
 # What other values become for a class, in Spark.
-_OF_TEXT = {"NUMBER": DOUBLE, "INTEGER": BIGINT, "FRACTION": DOUBLE, "FLOATING": DOUBLE, "TIMESTAMP": LTZ}
+_OF_TEXT = {"NUMBER": DOUBLE, "INTEGER": BIGINT, "SHORT": INT, "FRACTION": DOUBLE, "FLOATING": DOUBLE, "TIMESTAMP": LTZ}
 _OF_NUMBER = {"FRACTION": DOUBLE, "FLOATING": DOUBLE}
 # What a NULL becomes for a class where all arguments are NULL, and what only if it can become nothing else.
-_OF_NULL = {"NUMBER": DOUBLE, "INTEGER": INT, "FRACTION": DOUBLE, "FLOATING": DOUBLE, "TIMESTAMP": LTZ, "TIME": DATE}
+_OF_NULL = {
+    "NUMBER": DOUBLE,
+    "INTEGER": INT,
+    "SHORT": INT,
+    "FRACTION": DOUBLE,
+    "FLOATING": DOUBLE,
+    "TIMESTAMP": LTZ,
+    "TIME": DATE,
+}
 _RARE, _LAST = ("NULL", kinds.BINARY.root), 12
 
 
@@ -259,13 +268,7 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
             if not all(_becomes_element(kind, bound[name]) for kind in found_kinds):
                 return None
             continue
-        # Beside an array nothing becomes what its elements are by a long way.
-        is_close = not call.is_flink and found.has_parts
-        common = (
-            kinds.merged(found_kinds)
-            if call.is_flink
-            else (kinds.closest if is_close else kinds.widest)(found_kinds, is_flink=False)
-        )
+        common = kinds.merged(found_kinds) if call.is_flink else _common(found, found_kinds)
         if common is None:
             return None
         bound[name] = common
@@ -275,6 +278,18 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
     targets = [solved(each, bound) if isinstance(each, str) else each for each in wanted]
     cost += sum(target != argument.kind for target, argument in zip(targets, arguments, strict=True))
     return cost, targets
+
+
+# What stands beside an array becomes one of its elements, or they what it is.
+_WIDENING = ("array_contains", "map_contains_key")
+
+
+def _common(found: Entry, of: Sequence[DataType]) -> DataType | None:
+    """The type of a variable in Spark. Beside an array nothing becomes what its elements are by a long way."""
+    if found.names[0] in _WIDENING:
+        return kinds.without_texts(of)
+    # Of any number of arrays and maps all become what holds them.
+    return kinds.closest(of) if found.has_parts and found.most is not None else kinds.widest(of, is_flink=False)
 
 
 def _is_of_nothing(found: Entry, arguments: Sequence[Typed], bound: Mapping[str, DataType]) -> bool:

@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -83,6 +84,10 @@ def _alias(typing: Typing, node: exp.Alias, scope: Scope) -> Typed:
 
 def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
     target = named_type(node.to, typing.source, is_flink=typing.is_flink)
+    is_literal = DIGITS in node.to.meta and is_wide(target.kind)
+    if is_literal and not typing.is_flink and scope.sources and not scope.has(is_wide):
+        # Digits behind microseconds count beside a column that has such ones.
+        target = replace(target, kind=DataType(target.kind.root, precision=kinds.LTZ.precision))
     value = typing.of(node.this, scope)
     if typing.is_flink and DIGITS in node.to.meta and target.kind.root != "TIMESTAMP_LTZ":
         _check_literal(typing, node)
@@ -172,9 +177,10 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
     compared = as_first(values) if typing.is_flink else values
     value, *listed = alike(compared, kind, is_flink=typing.is_flink)
     made: exp.Expr = exp.In(this=apart(value), expressions=listed)
-    if not typing.is_flink and len(listed) > 1 and any(may_fail(each, kind) for each in values[2:]):
+    fails = [may_fail(each, kind) or logic.can_fail(node) for each, node in zip(values[2:], listed[1:], strict=True)]
+    if not typing.is_flink and any(fails):
         # Spark reads no further than to the first that is equal.
-        first = exp.EQ(this=apart(value.copy()), expression=apart(listed[0].copy()))
+        first = exp.In(this=apart(value.copy()), expressions=[each.copy() for each in listed[: fails.index(True) + 1]])
         made = filled("CASE WHEN a THEN TRUE ELSE b END", {"a": first, "b": made})
     return Typed(made if typing.is_flink else where_known(values, kind, made), BOOLEAN, node)
 
@@ -210,7 +216,8 @@ def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Ty
     columns = typing.query(query, scope)
     if isinstance(node.this.unnest(), exp.Tuple) and len(columns) > 1:
         parts = [typing.value(part, scope).node for part in node.this.unnest().expressions]
-        return Typed(exp.In(this=exp.Tuple(expressions=parts), query=query), BOOLEAN, node)
+        several = exp.In(this=exp.Tuple(expressions=parts), query=query)
+        return Typed(several if typing.is_flink else _found_or_not(node, several), BOOLEAN, node)
     if len(columns) != 1:
         problem = f"a subquery gives {len(columns)} columns where one is needed"
         raise refusals.error_at(typing.source, node, problem, "Select one.")
@@ -229,7 +236,24 @@ def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Ty
     if typing.is_flink and kind.root in ("FLOAT", "DOUBLE"):
         # No NaN is equal to another.
         found = filled("(m) > isnan(a)", {"m": found, "a": given.copy()})
-    return Typed(found, BOOLEAN, node)
+    return Typed(found if typing.is_flink else _found_or_not(node, found), BOOLEAN, node)
+
+
+_CONDITIONS = (exp.Where, exp.Having, exp.Qualify, exp.Join, exp.If)
+
+
+def _found_or_not(node: exp.In, found: exp.Expr) -> exp.Expr:
+    """IN of a query, which Spark makes a join: as a value it is never NULL. Source: `RewritePredicateSubquery`."""
+    is_negated = False
+    child: exp.Expr = node
+    around = node.parent
+    while isinstance(around, exp.And | exp.Or | exp.Not | exp.Paren):
+        is_negated ^= isinstance(around, exp.Not)
+        child, around = around, around.parent
+    is_condition = isinstance(around, _CONDITIONS) and child.arg_key in ("this", "on")
+    if is_condition or isinstance(node.this.unnest(), exp.Null):
+        return found
+    return exp.Coalesce(this=found, expressions=[exp.Boolean(this=is_negated)])
 
 
 def _is(typing: Typing, node: exp.Is, scope: Scope) -> Typed:
@@ -542,10 +566,18 @@ def _struct(typing: Typing, node: exp.Struct, scope: Scope) -> Typed:
         name = each.this.name if isinstance(each, exp.PropertyEQ) else each.alias if is_named else ""
         plain = inner.unnest()
         if not name:
-            has_name = isinstance(plain, exp.Column) and not typing.is_flink
-            name = plain.name if has_name else f"EXPR${number - 1}" if typing.is_flink else f"col{number}"
+            own = "" if typing.is_flink else _own_name(plain)
+            name = own if own else f"EXPR${number - 1}" if typing.is_flink else f"col{number}"
         parts.append((name, typing.value(inner, scope)))
     return row_of(parts, node)
+
+
+def _own_name(node: exp.Expr) -> str:
+    """The name that a part of a row has in Spark without an alias; none if it is a value of its own."""
+    if isinstance(node, exp.Bracket) and len(node.expressions) == 1:
+        place = node.expressions[0]
+        return place.name if isinstance(place, exp.Literal) and place.is_string else ""
+    return node.name if isinstance(node, exp.Column | exp.Identifier | exp.Dot) else ""
 
 
 def row_of(parts: list[tuple[str, Typed]], written: exp.Expr) -> Typed:
@@ -559,7 +591,7 @@ _OF_UNITS = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff",
 
 def _anonymous(typing: Typing, node: exp.Anonymous, scope: Scope) -> Typed:
     name = node.name.lower()
-    if name in ("struct", "row") or (name == "named_struct" and not typing.is_flink):
+    if name == ("row" if typing.is_flink else "struct") or (name == "named_struct" and not typing.is_flink):
         return _named_struct(typing, node, scope) if name == "named_struct" else _struct(typing, node, scope)  # type: ignore[arg-type]
     given = node.expressions
     if name in _OF_UNITS and len(given) == 3 and isinstance(given[0], exp.Column | exp.Var):

@@ -237,10 +237,55 @@ def _last_stamp(found: Sequence[DataType], common: DataType) -> DataType:
     return DataType(chosen.root, precision=common.precision)
 
 
-def closest(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
-    """The same where Spark makes no texts of others, and no decimals. Source: `findTightestCommonType`."""
-    own = [kind for kind in found if kind != NULL]
-    for root in ("VARCHAR", "DECIMAL"):
-        if len({kind.root == root for kind in own}) > 1:
-            return None
-    return widest(found, is_flink=is_flink)
+def without_texts(found: Sequence[DataType]) -> DataType | None:
+    """The same where Spark makes no texts of others. Source: `findWiderTypeWithoutStringPromotionForTwo`."""
+    has_both = len({kind.is_string for kind in found if kind != NULL}) > 1
+    return None if has_both else widest(found, is_flink=False)
+
+
+def closest(found: Sequence[DataType], *, of_float: DataType = FLOAT) -> DataType | None:
+    """The one of some types that holds the values of all where Spark makes no third one of two; None if there is none.
+
+    Source: `findTightestCommonType`. `of_float`: what a FLOAT and an integer become.
+    """
+    result: DataType | None = NULL
+    for kind in found:
+        result = None if result is None else _closest(result, kind, of_float)
+    return result
+
+
+def _closest(one: DataType, other: DataType, of_float: DataType) -> DataType | None:
+    if one == other or NULL in (one, other):
+        return other if one == NULL else one
+    if is_number(one) and is_number(other):
+        return _closest_number(one, other, of_float)
+    if is_time(one) and is_time(other):
+        return widest_of_two(one, other, is_flink=False)
+    if one.root != other.root:
+        return None
+    pairs = list(zip(_parts(one), _parts(other), strict=False))
+    has_same_names = [part.name.lower() for part in one.fields] == [part.name.lower() for part in other.fields]
+    if not has_same_names:
+        return one if [kind for kind, _ in pairs] == [kind for _, kind in pairs] else None
+    found = [_closest(a, b, of_float) for a, b in pairs]
+    known = [kind for kind in found if kind is not None]
+    if not found or len(known) < len(found):
+        return None
+    if one.root == "ARRAY":
+        return array(known[0])
+    return map_of(*known) if one.root == "MAP" else row(zip([part.name for part in one.fields], known, strict=True))
+
+
+def _parts(kind: DataType) -> list[DataType]:
+    """The types inside of a type."""
+    return [part for part in (kind.element, kind.key, kind.value, *(each.type for each in kind.fields)) if part]
+
+
+def _closest_number(one: DataType, other: DataType, of_float: DataType) -> DataType | None:
+    if "DECIMAL" not in (one.root, other.root):
+        wide = widest_number(one, other, is_flink=False)
+        return of_float if "FLOAT" in (one.root, other.root) and "DOUBLE" not in (one.root, other.root) else wide
+    if other.root == "DECIMAL":
+        one, other = other, one
+    has_room = is_integer(other) and widest_number(one, other, is_flink=False) == one
+    return one if has_room else None

@@ -71,7 +71,7 @@ def _joined(kind: type[exp.Connector]) -> Callable[[Typing, exp.Connector, Scope
 
 def joined(kind: type[exp.Connector], parts: Sequence[exp.Expr], *, is_join: bool = False) -> exp.Expr:
     """Truths joined by AND or OR, of which those that may fail are read where no other one in front decides."""
-    first = next((place for place, part in enumerate(parts) if place and _can_fail(part, is_join=is_join)), len(parts))
+    first = next((place for place, part in enumerate(parts) if place and can_fail(part, is_join=is_join)), len(parts))
     front = _chain(kind, parts[:first])
     if first == len(parts):
         return front
@@ -87,8 +87,8 @@ def _chain(kind: type[exp.Connector], parts: Sequence[exp.Expr]) -> exp.Expr:
     return made
 
 
-def _can_fail(node: exp.Expr, *, is_join: bool) -> bool:
-    """Whether a truth may be an error for some row, and is read only of some.
+def can_fail(node: exp.Expr, *, is_join: bool = False) -> bool:
+    """Whether a value may be an error for some row, and is read only of some.
 
     An equality may be the key of a join, which is read of all rows; a query reads its own.
     """

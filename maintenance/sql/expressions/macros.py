@@ -76,7 +76,7 @@ MACROS = (
     ),
     (
         "paimon_try_day(t) AS CASE WHEN paimon_is_day(t) THEN"
-        " TRY(make_date(paimon_day_part(t, 1), paimon_day_part(t, 2), paimon_day_part(t, 3))) END"
+        " TRY_CAST(concat_ws('-', paimon_day_part(t, 1), paimon_day_part(t, 2), paimon_day_part(t, 3)) AS DATE) END"
     ),
     # A time as Flink reads it. A day that a month has not is its last one.
     (

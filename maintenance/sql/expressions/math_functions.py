@@ -22,6 +22,8 @@ def _rounded_kind(call: Call) -> DataType | None:
     kind = call.kinds[0]
     if len(call.arguments) > 1 and call.arguments[1].whole is None:
         return None
+    if kind == kinds.NULL and not call.is_flink:
+        return DOUBLE
     if kind.root != "DECIMAL":
         return kind
     precision, scale = digits(kind)
@@ -42,6 +44,8 @@ def _cut_kind(call: Call) -> DataType | None:
 def _rounded(function: str) -> Callable[[Call], exp.Expr]:
     def says(call: Call) -> exp.Expr:
         kind, node = call.kinds[0], call.nodes[0]
+        if kind == kinds.NULL:
+            return cast_node(node, call.kind)
         places = call.nodes[1] if len(call.nodes) > 1 else exp.Literal.number(0)
         if kind.root in ("FLOAT", "DOUBLE"):
             # The digits that are shown decide, as of a decimal.

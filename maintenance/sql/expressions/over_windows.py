@@ -26,7 +26,7 @@ def _beside(call: Call) -> exp.Expr:
     """With a value where there is no such row, which becomes one of the first argument's type."""
     first, places, instead = call.arguments
     default = call.typing.in_type(instead, first.kind)
-    if first.char_length is not None:
+    if call.is_flink and first.char_length is not None:
         default = filled_up(default, first.char_length)
     made = exp.Anonymous(this=call.name, expressions=[first.node, places.node, default])
     if call.is_flink and instead.is_never_null and not first.is_never_null:

@@ -1,6 +1,6 @@
 """Where names of a query are looked up: in the tables, queries and lambdas around them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -74,6 +74,11 @@ class Scope:
     def reads(self, name: str) -> bool:
         """Whether something in FROM has a name, here or around."""
         return name.lower() in self.sources or (self.around is not None and self.around.reads(name))
+
+    def has(self, holds: Callable[[DataType], bool]) -> bool:
+        """Whether a column in FROM, here or around, is of some type."""
+        is_here = any(holds(kind) for columns in self.sources.values() for _, kind in columns)
+        return is_here or (self.around is not None and self.around.has(holds))
 
     def table(self, name: str) -> Columns | None:
         """A query of WITH."""

@@ -49,7 +49,8 @@ def entries_of(dialect: Dialect) -> Mapping[str, Sequence[Entry]]:
 
 def function_names(dialect: Dialect) -> list[str]:
     """The functions that queries of a dialect can call without Spark."""
-    syntax = ("cast", "try_cast", "struct", "row", "named_struct" if dialect == "spark" else "json_value")
+    own = ("struct", "named_struct") if dialect == "spark" else ("row", "json_value")
+    syntax = ("cast", "try_cast", *own)
     names = [*entries_of(dialect), *(GENERATORS if dialect == "spark" else ()), *syntax]
     return sorted(
         name for name in names if name.isidentifier() and name not in _WORDS and not name.startswith("paimon")

@@ -8,7 +8,7 @@ from sqlglot import exp
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
-from maintenance.sql.expressions.kinds import STRING, array, widest
+from maintenance.sql.expressions.kinds import NULL, STRING, array, widest
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
@@ -273,6 +273,8 @@ def _shown_number(call: Call) -> exp.Expr:
             call.typing.source, call.written, "format_number with this number of digits", "Write (x, 2)."
         )
     kind, value = call.kinds[0], call.nodes[0]
+    if kind == NULL:
+        return cast_node(value, STRING)
     if kind.root in ("FLOAT", "DOUBLE"):
         shown = f"format('{{:,.{places}f}}', CAST(a AS DOUBLE))"
         far = "CASE WHEN isnan(a) THEN 'NaN' WHEN a > 0 THEN '∞' WHEN a < 0 THEN '-∞' END"
