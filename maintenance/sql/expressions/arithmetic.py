@@ -199,10 +199,22 @@ def _moved_kind(call: Call) -> DataType | None:
     time, interval = sorted(call.kinds, key=kinds.is_interval)
     if time.root == "DATE" and interval == kinds.MICROS:
         part = next(each for each in call.arguments if kinds.is_interval(each.kind))
-        is_days = isinstance(part.written, exp.Interval) and str(part.written.args.get("unit") or "").upper() in (
-            "DAY", "DAYS", "WEEK", "WEEKS")  # fmt: skip
-        return kinds.DATE if is_days or call.is_flink else kinds.LTZ
+        return kinds.DATE if call.is_flink else _moved_day_kind(part.written)
     return time
+
+
+def _moved_day_kind(interval: exp.Expr) -> DataType | None:
+    """A DATE and an interval of whole days are a DATE in Spark, and a timestamp with one that has seconds.
+
+    None: the interval is that of other intervals or times, of which it is not known here.
+    """
+    plain = interval.unnest()
+    while isinstance(plain, exp.Neg):
+        plain = plain.this.unnest()
+    if isinstance(plain, exp.Interval):
+        is_days = str(plain.args.get("unit") or "").upper() in ("DAY", "DAYS", "WEEK", "WEEKS")
+        return kinds.DATE if is_days else kinds.LTZ
+    return kinds.LTZ if isinstance(plain, exp.Mul | exp.Div) else None
 
 
 _TRIED = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "mod": "%"}

@@ -14,7 +14,10 @@ from maintenance.types.data_type import DataType
 
 def _type_name(call: Call) -> exp.Expr:
     if not call.is_flink:
-        return exp.Literal.string(spark_name(call.kinds[0]))
+        name = spark_name(call.kinds[0])
+        if "interval" in name:
+            raise refusals.unsupported(call.typing.source, call.written, "TYPEOF of an interval")
+        return exp.Literal.string(name)
     text = type_text(call.arguments[0])
     if text is None:
         what, fix = "TYPEOF of a computed value", "Give it a column, a literal or a cast."
