@@ -72,7 +72,7 @@ def _rounded(function: str) -> Callable[[Call], exp.Expr]:
 def _stepped_kind(call: Call) -> DataType | None:
     """Of FLOOR and CEIL to a digit."""
     places = call.arguments[1].whole
-    if places is None:
+    if places is None or call.kinds[0] == kinds.NULL:
         return None
     precision, scale = digits(call.kinds[0])
     whole, kept = precision - scale + 1, min(scale, max(0, places))
