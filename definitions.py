@@ -41,11 +41,12 @@ from paimon_maintenance.jobs.jobs import (
     ingest_job,
     maintain_job,
     night_job,
+    plan_fleet_job,
     prove_job,
     refresh_job,
     statement_job,
 )
-from paimon_maintenance.jobs.schedules import daily_report, schedule
+from paimon_maintenance.jobs.schedules import daily_report, hourly_work, schedule
 from paimon_maintenance.sensors.alerts import alert_sensor
 from paimon_maintenance.sensors.latest import latest_sensor
 from paimon_maintenance.sensors.materialized import refresh_sensors
@@ -175,12 +176,15 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
 
 
 def _fleet(loaded: _Loaded) -> dg.Definitions:
-    """The page over all tables."""
-    fleet = fleet_job()
+    """The page over all tables, and the work on all of them within a budget."""
+    fleet, work = fleet_job(), plan_fleet_job(loaded.project, loaded.tables)
     return dg.Definitions(
         assets=[fleet_asset(loaded.described, loaded.tables)],
-        jobs=[fleet],
-        schedules=[schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables")],
+        jobs=[fleet, work],
+        schedules=[
+            schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables"),
+            hourly_work(work, loaded.project.fleet),
+        ],
     )
 
 

@@ -29,6 +29,7 @@ from paimon_maintenance.console.table import table_view
 from paimon_maintenance.console.words import FILTERS, ago
 
 _FOLDER = Path(__file__).parent
+_LINES = 300
 # Nothing is fetched from elsewhere, nothing runs in the browser, and no other page can frame this one.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -48,6 +49,7 @@ def application(lake: Lake, hosts: Sequence[str] = (), looks: Looks | None = Non
         Route("/", partial(pages.answer, fleet)),
         Route("/tables/{table}", partial(pages.answer, table)),
         Route("/tables/{table}/writers", partial(pages.answer, conflict)),
+        Route("/next", partial(pages.answer, work)),
         Route("/plans", partial(pages.answer, plans)),
         Route("/plans/{plan}", partial(pages.answer, plan)),
         Route("/night", partial(pages.answer, night)),
@@ -128,6 +130,12 @@ def table(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[st
 def conflict(_: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
     """The writers of one table."""
     return "conflict.html", {"view": conflict_view(known, request.path_params["table"])}
+
+
+def work(pages: Pages, known: Known, _: Request) -> tuple[str, Mapping[str, Any]]:
+    """What is done next to all tables, and what waits."""
+    report = pages.lake.work()
+    return "next.html", {"known": known, "report": report, "lines": report.lines[:_LINES]}
 
 
 def plans(_: Pages, known: Known, __: Request) -> tuple[str, Mapping[str, Any]]:

@@ -17,6 +17,7 @@ from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
+from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
 from paimon_maintenance.assets.steps.ops import job_of, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
@@ -77,6 +78,12 @@ def fleet_job() -> Any:
     """Write the page over all tables."""
     text = "Health of all tables, on one page; reads metadata alone."
     return _asset_job("fleet_summary", dg.AssetSelection.assets(keys.FLEET), text, {"paimon/action": "fleet"})
+
+
+def plan_fleet_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDefinition:
+    """Do what brings most within the budget."""
+    text = "Do the work on all tables that brings most within the budget of tables.yaml. dry_run: only show the plan."
+    return job_of_op(PLAN_FLEET, plan_fleet_op(project, tables), text)
 
 
 def change_rows_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:

@@ -24,6 +24,12 @@ def daily_report(job: dg.JobDefinition, alerts: Alerts) -> Sequence[dg.ScheduleD
     return (_at(f"daily_{keys.NIGHT_REPORT}", job, alerts.daily, alerts.time_zone, text, on),)
 
 
+def hourly_work(job: dg.JobDefinition, fleet: Fleet) -> dg.ScheduleDefinition:
+    """Do what brings most within the budget, as long as some of it is left."""
+    text = f"Work on all tables within the budget of a period, in its windows; in {fleet.time_zone}."
+    return _at("hourly_plan_fleet", job, "5 * * * *", fleet.time_zone, text)
+
+
 def _at(
     name: str, job: Any, cron: str, zone: str, text: str, status: Any = dg.DefaultScheduleStatus.STOPPED
 ) -> dg.ScheduleDefinition:

@@ -26,6 +26,7 @@ from maintenance.monitor.health import COMMITS_LOOKED_AT
 from maintenance.monitor.second_compactor import pause_for_others
 from maintenance.monitor.triggers import judge_snapshot
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
+from maintenance.operations.fleet.plan_fleet import PLAN_FLEET
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
@@ -124,7 +125,7 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
         busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}
         busy |= {run.tags.get("paimon/table", "")} & names
-        busy |= names if run.job_name == COMPACT_DATABASE else set()
+        busy |= names if run.job_name in (COMPACT_DATABASE, PLAN_FLEET) else set()
     return busy
 
 

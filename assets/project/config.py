@@ -6,20 +6,22 @@ entry wins, and the table's own entry over all of them, setting by setting.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, InstanceOf, PrivateAttr, field_validator, model_validator
+from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, field_validator, model_validator
 
 from maintenance.cli.tables_file import is_about
 from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.monitor.health import Rules
+from maintenance.operations.expiry.rules import RetentionChoice
+from maintenance.operations.fleet.settings import FleetSettings, budget_of, weights_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
@@ -64,6 +66,7 @@ SPARK_ACTIONS = (
     "compact",
     "change_rows",
     "restore_partitions",
+    "plan_fleet",
     "prove_compactions",
     "statement",
     "clone",
@@ -304,11 +307,32 @@ class TableConfig(TableSettings):
         )
 
 
+def _checked_budget(given: dict[str, Any]) -> dict[str, Any]:
+    budget_of(given)
+    return given
+
+
+def _checked_weights(given: dict[str, Any]) -> dict[str, Any]:
+    weights_of(given)
+    return given
+
+
 class Fleet(Entry):
-    """When the page over all tables is rewritten, once its schedule is switched on."""
+    """When the page over all tables is rewritten, once its schedule is switched on; and what work on all may take."""
 
     cron: CronText = "0 6 * * *"
     time_zone: ZoneName = Field(default="UTC", description="An IANA name.")
+    budget: Annotated[dict[str, Any], AfterValidator(_checked_budget)] = Field(
+        default={},
+        description="seconds, bytes: of work in a period; per: hour, day, week; windows: 22:00-06:00; patience: 14 d.",
+    )
+    weights: Annotated[dict[str, Any], AfterValidator(_checked_weights)] = Field(
+        default={}, description="What a gain is worth: files: 1, bytes: 8 of a GiB, runs: 1."
+    )
+
+    def settings(self, retention: Callable[[str], RetentionChoice]) -> FleetSettings:
+        """The same as the engine takes it."""
+        return FleetSettings(budget_of(self.budget, self.time_zone), weights_of(self.weights), retention)
 
 
 class Radar(Entry):

@@ -37,6 +37,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
     assert names == {
         "expire",
         "fleet_summary",
+        "plan_fleet",
         "change_rows",
         "create_tag",
         "rollback",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pyarrow as pa
 
 from maintenance.amounts import number_of, size_text
-from maintenance.errors import OptionError, PaimonError, worst_of
+from maintenance.errors import NotFoundError, OptionError, PaimonError, worst_of
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.compaction.compact import check_groups
 from maintenance.operations.compaction.report import CompactReport
@@ -53,6 +53,7 @@ from maintenance.table.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PLAN_FLEET = "plan_fleet"
 NOW, LATER, REFUSED, UNREAD = "now", "later", "refused", "unread"
 _READERS = 4
 _LEARNT_FROM = timedelta(days=90)
@@ -63,7 +64,10 @@ _IN_HISTORY: Mapping[str, str] = {INDEX: "file_index"}
 
 @dataclass(frozen=True, slots=True)
 class PlanFleet:
-    """Which tables, and within which budget; what is left out is as `settings` say, those of tables.yaml."""
+    """Which tables, and within which budget; what is left out is as `settings` say, those of tables.yaml.
+
+    `only`: names of tables; None = all that match.
+    """
 
     databases: Annotated[str, Param("Databases whose names match.", name="including_databases")] = ".*"
     tables: Annotated[str, Param("Tables that match, as database.table.", name="including_tables")] = ".*"
@@ -72,8 +76,9 @@ class PlanFleet:
     bytes: Annotated[str | None, Param("The most bytes that are rewritten in a period, such as 200 gb.")] = None
     per: Annotated[str | None, Param("The period: hour, day or week.", read=one_of(*PERIODS))] = None
     windows: Annotated[Sequence[str] | None, Param("Hours in which work may begin, such as 22:00-06:00.")] = None
-    history: Annotated[str, Param("Database of the history.")] = HISTORY_DATABASE
+    history: Annotated[str | None, Param("Database of the history.")] = HISTORY_DATABASE
     settings: FleetSettings | None = None
+    only: Sequence[str] | None = None
 
     @property
     def choice(self) -> TableChoice:
@@ -181,7 +186,7 @@ def plan(run: Run, catalog: Catalog, request: PlanFleet, opened: Opened | None =
     """Look at all tables, and choose. `opened`: what is done to each table before, such as `copy` with options."""
     started, settings, now = time.monotonic(), request.checked(), run.moment
     rows = _history(catalog, request.history, now)
-    names = tables_of(catalog, request.choice)
+    names = tables_of(catalog, request.choice) if request.only is None else request.only
     own = [name for name in names if name.partition(".")[0] != request.history]
     found, unread = _possible_of(catalog, own, now, settings, opened)
     kinds = {name: each.kind for name, each in found.items()}
@@ -303,6 +308,8 @@ def _possible_of(
             table = catalog.get_table(name)
             if isinstance(table, Table):
                 found[name] = possible(table if opened is None else opened(table), now, settings.retention(name))
+        except NotFoundError:
+            return  # it is not created yet, or dropped by now
         except Exception as error:  # noqa: BLE001 - one table that cannot be read does not keep the others waiting
             unread[name] = as_paimon_error(error, f"table {name}")
 
@@ -311,7 +318,9 @@ def _possible_of(
     return {name: found[name] for name in names if name in found}, unread
 
 
-def _history(catalog: Catalog, database: str, now: datetime) -> list[dict[str, Any]]:
+def _history(catalog: Catalog, database: str | None, now: datetime) -> list[dict[str, Any]]:
+    if database is None:
+        return []
     return read_span(catalog, history_table(database), now - _LEARNT_FROM)[0]
 
 
@@ -411,7 +420,9 @@ def _failed(action: Action, line: FleetLine, problem: PaimonError) -> HistoryEnt
     return replace(entry, outcome=FAILED, details={**entry.details, "found": found})
 
 
-def _record(run: Run, catalog: Catalog, database: str, entry: HistoryEntry) -> None:
+def _record(run: Run, catalog: Catalog, database: str | None, entry: HistoryEntry) -> None:
+    if database is None:
+        return
     try:
         write_history(catalog, history_table(database), [entry])
     except Exception as error:  # noqa: BLE001 - the work is done, whether or not it could be written down

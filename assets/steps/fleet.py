@@ -1,0 +1,136 @@
+"""The work on all tables within the budget of tables.yaml, in one run, each table reported to its asset."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from maintenance.errors import PaimonError
+from maintenance.operations.expiry.rules import RetentionChoice
+from maintenance.operations.fleet.plan_fleet import (
+    NOW,
+    OPERATION,
+    PLAN_FLEET,
+    FleetLine,
+    FleetReport,
+    PlanFleet,
+    carried_out,
+)
+from maintenance.operations.fleet.plan_fleet import plan as plan_work
+from maintenance.operations.fleet.settings import FleetSettings
+from maintenance.operations.operation import Run
+from maintenance.table.shape import table_shape
+from maintenance.table.table import Table
+from paimon_maintenance.assets.checks.closing import write_checks
+from paimon_maintenance.assets.pages.materialization import data_version, materialization
+from paimon_maintenance.assets.pages.metadata import shape_numbers
+from paimon_maintenance.assets.pages.table_page import text_table
+from paimon_maintenance.assets.project.config import Project, TableConfig
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.steps.config import config_of, request_of
+
+__all__ = ["PLAN_FLEET", "plan_fleet_op", "planned"]
+_SHOWN = 200
+_INSTEAD = dict.fromkeys(("databases", "tables", "excluded", "history"))
+
+
+def settings_of(project: Project, tables: Sequence[TableConfig], now: datetime) -> FleetSettings:
+    """What tables.yaml says of the work on all tables. `tables`: with what the patterns say of each."""
+    zone = ZoneInfo(project.expiry.time_zone)
+    policies = {table.identifier: table.retention for table in tables}
+
+    def retention(identifier: str) -> RetentionChoice:
+        policy = policies[identifier]
+        return RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, zone))
+
+    return project.fleet.settings(retention)
+
+
+def request_for(project: Project, tables: Sequence[TableConfig], now: datetime, asked: PlanFleet | None = None) -> Any:
+    """The request over the tables of the project. `asked`: of its budget, what a run has set."""
+    given = {} if asked is None else {name: getattr(asked, name) for name in ("seconds", "bytes", "per", "windows")}
+    return PlanFleet(
+        only=tuple(table.identifier for table in tables),
+        history=project.history,
+        settings=settings_of(project, tables, now),
+        **given,
+    )
+
+
+def planned(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConfig], now: datetime) -> FleetReport:
+    """What would be done now."""
+    made = plan_work(Run(now=now), catalog.open(), request_for(project, tables, now), partial(_opened, tables, ""))
+    return made.report
+
+
+def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """An op that does what brings most within the budget; in a dry run it shows what that is."""
+    config_type = config_of(OPERATION, _INSTEAD)
+    schema: Any = config_type.to_config_schema()
+    described = {table.identifier: table for table in tables}
+
+    @dg.op(
+        name="work_within_budget",
+        description="Does the work on all tables that brings most within the budget. dry_run: only show the plan.",
+        out=dg.Out(dg.Nothing),
+        config_schema=schema,
+        required_resource_keys={"catalog", "spark"},
+    )
+    def work_within_budget(context: dg.OpExecutionContext) -> None:
+        config: Any = config_type(**context.op_config)
+        catalog, spark = context.resources.catalog, context.resources.spark
+
+        def told(line: FleetLine, table: Table, _: Any) -> None:
+            shape = table_shape(table)
+            version = data_version(table, shape.snapshot_id)
+            metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
+            write_checks(context, catalog, described[line.table])
+            context.log_event(materialization(line.table, version, f"After {line.operation}.", metadata))
+
+        with as_dagster_failure(context):
+            asked = request_of(OPERATION, config, {})
+            request = request_for(project, tables, datetime.now(UTC), asked)
+            run = Run(spark.session, context.log.info)
+            made = plan_work(run, catalog.open(), request, partial(_opened, tables, context.run_id))
+            report = made.report
+            if not config.dry_run:
+                report = carried_out(run, catalog.open(), made, told, context.run_id)
+            context.log.info(report.summary)
+            context.add_output_metadata(_shown(report))
+            outcomes: dict[str, PaimonError | None] = {line.table: line.error for line in report.lines if line.outcome}
+            if worst_part(outcomes) is not None:
+                raise parts_failed(outcomes, "tables")
+
+    return work_within_budget
+
+
+def _opened(tables: Sequence[TableConfig], run_id: str, table: Table) -> Table:
+    """A table as its compactions find it: with what tables.yaml says of them."""
+    policy = next(each.compaction for each in tables if each.identifier == table.identifier)
+    own = table.of_run(run_id) if run_id else table
+    return own.copy(policy.options(table.is_primary_key_table))
+
+
+def _shown(report: FleetReport) -> dict[str, Any]:
+    rows = [
+        {
+            "table": line.table,
+            "what": f"{line.operation.replace('_', ' ')} {line.scope}".strip(),
+            "decision": line.outcome or line.decision,
+            "files less": f"{line.gain.files:,}",
+            "seconds": f"{line.expected.seconds:,.1f}",
+            "turn": "" if line.turn is None else f"{line.turn:%Y-%m-%d %H:%M}",
+            "why": line.reason,
+        }
+        for line in report.lines[:_SHOWN]
+    ]
+    return {
+        "summary": report.summary,
+        "chosen": sum(line.decision == NOW for line in report.lines),
+        "left out": len(report.left_out),
+        **({"plan": text_table(rows)} if rows else {}),
+    }

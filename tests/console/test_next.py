@@ -1,0 +1,24 @@
+"""The page of what is next: what brings most within the budget, and why the rest waits."""
+
+from pathlib import Path
+
+from maintenance.catalog import CatalogTable
+from tests.console_site import Site
+
+
+def test_what_is_next_is_shown_with_its_reason(site: Site, keyed_table: CatalogTable, by_month: CatalogTable) -> None:
+    answer = site.get("/next")
+    assert answer.status == 200
+    assert "No budget is set" in answer.text
+    assert "compact month=2" in answer.text
+    assert "assumed, nothing like it was run before" in answer.text
+    assert "/tables/db.months" in answer.links()
+
+
+def test_what_the_budget_leaves_out_has_its_turn(
+    site: Site, keyed_table: CatalogTable, by_month: CatalogTable, tables_yaml: Path
+) -> None:
+    tables_yaml.write_text(tables_yaml.read_text() + "fleet: { budget: { seconds: 2 } }\n")
+    text = site.get("/next").text
+    assert "The budget of a day is 2 s" in text
+    assert "larger than the budget of a day" in text or "others that come first" in text
