@@ -8,6 +8,7 @@ import json
 from datetime import datetime
 
 from maintenance.compaction.proof.quarantine import FOLDER, REPORT
+from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.judgement import Judgement
 from maintenance.table.table import Table
 
@@ -35,7 +36,7 @@ def _summary(table: Table, folder: str) -> str:
     try:
         report = json.loads(table.file_io.read_bytes(f"{folder}/{REPORT}"))
         at = datetime.fromisoformat(report["time"])
-        place = f"partition {report['partition']}, bucket {report['bucket']}"
+        place = bucket_text(report["partition"], report["bucket"])
         wrong = "; ".join(str(each) for each in report["wrong"])
         return f"a {report['rewrite']} failed its verification at {at:%Y-%m-%d %H:%M} UTC in {place}: {wrong}"
     except (FileNotFoundError, ValueError, KeyError, TypeError):

@@ -156,7 +156,7 @@ def lines_of(found: Report) -> Iterator[str]:
         yield "\nOpen now:"
     for each in found.still_open:
         who = f" ({each.who})" if each.who else ""
-        yield f"  {each.table}{who}: {each.problem}" + (f" Next step: {each.fix}" if each.fix else "")
+        yield f"  {each.table}{who}: {_with_step(each.problem, each.fix)}"
 
 
 def past_lines(deeds: Sequence[Deed], width: int) -> Iterator[str]:
@@ -169,7 +169,7 @@ def past_lines(deeds: Sequence[Deed], width: int) -> Iterator[str]:
 def _line(deed: Deed) -> str:
     parts = [f"{_minute(deed.at)[11:]} {deed.table}: {deed.operation}"]
     if deed.has_failed:
-        parts[0] += f" failed: {deed.found}" + (f" Next step: {deed.fix}" if deed.fix else "")
+        parts[0] += f" failed: {_with_step(deed.found, deed.fix)}"
     if deed.seconds is not None:
         parts.append(f"{deed.seconds:.1f} s")
     if deed.files[0] is not None and deed.files[1] is not None:
@@ -179,6 +179,13 @@ def _line(deed: Deed) -> str:
     if deed.freed:
         parts.append(f"{size_text(deed.freed)} freed")
     return ", ".join([*parts, *(text for text in (deed.why, deed.proof) if text)])
+
+
+def _with_step(problem: str, fix: str) -> str:
+    """A problem as a sentence, and its next step as another."""
+    if not fix:
+        return problem
+    return f"{problem}{'' if problem.endswith(('.', '?')) else '.'} {_NEXT_STEP}{fix}"
 
 
 def _minute(moment: datetime) -> str:

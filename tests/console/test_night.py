@@ -112,7 +112,7 @@ def test_the_command_prints_the_same(past: Site, tmp_path: Path, capsys: pytest.
     assert run(["--warehouse", str(tmp_path / "lake"), "report", "--since", "1 d"]) == 1
     text = capsys.readouterr().out
     assert "3 operations on 2 tables, 1 failure, 3.0 MiB freed" in text
-    assert "db.months: compact failed: the disk is full Next step: Make room." in text
+    assert "db.months: compact failed: the disk is full. Next step: Make room." in text
     assert "db.t: compact, 3.0 s, 12 → 2 files, sensor latest_snapshots, rows are equal" in text
     assert "db.t: no_bucket_overlap: two writers write the same buckets alternately" in text
     assert run(["--warehouse", str(tmp_path / "lake"), "report", "--json"]) == 1
@@ -157,7 +157,7 @@ def test_the_history_fits_into_a_hundred_columns(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
     text = " ".join(" ".join(lines).split())
-    assert "db.months: compact failed: the disk is full Next step: Make room." in text
+    assert "db.months: compact failed: the disk is full. Next step: Make room." in text
     assert "12 → 2 files" in text
     assert "3.0 MiB freed" in text
     assert f"{NOW - timedelta(hours=30):%Y-%m-%d %H:%M} db.t: create tag" in text
