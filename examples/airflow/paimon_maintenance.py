@@ -1,5 +1,5 @@
 """Maintains a table from Airflow: each step says first what it would do, and then exactly that is done, if there is
-anything to do. The plans are in the logs; `paimonctl plan ID` shows one.
+anything to do. The logs have the plans' ids; the console shows a plan under /plans/ID.
 
 Needs `paimonctl` on the PATH of the workers, a profile of it (`PAIMON_PROFILE`), and a pool, so that few steps work on
 a store at once: ``airflow pools set paimon 2 "Maintenance of Paimon tables"``.
