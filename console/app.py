@@ -50,6 +50,7 @@ def application(lake: Lake, hosts: Sequence[str] = (), looks: Looks | None = Non
         Route("/tables/{table}", partial(pages.answer, table)),
         Route("/tables/{table}/writers", partial(pages.answer, conflict)),
         Route("/next", partial(pages.answer, work)),
+        Route("/costs", partial(pages.answer, costs)),
         Route("/plans", partial(pages.answer, plans)),
         Route("/plans/{plan}", partial(pages.answer, plan)),
         Route("/night", partial(pages.answer, night)),
@@ -136,6 +137,11 @@ def work(pages: Pages, known: Known, _: Request) -> tuple[str, Mapping[str, Any]
     """What is done next to all tables, and what waits."""
     report = pages.lake.work()
     return "next.html", {"known": known, "report": report, "lines": report.lines[:_LINES]}
+
+
+def costs(pages: Pages, known: Known, _: Request) -> tuple[str, Mapping[str, Any]]:
+    """What the maintenance of all tables costs and saves."""
+    return "costs.html", {"known": known, "report": pages.lake.costs()}
 
 
 def plans(_: Pages, known: Known, __: Request) -> tuple[str, Mapping[str, Any]]:

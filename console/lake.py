@@ -12,13 +12,14 @@ import dagster as dg
 
 from maintenance.errors import NotFoundError
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
+from maintenance.operations.fleet.fleet_costs import CostsReport
 from maintenance.operations.fleet.plan_fleet import FleetReport
 from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.pages.table_page import settings_digest
 from paimon_maintenance.assets.project.config import FOLDER, Project, TableConfig, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.steps.fleet import planned
+from paimon_maintenance.assets.steps.fleet import costs, planned
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.discovery import known_table, named_tables
 from paimon_maintenance.console.links import Links
@@ -83,6 +84,7 @@ class Lake:
     _digests: Remembered[Mapping[str, str]] = field(init=False)
     _due: Remembered[Mapping[str, BytesInBin] | None] = field(init=False)
     _work: Remembered[FleetReport] = field(init=False)
+    _costs: Remembered[CostsReport] = field(init=False)
     _parsed: tuple[str | None, Cursor[Judged]] = field(init=False, default=(None, Cursor()))
 
     def __post_init__(self) -> None:
@@ -92,6 +94,7 @@ class Lake:
         self._past = Remembered(self._read_past, self.seconds)
         self._bins = Remembered(self._read_bins, self.seconds)
         self._due = Remembered(self._read_due, self.seconds)
+        self._costs = Remembered(self._add_up, self.seconds)
         self._work = Remembered(self._plan_work, self.seconds)
 
     def warm_up(self) -> None:
@@ -137,6 +140,14 @@ class Lake:
     def work(self) -> FleetReport:
         """What is done next to all tables, and what waits. Raises: what goes wrong when the catalog is listed."""
         return self._work.get()
+
+    def costs(self) -> CostsReport:
+        """What the maintenance of all tables costs and saves. Raises: as `work`."""
+        return self._costs.get()
+
+    def _add_up(self) -> CostsReport:
+        project = self.project.get()
+        return costs(self._catalog(project), project, list(self._named.get().values()), self.now())
 
     def _plan_work(self) -> FleetReport:
         project = self.project.get()

@@ -21,7 +21,7 @@ from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.monitor.health import Rules
 from maintenance.operations.expiry.rules import RetentionChoice
-from maintenance.operations.fleet.settings import FleetSettings, budget_of, weights_of
+from maintenance.operations.fleet.settings import FleetSettings, Prices, budget_of, prices_of, weights_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
@@ -330,9 +330,14 @@ class Fleet(Entry):
         default={}, description="What a gain is worth: files: 1, bytes: 8 of a GiB, runs: 1."
     )
 
-    def settings(self, retention: Callable[[str], RetentionChoice]) -> FleetSettings:
-        """The same as the engine takes it."""
-        return FleetSettings(budget_of(self.budget, self.time_zone), weights_of(self.weights), retention)
+    def settings(self, prices: Prices | None, retention: Callable[[str], RetentionChoice]) -> FleetSettings:
+        """The same as the engine takes it, with what stands elsewhere in tables.yaml."""
+        return FleetSettings(budget_of(self.budget, self.time_zone), weights_of(self.weights), prices, retention)
+
+
+def _checked_prices(given: dict[str, Any]) -> dict[str, Any]:
+    prices_of(given)
+    return given
 
 
 class Radar(Entry):
@@ -407,6 +412,9 @@ class Project(Entry):
     expiry: Expiry = Expiry()
     empty_bin: EmptyBin = EmptyBin()
     fleet: Fleet = Fleet()
+    costs: Annotated[dict[str, Any], AfterValidator(_checked_prices)] | None = Field(
+        default=None, description="Prices: gb_month, million_requests, core_hour, and their currency."
+    )
     radar: Radar = Radar()
     alerts: Alerts = Alerts()
     history: Annotated[str, Field(pattern=r"^\w+$")] | None = Field(

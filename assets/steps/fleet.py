@@ -10,6 +10,8 @@ import dagster as dg
 
 from maintenance.errors import PaimonError
 from maintenance.operations.expiry.rules import RetentionChoice
+from maintenance.operations.fleet.fleet_costs import OPERATION as COSTS
+from maintenance.operations.fleet.fleet_costs import CostsReport, FleetCosts
 from maintenance.operations.fleet.plan_fleet import (
     NOW,
     OPERATION,
@@ -20,7 +22,7 @@ from maintenance.operations.fleet.plan_fleet import (
     carried_out,
 )
 from maintenance.operations.fleet.plan_fleet import plan as plan_work
-from maintenance.operations.fleet.settings import FleetSettings
+from maintenance.operations.fleet.settings import FleetSettings, prices_of
 from maintenance.operations.operation import Run
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -33,7 +35,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
 from paimon_maintenance.assets.steps.config import config_of, request_of
 
-__all__ = ["PLAN_FLEET", "plan_fleet_op", "planned"]
+__all__ = ["PLAN_FLEET", "costs", "plan_fleet_op", "planned"]
 _SHOWN = 200
 _INSTEAD = dict.fromkeys(("databases", "tables", "excluded", "history"))
 
@@ -47,7 +49,7 @@ def settings_of(project: Project, tables: Sequence[TableConfig], now: datetime) 
         policy = policies[identifier]
         return RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, zone))
 
-    return project.fleet.settings(retention)
+    return project.fleet.settings(None if project.costs is None else prices_of(project.costs), retention)
 
 
 def request_for(project: Project, tables: Sequence[TableConfig], now: datetime, asked: PlanFleet | None = None) -> Any:
@@ -65,6 +67,15 @@ def planned(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConf
     """What would be done now."""
     made = plan_work(Run(now=now), catalog.open(), request_for(project, tables, now), partial(_opened, tables, ""))
     return made.report
+
+
+def costs(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConfig], now: datetime) -> CostsReport:
+    """What the maintenance of all tables costs and saves."""
+    names, settings = tuple(table.identifier for table in tables), settings_of(project, tables, now)
+    request = FleetCosts(history=project.history, settings=settings, only=names)
+    root = catalog.root() if catalog.has_root() else ""
+    report: CostsReport = COSTS.run(Run(now=now, warehouse=root), catalog.open(), request)
+    return report
 
 
 def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefinition:

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.operations.bin.run import BinRun
+from maintenance.operations.history import Used
 from maintenance.operations.operation import Operation, Run
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.table.table import Table
@@ -27,6 +28,7 @@ from paimon_maintenance.assets.steps.config import request_of, step_config
 from paimon_maintenance.assets.steps.plans import kept_plan, planned, refuse_unplanned
 
 Metadata = Mapping[str, Any]
+_NO_METADATA: Metadata = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ def into_bin(work: Work, operation: str) -> BinRun:
 def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     """Carry out a step; returns the summary behind it. Raises: as the operation; OptionError: more than a plan."""
     plan = planned(work.config, work.catalog)
-    started = time.monotonic()
+    started = time.monotonic(), Used.so_far()
     if plan is not None:
         if plan.table_options:
             work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
@@ -245,14 +247,19 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
 
 
 def _done(
-    step: Step, work: Work, summary: RunSummary, started: float, report: Any, metadata: Metadata = MappingProxyType({})
+    step: Step,
+    work: Work,
+    summary: RunSummary,
+    started: tuple[float, Used],
+    report: Any,
+    metadata: Metadata = _NO_METADATA,
 ) -> RunSummary:
     """The summary behind a step that was carried out; with how long it took, if its report does not say it."""
     if report is None:
         return summary
-    seconds = time.monotonic() - started
+    seconds, used = time.monotonic() - started[0], started[1].until_now()
     done = _shown(step, work, report, metadata)
-    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **done.facts}))
+    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **used, **done.facts}))
 
 
 def _shown(step: Step, work: Work, report: Any, metadata: Metadata) -> StepSummary:

@@ -18,7 +18,7 @@ from maintenance.monitor.score import MEASURES
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
 from maintenance.operations.expiry.rules import RetentionChoice, retained_since
-from maintenance.operations.fleet.settings import FleetSettings, budget_of, weights_of
+from maintenance.operations.fleet.settings import FleetSettings, budget_of, prices_of, weights_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
@@ -115,7 +115,7 @@ class Described:
 
     def fleet(self, now: datetime) -> FleetSettings:
         """What the file says of the work on all tables. Raises: ValueError, TypeError: it is not right."""
-        said = self.content.get("fleet") or {}
+        said, prices = self.content.get("fleet") or {}, self.content.get("costs")
         zone = str(said.get("time_zone") or "UTC")
 
         def retention(identifier: str) -> RetentionChoice:
@@ -124,6 +124,7 @@ class Described:
         return FleetSettings(
             budget_of(said.get("budget") or {}, zone),
             weights_of(said.get("weights") or {}),
+            None if prices is None else prices_of(prices),
             retention,
         )
 

@@ -133,7 +133,7 @@ def _of_fleet(path: Path) -> FleetSettings:
     try:
         return Described.read(path).fleet(datetime.now(UTC))
     except (ValueError, TypeError) as error:
-        raise OptionError(str(error), f"fleet of {path}", "Correct it.") from error
+        raise OptionError(str(error), f"fleet or costs of {path}", "Correct it.") from error
 
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:

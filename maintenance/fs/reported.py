@@ -6,6 +6,7 @@ is a `StorageError`, whatever the system calls it.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from maintenance.errors import PaimonError, StorageError
@@ -14,6 +15,15 @@ from maintenance.fs.foreign_errors import error_of_store, is_of_driver, is_panic
 P = ParamSpec("P")
 R = TypeVar("R")
 Method = Callable[Concatenate[Any, Any, P], R]
+
+
+_CALLS = {"all": 0}
+_COUNTING = Lock()
+
+
+def calls_so_far() -> int:
+    """How often this process has called a storage. Of a store each is a request, or a few where it has many parts."""
+    return _CALLS["all"]
 
 
 def _place(path: Any, error: Exception) -> str:
@@ -30,6 +40,8 @@ def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method
     def decorate(method: Method[P, R]) -> Method[P, R]:
         @wraps(method)
         def call(self: Any, path: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+            with _COUNTING:
+                _CALLS["all"] += 1
             try:
                 return method(self, path, *args, **kwargs)
             except PaimonError:

@@ -20,6 +20,7 @@ from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.fleet.fleet_costs import fleet_costs
 from maintenance.operations.fleet.plan_fleet import plan_fleet
 from maintenance.operations.indexes.advise_file_index import advise_file_index
 from maintenance.operations.indexes.analyze_table import analyze_table
@@ -100,6 +101,7 @@ __all__ = [
     "explain",
     "explain_scan",
     "fast_forward",
+    "fleet_costs",
     "forecast",
     "fsck",
     "held_bytes",

@@ -6,6 +6,7 @@ many snapshots, its small files are merged and the old snapshots expire.
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import NotFoundError, SchemaError
+from maintenance.fs.reported import calls_so_far
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.schema import Schema
 from maintenance.operations.compaction.compact import compact
@@ -72,6 +74,31 @@ class HistoryEntry:
     bytes_before: int | None = None
     bytes_after: int | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What this process and its ended children have used up to a moment; the engine of Spark is another process.
+
+    Attributes: `core_seconds`: of processors; `requests`: calls of the storage.
+    """
+
+    core_seconds: float
+    requests: int
+
+    @classmethod
+    def so_far(cls) -> "Used":
+        """Up to now."""
+        times = os.times()
+        return cls(times.user + times.system + times.children_user + times.children_system, calls_so_far())
+
+    def until_now(self) -> dict[str, float | int]:
+        """What was used since then, as details of an entry."""
+        now = Used.so_far()
+        return {
+            "core_seconds": round(now.core_seconds - self.core_seconds, 3),
+            "requests": now.requests - self.requests,
+        }
 
 
 def history_table(database: str) -> str:

@@ -22,3 +22,14 @@ def test_what_the_budget_leaves_out_has_its_turn(
     text = site.get("/next").text
     assert "The budget of a day is 2 s" in text
     assert "larger than the budget of a day" in text or "others that come first" in text
+
+
+def test_what_maintenance_costs_is_shown_with_what_comes_next(
+    site: Site, keyed_table: CatalogTable, by_month: CatalogTable, tables_yaml: Path
+) -> None:
+    assert "Without prices nothing is money" in site.get("/costs").text
+    tables_yaml.write_text(tables_yaml.read_text() + "costs: { core_hour: 0.5, currency: EUR }\n")
+    text = site.get("/costs").text
+    assert "Spent, EUR" in text
+    assert "db.months" in text
+    assert "compact month=2: " in text

@@ -40,6 +40,7 @@ from maintenance.operations.history import (
     HISTORY_DATABASE,
     SUCCEEDED,
     HistoryEntry,
+    Used,
     history_table,
     read_span,
     write_history,
@@ -169,12 +170,13 @@ class FleetReport:
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """What would be done. `actions`: those chosen, in the order of the report's lines."""
+    """What would be done. `actions`: those chosen, in the order of the report's lines; `names`: tables looked at."""
 
     request: PlanFleet
     report: FleetReport
     actions: Sequence[Action]
     opened: Opened | None
+    names: Sequence[str] = ()
     of = None
     warnings = ()
 
@@ -214,7 +216,7 @@ def plan(run: Run, catalog: Catalog, request: PlanFleet, opened: Opened | None =
     refused = [_without_turn(name, REFUSED, each.refused) for name, each in found.items() if each.refused]
     failed = [_without_turn(name, UNREAD, str(error), error) for name, error in unread.items()]
     made = replace(report, lines=(*lines, *refused, *failed), seconds=time.monotonic() - started)
-    return FleetPlan(request, made, chosen, opened)
+    return FleetPlan(request, made, chosen, opened, tuple(found))
 
 
 def decided(
@@ -349,7 +351,7 @@ def carried_out(
             done.append(replace(line, outcome="not begun", reason="the work before it took longer than was expected"))
             continue
         run.progress(f"{action.key}: {line.reason}")
-        started = time.monotonic()
+        started, used = time.monotonic(), Used.so_far()
         try:
             found = catalog.get_table(action.table)
             assert isinstance(found, Table)
@@ -361,7 +363,9 @@ def carried_out(
             entry, made = _failed(action, line, problem), None
         took = time.monotonic() - started
         done.append(replace(line, outcome="done" if problem is None else "failed", took=took, error=problem))
-        _record(run, catalog, planned.request.history, replace(entry, seconds=took, run_id=run_id or None))
+        details = {**entry.details, **used.until_now()}
+        kept = replace(entry, seconds=took, run_id=run_id or None, details=details)
+        _record(run, catalog, planned.request.history, kept)
         if made is not None:
             told(done[-1], table, made)
         run.progress(f"{action.key}: {done[-1].outcome}, {took:.1f} s")

@@ -1,4 +1,4 @@
-"""What the work on all tables may take, and what its gains are worth: the settings of a warehouse."""
+"""What the work on all tables may take, what its gains are worth, and what it costs: settings of a warehouse."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -127,6 +127,27 @@ def _hours(window: str) -> tuple[time, time]:
         raise ValueError(f"'{window}' is not a window: write it as 22:00-06:00") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of 1 GiB that is stored for a month, of a million requests to the store, and of an hour of work on one core."""
+
+    gb_month: float = 0.0
+    million_requests: float = 0.0
+    core_hour: float = 0.0
+    currency: str = "USD"
+
+    def __post_init__(self) -> None:
+        if min(self.gb_month, self.million_requests, self.core_hour) < 0:
+            raise ValueError("prices are numbers from 0 on")
+
+    def of_work(self, core_seconds: float, requests: int) -> float:
+        return self.core_hour * core_seconds / 3600 + self.million_requests * requests / 1e6
+
+    def of_month(self, size: int) -> float:
+        """Of bytes that are stored for a month."""
+        return self.gb_month * size / GIB
+
+
 def by_options(_: str) -> RetentionChoice:
     """The retention of every table is as its own options say."""
     return RetentionChoice()
@@ -138,6 +159,7 @@ class FleetSettings:
 
     budget: Budget = Budget()
     weights: Weights = Weights()
+    prices: Prices | None = None
     retention: Callable[[str], RetentionChoice] = by_options
 
 
@@ -158,6 +180,12 @@ def weights_of(given: Mapping[str, Any]) -> Weights:
     """Weights as they are written. Raises: ValueError: what is wrong."""
     _only(given, Weights, "weight")
     return Weights(**given)
+
+
+def prices_of(given: Mapping[str, Any]) -> Prices:
+    """Prices as they are written. Raises: ValueError: what is wrong."""
+    _only(given, Prices, "price")
+    return Prices(**given)
 
 
 def _only(given: Mapping[str, Any], kind: Any, what: str) -> None:

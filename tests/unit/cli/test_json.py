@@ -45,6 +45,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "compact-chain-table": (("default.p", "dt=x"),),
     "compact-database": (("--including-databases", "default"),),
     "compact-manifest": ((TABLE,),),
+    "costs": ((),),
     "create-branch": ((TABLE, "b1"),),
     "create-global-index": (("default.e", "b", "btree"),),
     "create-tag": ((TABLE, "new"),),
