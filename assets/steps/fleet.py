@@ -102,14 +102,17 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
             write_checks(context, catalog, described[line.table])
             context.log_event(materialization(line.table, version, f"After {line.operation}.", metadata))
 
+        def has_bin(identifier: str) -> bool:
+            return described[identifier].bin is not None
+
         with as_dagster_failure(context):
             asked = request_of(OPERATION, config, {})
             request = request_for(project, tables, datetime.now(UTC), asked)
-            run = Run(spark.session, context.log.info)
+            run = Run(spark.session, context.log.info, warehouse=catalog.root, into_bin=config.into_bin)
             made = plan_work(run, catalog.open(), request, partial(_opened, tables, context.run_id))
             report = made.report
             if not config.dry_run:
-                report = carried_out(run, catalog.open(), made, told, context.run_id)
+                report = carried_out(run, catalog.open(), made, told, run_id=context.run_id, has_bin=has_bin)
             context.log.info(report.summary)
             context.add_output_metadata(_shown(report))
             outcomes: dict[str, PaimonError | None] = {line.table: line.error for line in report.lines if line.outcome}

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
+from maintenance.operations.bin.bytes_in_bin import bytes_by_table
 from maintenance.operations.history import history_table, read_history
 from paimon_maintenance.assets.project.config import Fleet, Project, SparkConfig
-from paimon_maintenance.assets.project.policies import CompactionPolicy
+from paimon_maintenance.assets.project.policies import BinPolicy, CompactionPolicy, RetentionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 
@@ -55,3 +56,18 @@ def test_a_run_works_within_the_budget_and_reports_each_table(
     assert (entry["operation"], entry["files_before"], entry["files_after"]) == ("compact", 3, 1)
     assert instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"])) is not None
     assert work(project, instance)["chosen"] == 0
+
+
+def test_what_an_expiry_deletes_goes_into_the_bin_of_the_table(
+    due: tuple[Project, CatalogTable], instance: dg.DagsterInstance
+) -> None:
+    project, table = due
+    orders, visits = project.tables
+    policies = {"bin": BinPolicy(), "retention": RetentionPolicy(keep_at_least=1, keep_at_most=1)}
+    project = project.model_copy(update={"tables": (orders, visits.model_copy(update=policies))})
+    work(project, instance)
+    work(project, instance)  # of the files that the compaction has replaced
+    assert table.snapshots.list_ids() == [4]
+    binned = bytes_by_table(table.file_io, project.warehouse)
+    assert binned is not None
+    assert binned["shop.visits"].bytes > 0

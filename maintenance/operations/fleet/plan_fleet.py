@@ -19,6 +19,7 @@ import pyarrow as pa
 from maintenance.amounts import number_of, size_text
 from maintenance.errors import NotFoundError, OptionError, PaimonError, worst_of
 from maintenance.metastore.catalog import Catalog
+from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.compact import check_groups
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.each_table import Opened, TableChoice, tables_of
@@ -341,9 +342,19 @@ def apply(run: Run, catalog: Catalog, planned: FleetPlan) -> FleetReport:
 
 
 def carried_out(
-    run: Run, catalog: Catalog, planned: FleetPlan, told: Callable[[FleetLine, Table, Any], None], run_id: str = ""
+    run: Run,
+    catalog: Catalog,
+    planned: FleetPlan,
+    told: Callable[[FleetLine, Table, Any], None],
+    *,
+    run_id: str = "",
+    has_bin: Callable[[str], bool] = lambda _: False,
 ) -> FleetReport:
-    """As `apply`. `told`: called with what was done to a table and the operation's report; `run_id`: of the history."""
+    """As `apply`.
+
+    Args: `told`: called with what was done to a table and the operation's report; `run_id`: of the history; `has_bin`:
+        of which tables, by name, what is deleted goes into the bin, where the run does not ask for that of all.
+    """
     report, begun = planned.report, time.monotonic()
     done: list[FleetLine] = []
     for action, line in zip(planned.actions, report.chosen, strict=True):
@@ -356,7 +367,9 @@ def carried_out(
             found = catalog.get_table(action.table)
             assert isinstance(found, Table)
             table = found if planned.opened is None else planned.opened(found)
-            entry, made = _worked(run, table, action, line)
+            bins = operation(action.operation).takes_bin and (run.into_bin or has_bin(action.table))
+            into = BinRun.begin(table, run.root(), action.operation) if bins else None
+            entry, made = _worked(replace(run, into=into), table, action, line)
             problem = None
         except Exception as error:  # noqa: BLE001 - the edge of one action: what was done to others is still reported
             problem = as_paimon_error(error, f"table {action.table}")
@@ -384,7 +397,7 @@ def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> tuple[Hi
     """Do it. Returns what the history says of it, and the operation's report."""
     kind = operation(action.operation)
     before = table_shape(table)
-    made = kind.run(replace(run, into=None), table, kind.request(**action.arguments))
+    made = kind.run(run, table, kind.request(**action.arguments))
     if isinstance(made, CompactReport):
         check_groups(made)
     after = table_shape(table)
@@ -476,6 +489,7 @@ OPERATION = Operation(
     of_catalog=True,
     uses_spark=True,
     by_fleet=True,
+    takes_bin=True,
     has_plans=False,
     has_job=False,
     spellings=(
