@@ -49,7 +49,7 @@ def tell(
             if number not in heard[fault]:
                 news.setdefault(number, []).append(alert)
     for number, alerts in news.items():
-        bundled = len(alerts) > (1 if first else _SINGLE)
+        bundled = known[number].takes_bundles and len(alerts) > (1 if first else _SINGLE)
         for part in [alerts] if bundled else [[alert] for alert in alerts]:
             if sending.took(_bundle(part, url), known[number]):
                 for alert in part:
@@ -82,8 +82,10 @@ def _recovered(
                 news.setdefault(number, []).append(alert)
     unreached: dict[str, Reported] = {}
     for number, alerts in news.items():
-        if not sending.took(_bundle(alerts, url), targets[number]):
-            for alert in alerts:
+        for part in [alerts] if targets[number].takes_bundles else [[alert] for alert in alerts]:
+            if sending.took(_bundle(part, url), targets[number]):
+                continue
+            for alert in part:
                 left = unreached.get(alert.fault, replace(reported[alert.fault], heard=()))
                 unreached[alert.fault] = replace(left, heard=(*left.heard, number))
     return unreached

@@ -5,9 +5,10 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from paimon_maintenance.assets.targets.email import Email
+from paimon_maintenance.assets.targets.pagerduty import PagerDuty
 from paimon_maintenance.assets.targets.target import Target
 from paimon_maintenance.assets.targets.webhook import Webhook
 
-AnyTarget = Email | Webhook
+AnyTarget = Email | PagerDuty | Webhook
 AlertTarget = Annotated[AnyTarget, Field(discriminator="kind")]
 KINDS: tuple[type[Target], ...] = get_args(AnyTarget)

@@ -1,6 +1,6 @@
 """What every kind of alert target has."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -10,6 +10,9 @@ from paimon_maintenance.assets.targets.alert import SEVERITIES, Alert, Kind, Sev
 
 class Target(Entry):
     """A place that alerts go to. Each kind is a subclass in a module of its own, and is named in the registry."""
+
+    takes_bundles: ClassVar[bool] = True
+    """Whether several faults may be one message, or each needs its own."""
 
     kind: str
     only: tuple[Kind | Severity, ...] = Field(

@@ -1,5 +1,6 @@
 """Who is told of what: each table's own targets, the test command, sensors that have died, targets that are down."""
 
+import json
 import time
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -18,7 +19,7 @@ from paimon_maintenance.assets.project.policies import Alerts
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.targets.email import Email
-from paimon_maintenance.assets.targets.webhook import Webhook
+from paimon_maintenance.assets.targets.webhook import Webhook, teams_card
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.alerts import check_faults, run_faults, sensor_faults
 from paimon_maintenance.sensors.recoveries import what_was_done
@@ -97,6 +98,45 @@ def test_a_target_takes_the_kinds_that_it_asks_for(tmp_path: Path, receiver: Sin
     assert subjects(second) == [("damage", "failed"), ("backlog", "failed")]
     tell(routes, reported, {}, "")
     assert subjects(receiver)[1:] == [("damage", "recovered")]
+
+
+def test_pagerduty_gets_an_incident_for_each_fault_and_resolves_it(
+    tmp_path: Path, receiver: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER_KEY", "k" * 32)
+    pager = {"kind": "pagerduty", "routing_key": "${PAGER_KEY}", "url": receiver[0], "for": ["error", "report"]}
+    routes = Routes.of(written(tmp_path, alerts={"targets": [pager]}, tables=[{"identifier": "a.b"}]))
+    long = "x" * 300
+    faults = {**fault("one", "a.b"), **fault(long, "a.b")}
+    faults["less"] = replace(fault("less", "a.b")["less"], kind="backlog")
+    reported, _, troubles = tell(routes, {}, faults, "http://dagster", first=True)
+    assert not troubles
+    first, second = receiver[1].received
+    assert (first["event_action"], first["routing_key"], first["dedup_key"]) == ("trigger", "k" * 32, "one")
+    assert first["payload"]["severity"] == "error"
+    assert first["payload"]["source"] == "a.b"
+    assert first["payload"]["custom_details"]["next step"] == "Mend it."
+    assert len(second["dedup_key"]) <= 255
+    tell(routes, reported, {}, "")
+    over = receiver[1].received[2:]
+    assert [(event["event_action"], event["dedup_key"]) for event in over] == [
+        ("resolve", "one"),
+        ("resolve", second["dedup_key"]),
+    ]
+    (target,) = routes.project
+    assert not target.takes("report"), "it is about no fault"
+
+
+def test_teams_gets_a_card_that_it_can_hold() -> None:
+    alert = replace(fault("one", "a.b")["one"], link="http://dagster/runs/1", console="http://console/tables/a.b")
+    (attached,) = teams_card(alert)["attachments"]
+    card = attached["content"]
+    assert attached["contentType"] == "application/vnd.microsoft.card.adaptive"
+    assert [block["text"] for block in card["body"]][-1] == "**Next step:** Mend it."
+    assert [action["url"] for action in card["actions"]] == [alert.link, alert.console]
+    many = teams_card(replace(alert, summary="\n".join(f"- problem {number}: {'x' * 700}" for number in range(60))))
+    assert len(json.dumps(many)) < 28_000
+    assert [block["text"] for block in many["attachments"][0]["content"]["body"]][-2].endswith("more lines")
 
 
 def test_a_list_of_alerts_names_people_as_well_and_severities(tmp_path: Path) -> None:

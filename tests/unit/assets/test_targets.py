@@ -46,7 +46,7 @@ def test_every_module_of_a_kind_is_registered() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("{kind: webhok, url: x}", "unknown kind 'webhok'. Did you mean 'webhook'? Known: email, webhook"),
+        ("{kind: webhok, url: x}", "unknown kind 'webhok'. Did you mean 'webhook'? Known: email, pagerduty, webhook"),
         ("{url: x}", "'kind' is missing: it says what this is"),
         ("{kind: webhook}", "url: Field required"),
         ("{kind: webhook, urls: x}", "unknown key 'urls'. Did you mean 'url'? Known keys: format, kind, only, url"),
