@@ -23,6 +23,7 @@ from paimon_maintenance.console.fleet import STATES, Choice, fleet_view, lines_o
 from paimon_maintenance.console.lake import Known, Lake
 from paimon_maintenance.console.links import Links, page_of, with_query
 from paimon_maintenance.console.looks import Looks
+from paimon_maintenance.console.metrics import CONTENT_TYPE, metrics_text
 from paimon_maintenance.console.night import night_view
 from paimon_maintenance.console.plans import plan_lines, plan_view
 from paimon_maintenance.console.table import table_view
@@ -54,6 +55,7 @@ def application(lake: Lake, hosts: Sequence[str] = (), looks: Looks | None = Non
         Route("/plans", partial(pages.answer, plans)),
         Route("/plans/{plan}", partial(pages.answer, plan)),
         Route("/night", partial(pages.answer, night)),
+        Route("/metrics", pages.metrics),
         Route("/alive", lambda _: PlainTextResponse("ok")),
         Mount("/static", StaticFiles(directory=_FOLDER / "static")),
     ]
@@ -83,6 +85,17 @@ class Pages:
     async def answer(self, make: Maker, request: Request) -> Response:
         """A page; what goes wrong is one, too."""
         return await run_in_threadpool(self._answer, make, request)
+
+    async def metrics(self, _: Request) -> Response:
+        """What Prometheus scrapes."""
+        return await run_in_threadpool(self._metrics)
+
+    def _metrics(self) -> Response:
+        try:
+            lines = lines_of(self.lake.known(), self.looks, self.lake.now())
+            return Response(metrics_text(lines, self.lake.past()), headers=_HEADERS, media_type=CONTENT_TYPE)
+        except Exception as error:  # noqa: BLE001 - a scrape that fails is seen as one, whatever the reason
+            return PlainTextResponse(f"{error}\n", 500, _HEADERS)
 
     async def no_page(self, request: Request, _: Exception) -> Response:
         """What is shown under an address that is none."""

@@ -1,0 +1,72 @@
+"""What Prometheus scrapes: the figures of the fleet's page and of the history, by documented names."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from maintenance.operations.history import HistoryEntry, history_table, write_history
+from tests.console_site import Site
+from tests.tables import create_table, keyed, open_warehouse
+
+ROOT = Path(__file__).parents[2]
+
+
+def scraped(site: Site) -> dict[str, Metric]:
+    answer = site.get("/metrics")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    return {metric.name: metric for metric in text_string_to_metric_families(answer.html)}
+
+
+def value(metric: Metric, **labels: str) -> float:
+    (sample,) = [sample for sample in metric.samples if labels.items() <= sample.labels.items()]
+    return float(sample.value)
+
+
+def test_tables_and_runs_are_metrics(site: Site, tmp_path: Path) -> None:
+    create_table(tmp_path / "lake", name="db.calm").write_arrow(keyed({1: "a"}))
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    now = datetime.now(UTC).replace(microsecond=0)
+    entries = [
+        HistoryEntry(now, "db.calm", "compact", seconds=2.5),
+        HistoryEntry(now, "db.calm", "compact", seconds=1.5),
+        HistoryEntry(now, "db.calm", "compact", outcome="failed"),
+        HistoryEntry(at, "db.calm", "compact", seconds=9.0),
+    ]
+    write_history(open_warehouse(tmp_path / "lake"), history_table("_maintenance"), entries)
+    found = scraped(site)
+    assert value(found["paimon_table_files"], table="db.calm") == 1
+    assert value(found["paimon_table_state"], table="db.calm", state="healthy") == 1
+    assert value(found["paimon_table_state"], table="db.t", state="healthy") == 0
+    assert value(found["paimon_table_state"], table="db.t", state="unhealthy") == 1
+    assert 0 <= value(found["paimon_table_health_score"], table="db.t") <= 100
+    assert value(found["paimon_operation_runs_week"], table="db.calm", outcome="succeeded") == 2
+    assert value(found["paimon_operation_seconds_week"], table="db.calm", outcome="succeeded") == 4
+    assert value(found["paimon_operation_runs_week"], table="db.calm", outcome="failed") == 1
+    last = value(found["paimon_operation_last_timestamp_seconds"], table="db.calm", outcome="failed")
+    assert last == now.timestamp()
+
+
+def test_names_are_those_of_the_docs_and_the_dashboard(site: Site) -> None:
+    names = set(scraped(site))
+    documented = set(re.findall(r"`(paimon_\w+)`", (ROOT / "docs" / "watching.md").read_text()))
+    assert names == documented
+    dashboard = json.loads((ROOT / "examples" / "grafana" / "paimon-tables.json").read_text())
+    asked = {name for panel in dashboard["panels"] for target in panel["targets"]
+             for name in re.findall(r"paimon_\w+", target["expr"])}  # fmt: skip
+    assert asked <= names
+    assert len(asked) > 8
+
+
+def test_a_scrape_fails_where_tables_yaml_cannot_be_read(
+    site: Site, tables_yaml: Path, instance: dg.DagsterInstance
+) -> None:
+    tables_yaml.write_text("warehouse: [")
+    answer = site.get("/metrics")
+    assert answer.status == 500
+    assert "tables.yaml" in answer.text
