@@ -69,6 +69,7 @@ test-slow: install-test
 	@scripts/azurite
 	@scripts/gcs-server
 	@scripts/hdfs-server
+	@scripts/prometheus >/dev/null || { echo "No Prometheus: the test of metrics is skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
 	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
 	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m slow $(ARGS)

@@ -1,16 +1,25 @@
 """What Prometheus scrapes: the figures of the fleet's page and of the history, by documented names."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import time
+import urllib.request
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
+import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.history import HistoryEntry, history_table, write_history
 from tests.console_site import Site
+from tests.servers.processes import free_port
 from tests.tables import create_table, keyed, open_warehouse
 
 ROOT = Path(__file__).parents[2]
@@ -70,3 +79,57 @@ def test_a_scrape_fails_where_tables_yaml_cannot_be_read(
     answer = site.get("/metrics")
     assert answer.status == 500
     assert "tables.yaml" in answer.text
+
+
+def started(command: list[str], where: Path, **variables: str) -> subprocess.Popen[str]:
+    out = where / f"{Path(command[0]).name}.log"
+    with out.open("w") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, text=True, cwd=where, env={**os.environ, **variables})
+
+
+def asked(address: str, patience: float = 60.0) -> Any:
+    """What an address answers, in JSON, once it does."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=10) as answer:
+                found = json.load(answer)
+            if found["data"].get("result", True):
+                return found["data"]
+        except OSError:
+            pass
+        assert time.monotonic() < end, f"{address} has given nothing"
+        time.sleep(0.5)
+
+
+@pytest.mark.slow
+def test_a_prometheus_scrapes_them(tables_yaml: Path, keyed_table: CatalogTable, tmp_path: Path) -> None:
+    found = subprocess.run([ROOT / "scripts" / "prometheus"], capture_output=True, text=True, check=False)
+    if found.returncode and not os.environ.get("CI"):
+        pytest.skip(found.stderr)
+    console, server = free_port(), free_port()
+    scraping = {"job_name": "paimon", "static_configs": [{"targets": [f"localhost:{console}"]}]}
+    settings = {"global": {"scrape_interval": "1s"}, "scrape_configs": [scraping]}
+    (tmp_path / "prometheus.yml").write_text(json.dumps(settings))
+    commands = (
+        [sys.executable, "-m", "paimon_maintenance.commands.main", "console", str(tables_yaml), "-p", str(console)],
+        [
+            found.stdout.strip(),
+            "--config.file=prometheus.yml",
+            f"--web.listen-address=127.0.0.1:{server}",
+            "--storage.tsdb.path=data",
+        ],
+    )
+    running = [started(command, tmp_path, PYTHONPATH=str(ROOT), DAGSTER_HOME="") for command in commands]
+    try:
+        query = "paimon_table_files%7Btable%3D%22db.t%22%7D"
+        (sample,) = asked(f"http://127.0.0.1:{server}/api/v1/query?query={query}")["result"]
+        assert sample["metric"] | {"table": "db.t", "job": "paimon"} == sample["metric"]
+        assert float(sample["value"][1]) == 5
+        (target,) = asked(f"http://127.0.0.1:{server}/api/v1/targets")["activeTargets"]
+        assert (target["health"], target["lastError"]) == ("up", "")
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(30)
