@@ -1,4 +1,4 @@
-"""The summary of a run as rows of the history table; writing them never fails the run."""
+"""The summary of a run as rows of the history table, and as events of OpenLineage; neither fails the run."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +10,7 @@ import dagster as dg
 from maintenance.operations.history import FAILED, HistoryEntry, write_history
 from maintenance.table.shape import TableShape
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.runs.lineage import send_events
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 
 _STARTED_BY = {"dagster/sensor_name": "sensor", "dagster/schedule_name": "schedule", "dagster/backfill": "backfill"}
@@ -25,6 +26,7 @@ def keep_summary(
         for step, done in summary.steps.items()
     ]
     _write(context, catalog, identifier, entries)
+    send_events(context, catalog, entries, shape)
 
 
 def keep_failure(
@@ -34,6 +36,7 @@ def keep_failure(
     details = {"found": failure.description or "", "reason": reason_of(context.run)}
     entry = HistoryEntry(datetime.now(UTC), identifier, step, FAILED, context.run_id, details=details)
     _write(context, catalog, identifier, [entry])
+    send_events(context, catalog, [entry])
 
 
 def reason_of(run: dg.DagsterRun) -> str:

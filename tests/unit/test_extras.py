@@ -19,7 +19,6 @@ EXTRAS_OF = {
     **{
         f"paimon_maintenance.{part}": ("dagster",)
         for part in (
-            "assets",
             "jobs",
             "sensors",
             "components",
@@ -29,6 +28,7 @@ EXTRAS_OF = {
             "definitions",
         )
     },
+    "paimon_maintenance.assets": ("dagster", "openlineage"),
     "paimon_maintenance.demo": ("demo",),
 }
 OPTIONAL = (
