@@ -137,8 +137,9 @@ class AvroColumns:
 def _decodable(data: bytes) -> bytes:
     """The file without compression and logical types."""
     header, position = _header(data)
-    schema = without_logical_types(json.loads(header["avro.schema"]))
-    return _recoded(data, position, {"avro.schema": json.dumps(schema).encode()}, _codec_of(header).decompress)
+    decompress = _codec_of(header).decompress
+    blocks = (container_block(count, decompress(block)) for count, block in _blocks(data, position))
+    return b"".join((_plain_header(header["avro.schema"]), *blocks))
 
 
 def _codec_of(header: Mapping[str, bytes]) -> AvroCodec:

@@ -204,6 +204,8 @@ def _counts(frame: "pl.DataFrame") -> EntryCounts:
 
 
 _RESTORE = "Restore the manifest from a copy, or roll back to a snapshot or tag that is intact."
+# So few are decoded faster one by one than as columns: a commit's own manifest has that many.
+_FEW_ENTRIES = 12
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
 
 
@@ -239,7 +241,7 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
     import polars as pl
 
     columns = AvroColumns.open(data)
-    frame = None if columns is None else columns.read()
+    frame = None if columns is None or sum(columns.counts) <= _FEW_ENTRIES else columns.read()
     flat = None if frame is None else _flat(frame)
     if flat is not None:
         return ManifestColumns(flat, file_size=len(data))
@@ -255,7 +257,8 @@ def select_entries(
     Raises: as `decode_manifest`; CorruptFileError: it has other counts.
     """
     columns = AvroColumns.open(data) if selection.names_heads else None
-    heads = None if columns is None else columns.read(("_VERSION", *_HEAD))
+    is_small = columns is None or sum(columns.counts) <= _FEW_ENTRIES
+    heads = None if columns is None or is_small else columns.read(("_VERSION", *_HEAD))
     if columns is None or heads is None or not _usual(heads):
         return _checked(decode_manifest(data, where), counts, where).select(selection)
     if counts is not None:

@@ -3,7 +3,7 @@
 import datetime as dt
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
 from maintenance.format.avro.container import read_records, write_records
 from maintenance.format.data_format import FileSettings
+from maintenance.format.metadata import manifest
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, record_of_file
 from maintenance.format.metadata.index_manifest import (
     DeletionVectorRange,
@@ -107,6 +108,14 @@ def schema_of(data: bytes) -> Any:
 
     _, _, rest = data.partition(b"avro.schema")
     return short(json.JSONDecoder().raw_decode(rest[rest.index(b"{") :].decode("latin-1"))[0])
+
+
+@pytest.fixture(autouse=True, scope="module", params=["one by one", "as columns"])
+def decoder(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Manifests of a few entries are decoded otherwise than those of many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "_FEW_ENTRIES", 1 << 30 if request.param == "one by one" else -1)
+        yield
 
 
 def test_manifest_of_paimon() -> None:
