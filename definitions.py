@@ -42,11 +42,12 @@ from paimon_maintenance.jobs.jobs import (
     maintain_job,
     night_job,
     plan_fleet_job,
+    propose_job,
     prove_job,
     refresh_job,
     statement_job,
 )
-from paimon_maintenance.jobs.schedules import daily_report, hourly_work, schedule
+from paimon_maintenance.jobs.schedules import daily_report, hourly_work, schedule, weekly_proposals
 from paimon_maintenance.sensors.alerts import alert_sensor
 from paimon_maintenance.sensors.latest import latest_sensor
 from paimon_maintenance.sensors.materialized import refresh_sensors
@@ -178,12 +179,15 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
 def _fleet(loaded: _Loaded) -> dg.Definitions:
     """The page over all tables, and the work on all of them within a budget."""
     fleet, work = fleet_job(), plan_fleet_job(loaded.project, loaded.tables)
+    tuned = [table for table in loaded.tables if table.tuning is not None]
+    proposed = [propose_job(tuned)] if tuned else []
     return dg.Definitions(
         assets=[fleet_asset(loaded.described, loaded.tables)],
-        jobs=[fleet, work],
+        jobs=[fleet, work, *proposed],
         schedules=[
             schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables"),
             hourly_work(work, loaded.project.fleet),
+            *(weekly_proposals(job, loaded.project.fleet) for job in proposed),
         ],
     )
 

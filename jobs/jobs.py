@@ -17,6 +17,7 @@ from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
+from paimon_maintenance.assets.proposals import PROPOSE, proposals_op
 from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
 from paimon_maintenance.assets.steps.ops import job_of, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
@@ -84,6 +85,12 @@ def plan_fleet_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDef
     """Do what brings most within the budget."""
     text = "Do the work on all tables that brings most within the budget of tables.yaml. dry_run: only show the plan."
     return job_of_op(PLAN_FLEET, plan_fleet_op(project, tables), text)
+
+
+def propose_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
+    """Say what tables would be better off with."""
+    text = "What buckets, partitions, options and settings tables would be better off with, and why; changes nothing."
+    return job_of_op(PROPOSE, proposals_op(tables), text)
 
 
 def change_rows_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:

@@ -30,6 +30,13 @@ def hourly_work(job: dg.JobDefinition, fleet: Fleet) -> dg.ScheduleDefinition:
     return _at("hourly_plan_fleet", job, "5 * * * *", fleet.time_zone, text)
 
 
+def weekly_proposals(job: dg.JobDefinition, fleet: Fleet) -> dg.ScheduleDefinition:
+    """Say what tables would be better off with: on from the start, since tables.yaml asks for it."""
+    text = f"What tables with tuning: propose would be better off with; in {fleet.time_zone}."
+    on = dg.DefaultScheduleStatus.RUNNING
+    return _at("weekly_proposals", job, "0 5 * * 1", fleet.time_zone, text, on)
+
+
 def _at(
     name: str, job: Any, cron: str, zone: str, text: str, status: Any = dg.DefaultScheduleStatus.STOPPED
 ) -> dg.ScheduleDefinition:

@@ -133,6 +133,9 @@ class TableSettings(Entry):
     proofs: ProofsPolicy | None = Field(
         default=None, description="Absent or null: compactions of other engines are proved when a person asks for it."
     )
+    tuning: Literal["propose"] | None = Field(
+        default=None, description="propose: once a week, what buckets, options and settings would be better, and why."
+    )
     index_columns: IndexColumns = IndexColumns()
     alerts: TableAlerts = TableAlerts()
     writers: dict[str, str] = Field(

@@ -1,0 +1,38 @@
+"""Advice on tables that ask for it, once a week: what a run shows and keeps, and that it changes nothing."""
+
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from maintenance.operations.history import history_table, read_history
+from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.definitions import build_definitions
+
+
+def test_tables_that_ask_for_it_get_advice(project: Project, instance: dg.DagsterInstance) -> None:
+    orders, visits = project.tables
+    visits = visits.model_copy(update={"tuning": "propose", "options": {"merge-engine": "deduplicate"}})
+    project = project.model_copy(update={"tables": (orders, visits)})
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    table = catalog.get_or_create(visits)
+    table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    definitions = build_definitions(project)
+    assert definitions.resolve_schedule_def("weekly_proposals").job_name == "propose_settings"
+    result = definitions.resolve_job_def("propose_settings").execute_in_process(instance=instance)
+    (output,) = [each for each in result.all_node_events if each.event_type_value == "STEP_OUTPUT"]
+    metadata: Any = output.step_output_data.metadata
+    (row,) = metadata["proposals"].records
+    assert (row.data["table"], row.data["about"]) == ("shop.visits", "options")
+    assert row.data["to_do"] == "ALTER TABLE shop.visits RESET ('merge-engine')"
+    (entry,) = read_history(catalog.open(), history_table("_maintenance"), "shop.visits")
+    assert entry["operation"] == "advise"
+    assert "RESET ('merge-engine')" in str(entry["details"])
+    assert table.snapshots.latest_id() == 1
+    assert "merge-engine" in catalog.get_table("shop.visits").schema.options
+
+
+def test_without_such_tables_there_is_no_job(project: Project) -> None:
+    jobs = {job.name for job in build_definitions(project).resolve_all_job_defs()}
+    assert "propose_settings" not in jobs
