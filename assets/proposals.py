@@ -1,7 +1,7 @@
 """Advice on the tables with `tuning: propose`, in one run. It changes nothing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
