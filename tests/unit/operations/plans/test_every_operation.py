@@ -25,6 +25,8 @@ WITHOUT_PLAN = {
     "advise_file_index": LOOKS_ONLY,
     "audit_changelog": LOOKS_ONLY,
     "explain": LOOKS_ONLY,
+    "fleet_costs": LOOKS_ONLY,
+    "plan_fleet": "what it chooses depends on the budget that is left; each action that it begins plans for itself",
     "explain_scan": LOOKS_ONLY,
     "forecast": LOOKS_ONLY,
     "fsck": LOOKS_ONLY,
