@@ -83,13 +83,11 @@ def _events(
         )
         yield event(eventTime=_time(entry.finished_at), eventType=RunState.FAIL, outputs=[])
         return
-    output = OutputDataset(namespace=namespace, name=name, facets=facets)
+    statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
+    told: dict[str, Any] = {}
     if shape is not None:
-        output.outputFacets = {
-            "outputStatistics": output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
-                rowCount=shape.rows, size=shape.bytes, fileCount=shape.files
-            )
-        }
+        told["outputStatistics"] = statistics(rowCount=shape.rows, size=shape.bytes, fileCount=shape.files)
+    output = OutputDataset(namespace=namespace, name=name, facets=facets, outputFacets=told)
     yield event(eventTime=_time(entry.finished_at), eventType=RunState.COMPLETE, outputs=[output])
 
 
