@@ -17,6 +17,8 @@ from maintenance.cli.choices import FILES, FORMATS
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Characters of a line, and those around each column.
+_WIDTH, _AROUND_COLUMN = 160, 3
 _IS_SIZE = re.compile(r"(^|_)bytes$|Bytes$")
 _ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name in FORMATS if name != "table"}}
 
@@ -43,7 +45,10 @@ def text_of_values(names: Sequence[str], rows: Sequence[Sequence[Any]], output: 
     if output == "json":
         objects = (dict(zip(names, row, strict=True)) for row in rows)
         return "\n".join(json.dumps(one, default=_plain, ensure_ascii=False) for one in objects)
-    return _csv(names, rows) if output == "csv" else _table(names, rows)
+    if output == "csv":
+        return _csv(names, rows)
+    is_wide = sum(len(name) + _AROUND_COLUMN for name in names) > _WIDTH
+    return _records(names, rows) if is_wide and rows else _table(names, rows)
 
 
 def bytes_of(rows: "pa.Table", output: str) -> bytes:
@@ -94,6 +99,19 @@ def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return text.getvalue().rstrip("\n")
 
 
+def _records(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A block of lines for each row, a line for each column: for more columns than stand side by side."""
+    width = max(map(len, names))
+    blocks = (
+        "\n".join(
+            f"{name:<{width}}  {'' if value is None else value}".rstrip()
+            for name, value in zip(names, row, strict=True)
+        )
+        for row in rows
+    )
+    return "\n\n".join(blocks)
+
+
 def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -105,7 +123,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         drawn.add_column(Text(name), overflow="fold")
     for values in rows:
         drawn.add_row(*(Text("" if value is None else str(value)) for value in values))
-    console = Console(file=io.StringIO(), width=None if len(names) < 2 else 160)
+    console = Console(file=io.StringIO(), width=None if len(names) < 2 else _WIDTH)
     console.print(drawn)
     file = console.file
     assert isinstance(file, io.StringIO)

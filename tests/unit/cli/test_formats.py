@@ -99,3 +99,11 @@ def test_a_damaged_table_fails_its_examination(lake: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert run([*start, "--json"]) == FAILED
     assert "fault" in json.loads(capsys.readouterr().out)
+
+
+def test_more_columns_than_stand_side_by_side_are_lines(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"a_name_of_twenty_{number:03}" for number in range(9)]
+    query = "SELECT " + ", ".join(f"{number} AS {name}" for number, name in enumerate(names))
+    assert run(["--warehouse", str(lake), "sql", f"{query} UNION ALL {query}"]) == 0
+    block = "\n".join(f"{name}  {number}" for number, name in enumerate(names))
+    assert capsys.readouterr().out == f"{block}\n\n{block}\n"
