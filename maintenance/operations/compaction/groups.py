@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
-from maintenance.compaction.key_ranges import KeySampling, cut, joined, samplings, tasks_of
+from maintenance.compaction.key_ranges import KeySampling, cut, joined, most_tasks, samplings, tasks_of
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.compaction.rewrite import rewrite_bucket
@@ -162,8 +162,10 @@ class GroupRewrite:
         """The tasks that do the work of each: several for a bucket that is larger than the others."""
         spark = self.work.spark
         buckets = [task for task in tasks if isinstance(task, CompactionTask)]
-        counts = tasks_of([task.compaction for task in buckets], slots(spark)) if len(buckets) == len(tasks) else []
-        cut_up = [(task, count) for task, count in zip(buckets, counts, strict=False) if count > 1]
+        plans = [task.compaction for task in buckets]
+        # A server is asked for its slots only where they matter.
+        counts = tasks_of(plans, slots(spark)) if any(most_tasks(plan) > 1 for plan in plans) else [1] * len(plans)
+        cut_up = [(task, count) for task, count in zip(buckets, counts, strict=True) if count > 1]
         if not cut_up:
             return [[task] for task in tasks]
         asked = [samplings(task, count) for task, count in cut_up]

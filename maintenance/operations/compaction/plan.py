@@ -254,7 +254,6 @@ def plan_group(
     """
     if not table.is_primary_key_table:
         return _plan_append(table, group, members, deletions, full=scope.full, now_millis=now_millis)
-    key_of = key_of or key_reader([field.type for field in table.schema.key_fields])
     return _plan_bucket(table, group, members, deletions, scope=scope, now_millis=now_millis, key_of=key_of)
 
 
@@ -266,7 +265,7 @@ def _plan_bucket(
     *,
     scope: CompactionScope,
     now_millis: int,
-    key_of: Callable[[bytes], Key],
+    key_of: Callable[[bytes], Key] | None,
 ) -> list[Unit]:
     options, full = table.options, scope.full
     files = [entry.file for entry in members]
@@ -305,6 +304,7 @@ def _plan_bucket(
     if unit.reason in (DELETED_ROWS, EXPIRED_ROWS):
         steps: tuple[RewriteStep | UpgradeStep, ...] = tuple(RewriteStep((((file,),),)) for file in unit.files)
     else:
+        key_of = key_of or key_reader([field.type for field in table.schema.key_fields])
         steps = plan_steps(unit, rules, key_of)
     if not steps:
         return []

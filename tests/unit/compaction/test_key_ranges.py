@@ -32,6 +32,7 @@ from tests.unit.compaction.test_proof_random import HISTORIES, TABLES, table_wit
 def cut_into(parts: int) -> Iterator[None]:
     """Each bucket is large enough for so many tasks, and each key is looked at."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups, "most_tasks", lambda _: parts)
         patch.setattr(groups, "tasks_of", lambda plans, slots: [parts if _merges(plan) else 1 for plan in plans])
         patch.setattr(key_ranges, "_BATCH_ROWS", 3)
         yield
