@@ -108,9 +108,9 @@ benchmarks: install-test
 lock: install-test
 	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt
 	$(UV_COMPILE) $(RUN_EXTRAS) pyproject.toml -o requirements.txt
-	$(UV_COMPILE) --all-extras pyproject.toml requirements-dev.in -o requirements-dev.txt
+	$(UV_COMPILE) --extra all --extra demo pyproject.toml requirements-dev.in -o requirements-dev.txt
 	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
-	$(UV_COMPILE) requirements-airflow.in -o requirements-airflow.txt
+	$(UV_COMPILE) --extra airflow --extra cli --extra spark --extra sail pyproject.toml requirements-airflow.in -o requirements-airflow.txt
 
 clean:
 	rm -rf .venv .venv-pypaimon .venv-airflow .cache .dagster_home warehouse landing spark-warehouse

@@ -1,37 +1,17 @@
-"""The base of everything in tables.yaml: frozen, and with a fixed set of keys.
+"""The base of everything in tables.yaml: frozen, and with a fixed set of keys."""
 
-A component has the same parts as typed fields. Dagster fills in templates first, and what is written is read only then:
-by the same validators as of a file, with the same errors. Editors know the schema of each part.
-"""
-
-from functools import cache
 from typing import Any
 
-import dagster as dg
-from pydantic import BaseModel, GetJsonSchemaHandler, ValidationError, model_validator
-from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
+from pydantic import BaseModel, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from maintenance.spelling import suggestion
 
 _UNKNOWN_KEY = "unknown_key"
 
 
-class Entry(BaseModel, dg.Resolvable, frozen=True, extra="forbid"):
+class Entry(BaseModel, frozen=True, extra="forbid"):
     """A part of tables.yaml. An unknown key is a mistake that names the nearest key and all keys there are."""
-
-    @classmethod
-    def model(cls) -> type[BaseModel]:
-        """How this part is written in a `defs.yaml`. Called by Dagster."""
-        return _written(cls)
-
-    @classmethod
-    def resolve_from_model(cls, context: dg.ResolutionContext, model: Any) -> Any:
-        """What is written, with its templates filled in: whoever has this part reads it, and knows its place.
-
-        Called by Dagster.
-        """
-        written = dict(model.model_extra or {}) if isinstance(model, _Written) else model
-        return context.resolve_value(written)
 
     @model_validator(mode="before")
     @classmethod
@@ -45,19 +25,6 @@ class Entry(BaseModel, dg.Resolvable, frozen=True, extra="forbid"):
             mistakes = [InitErrorDetails(type=_mistake(key, names), loc=(key,), input=entry[key]) for key in unknown]
             raise ValidationError.from_exception_data(cls.__name__, mistakes)
         return entry
-
-
-class _Written(BaseModel, extra="allow"):
-    """A part as it is written."""
-
-
-@cache
-def _written(entry: type[Entry]) -> type[BaseModel]:
-    def described(_: CoreSchema, handler: GetJsonSchemaHandler) -> Any:
-        return handler(entry.__pydantic_core_schema__)
-
-    members = {"__get_pydantic_json_schema__": staticmethod(described)}
-    return type(f"{entry.__name__}Written", (_Written,), members)
 
 
 def _mistake(key: Any, names: list[str]) -> PydanticCustomError:

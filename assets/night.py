@@ -15,7 +15,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.project.console_links import console_address
+from paimon_maintenance.assets.project.console_address import console_address
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.targets.alert import Alert

@@ -26,7 +26,8 @@ from maintenance.spark.connect_server import connect_server
 from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
 from paimon_maintenance.assets.project.config import FOLDER, project_of_environment
-from paimon_maintenance.assets.project.policies import CONSOLE_VARIABLE, URL_VARIABLE
+from paimon_maintenance.assets.project.console_address import CONSOLE_VARIABLE
+from paimon_maintenance.assets.project.policies import URL_VARIABLE
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _HOST = "127.0.0.1"

@@ -1,16 +1,18 @@
 """tables.yaml as a Dagster component: the same entries, as the attributes of a `defs.yaml`.
 
-The models of `assets/project/config.py` read them, and an error names its place. One component serves one warehouse.
-A code location has one of them, since resources and sensors go by their names.
+The models of `assets/project/config.py` read them, and an error names its place: Dagster fills in templates first, and
+what is written is read only then. Editors know the schema. One component serves one warehouse. A code location has one
+of them, since resources and sensors go by their names.
 """
 
+from functools import cache
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import dagster as dg
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, PrivateAttr, ValidationError
+from pydantic_core import CoreSchema
 
-from paimon_maintenance.assets.entry import Entry
 from paimon_maintenance.assets.project.config import Project, rooted
 from paimon_maintenance.assets.project.policies import ZoneName
 from paimon_maintenance.assets.project.yaml_file import attribute_mistake
@@ -62,15 +64,15 @@ class TablesScaffolder(dg.Scaffolder[TablesParams]):
 
 
 @dg.scaffold_with(TablesScaffolder)
-class PaimonTables(Project, dg.Component):
+class PaimonTables(Project, dg.Component, dg.Resolvable):
     """Maintains and watches Paimon tables: assets, checks, jobs, a schedule and sensors for each."""
 
     _mistake: ValidationError | None = PrivateAttr(default=None)
 
     @classmethod
     def model(cls) -> type[BaseModel]:
-        """The attributes of a `defs.yaml`, each of the type that it has here. Called by Dagster."""
-        return super(Entry, cls).model()
+        """How the attributes of a `defs.yaml` are written. Called by Dagster."""
+        return _written(cls)
 
     @classmethod
     def resolve_from_model(cls, context: dg.ResolutionContext, model: BaseModel) -> Self:
@@ -79,7 +81,7 @@ class PaimonTables(Project, dg.Component):
         Called by Dagster, for lists of components as well, which need no more than its name.
         """
         try:
-            return cast("Self", super(Entry, cls).resolve_from_model(context, model))
+            return cls.model_validate(context.resolve_value(dict(model.model_extra or {})))
         except ValidationError as error:
             mistaken = cls.model_construct(warehouse="")
             mistaken._mistake = error
@@ -93,3 +95,16 @@ class PaimonTables(Project, dg.Component):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         return build_definitions(self.project(Path(context.path)))
+
+
+class _Written(BaseModel, extra="allow"):
+    """Attributes as they are written."""
+
+
+@cache
+def _written(project: type[Project]) -> type[BaseModel]:
+    def described(_: CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        return handler.resolve_ref_schema(handler(project.__pydantic_core_schema__))
+
+    members = {"__get_pydantic_json_schema__": staticmethod(described)}
+    return type(f"{project.__name__}Written", (_Written,), members)

@@ -34,7 +34,7 @@ from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.project.console_links import console_address
+from paimon_maintenance.assets.project.console_address import console_address
 from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.sensors.recoveries import what_was_done

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from maintenance.amounts import number_of
-from paimon_maintenance.assets.project.console_links import console_address
+from paimon_maintenance.assets.project.console_address import console_address
 from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.targets.target import Target
 from paimon_maintenance.sensors.routes import Reported, Routes
