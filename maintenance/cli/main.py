@@ -195,6 +195,41 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     return [name for name in profile_names() if name.startswith(incomplete)]
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What stands before a command, and holds for all of them: see the options of `cli`."""
+
+    warehouse: str | None
+    profile: str | None
+    described: Path | None
+    options: Mapping[str, str]
+    dialect: str | None
+    engine: str | None
+    as_json: bool
+    output: str
+
+    def target(self, source: ParameterSource | None) -> Target:
+        """What it means. `source`: where the tables.yaml is named."""
+        own = {} if self.warehouse is None else {"warehouse": self.warehouse}
+        options = {**own, **self.options}
+        is_typed = self.described is not None and source is ParameterSource.COMMANDLINE
+        if is_typed and self.profile is not None:
+            raise click.UsageError("Give --tables or --profile, not both.")
+        if self.described is not None and self.profile is None and (self.warehouse is None or is_typed):
+            from maintenance.cli.tables_file import catalog_options
+
+            options = {**catalog_options(self.described), **options}
+        dialect, engine = self.dialect, self.engine
+        if self.profile is not None:
+            from maintenance.cli.profiles import load_profile
+
+            settings = load_profile(self.profile)
+            options = {**settings.options, **options}
+            dialect, engine = dialect or settings.dialect, engine or settings.engine
+        shown = "json" if self.as_json else self.output
+        return Target(options, dialect or "spark", shown, engine or "embedded", self.described)
+
+
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--warehouse", envvar="PAIMON_WAREHOUSE", help="The path or URI of the warehouse. PAIMON_WAREHOUSE sets it, too."
@@ -231,17 +266,7 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     help="How results are printed.",
 )
 @click.pass_context
-def cli(
-    context: click.Context,
-    warehouse: str | None,
-    profile: str | None,
-    described: Path | None,
-    options: dict[str, str],
-    dialect: str | None,
-    engine: str | None,
-    as_json: bool,
-    output: str,
-) -> None:
+def cli(context: click.Context, /, **given: Any) -> None:
     """Read, change and maintain Apache Paimon tables.
 
     \b
@@ -259,22 +284,7 @@ def cli(
       2  refused: something must be corrected first
       3  nothing to do
     """
-    catalog_options = options if warehouse is None else {"warehouse": warehouse, **options}
-    source = context.get_parameter_source("described")
-    if described is not None and source is ParameterSource.COMMANDLINE and profile is not None:
-        raise click.UsageError("Give --tables or --profile, not both.")
-    if described is not None and profile is None and (warehouse is None or source is ParameterSource.COMMANDLINE):
-        from maintenance.cli.tables_file import catalog_options as options_of
-
-        catalog_options = {**options_of(described), **catalog_options}
-    if profile is not None:
-        from maintenance.cli.profiles import load_profile
-
-        settings = load_profile(profile)
-        catalog_options = {**settings.options, **catalog_options}
-        dialect, engine = dialect or settings.dialect, engine or settings.engine
-    shown = "json" if as_json else output
-    context.obj = Target(catalog_options, dialect or "spark", shown, engine or "embedded", described)
+    context.obj = Before(**given).target(context.get_parameter_source("described"))
 
 
 Command = Callable[..., int | None]

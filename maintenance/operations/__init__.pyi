@@ -1,24 +1,36 @@
 # Made by scripts/operations-stub: what `__getattr__` of the package finds.
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from maintenance.commit.overwrite import Overwrite
+from maintenance.metadata.partition_names import Spec
+from maintenance.metadata.shares import Sharing
+from maintenance.metastore.catalog import Catalog
 from maintenance.operations.acknowledgements.acknowledge import acknowledge
 from maintenance.operations.bin.empty_bin import empty_bin
 from maintenance.operations.bin.restore import restore
+from maintenance.operations.bin.run import BinRun
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.checks.prove_compactions import prove_compactions
-from maintenance.operations.compaction.compact import compact
-from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.plan import Unit
+from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.alter_column_default_value import alter_column_default_value
 from maintenance.operations.databases.alter_view_dialect import alter_view_dialect
-from maintenance.operations.databases.clone_tables import clone
-from maintenance.operations.databases.compact_database import compact_database
-from maintenance.operations.databases.migrate_database import migrate_database
-from maintenance.operations.databases.migrate_table import migrate_table
+from maintenance.operations.databases.clone import CloneReport
+from maintenance.operations.databases.compact_database import CompactDatabaseReport
+from maintenance.operations.databases.each_table import Opened, TableChoice
+from maintenance.operations.databases.migrate_database import Into, MigrateDatabaseReport
+from maintenance.operations.databases.migration import MigrateReport
 from maintenance.operations.databases.refresh_object_table import refresh_object_table
 from maintenance.operations.databases.repair import repair
-from maintenance.operations.expiry.expire_changelogs import expire_changelogs
-from maintenance.operations.expiry.expire_partitions import expire_partitions
-from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport
+from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport
+from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.fleet.fleet_costs import fleet_costs
 from maintenance.operations.fleet.plan_fleet import plan_fleet
@@ -27,14 +39,15 @@ from maintenance.operations.indexes.analyze_table import analyze_table
 from maintenance.operations.indexes.create_global_index import create_global_index
 from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.indexes.probe_file_index import probe_file_index
-from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport
+from maintenance.operations.ingestion.ingest import IngestReport
 from maintenance.operations.ingestion.ingest_landed import ingest_landed
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
-from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
+from maintenance.operations.orphans.orphan_removal import RemoveOrphanFilesReport
+from maintenance.operations.progress import Progress
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_branch import create_branch
-from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.create_tag import TagReport
 from maintenance.operations.refs.delete_branch import delete_branch
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.fast_forward import fast_forward
@@ -53,7 +66,7 @@ from maintenance.operations.repairs.remove_unexisting_files import remove_unexis
 from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
 from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
 from maintenance.operations.retention.explain import explain
-from maintenance.operations.retention.forecast import forecast
+from maintenance.operations.retention.forecast import ForecastReport
 from maintenance.operations.retention.held_bytes import held_bytes
 from maintenance.operations.retention.what_if import what_if
 from maintenance.operations.rows.compact_chain_table import compact_chain_table
@@ -66,8 +79,205 @@ from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
 from maintenance.operations.tuning.advise import advise
 from maintenance.operations.tuning.simulate_settings import simulate_settings
+from maintenance.spark.sharing import SparkSource
 from maintenance.sql.operations.merge_tables import merge_tables
 from maintenance.sql.operations.refresh_materialized_table import refresh_materialized_table
+from maintenance.table.format_table import FormatTable
+from maintenance.table.table import Table
+
+def clone(
+    table: Table,
+    catalog: Catalog,
+    identifier: str,
+    *,
+    snapshot_id: int | None = ...,
+    tag: str | None = ...,
+    where: str | None = ...,
+    meta_only: bool = ...,
+    clone_if_exists: bool = ...,
+    replace_others: bool = ...,
+    parallelism: int = ...,
+    spark: SparkSession | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+) -> CloneReport: ...
+def compact(
+    spark: SparkSession | None,
+    table: Table,
+    *,
+    full: bool = ...,
+    partitions: Sequence[Spec] | None = ...,
+    where: str | None = ...,
+    partition_idle_time: timedelta | None = ...,
+    order_strategy: str = ...,
+    order_by: Sequence[str] = ...,
+    skip_expiring: bool = ...,
+    proof: str | None = ...,
+    max_retries: int = ...,
+    groups_per_commit: int | None = ...,
+    time_limit: timedelta | None = ...,
+    beside_other_compactors: bool | None = ...,
+    buckets: Collection[int] | None = ...,
+    dry_run: bool = ...,
+    only: Callable[[Unit], bool] | None = ...,
+    progress: Progress | None = ...,
+) -> CompactReport: ...
+def compact_database(
+    spark: SparkSession | None,
+    catalog: Catalog,
+    choice: TableChoice = ...,
+    *,
+    partition_idle_time: timedelta | None = ...,
+    full: bool = ...,
+    proof: str | None = ...,
+    max_concurrent: int = ...,
+    dry_run: bool = ...,
+    opened: Opened | None = ...,
+    progress: Progress | None = ...,
+) -> CompactDatabaseReport: ...
+def create_tag(
+    table: Table,
+    name: str,
+    *,
+    snapshot_id: int | None = ...,
+    timestamp_millis: int | None = ...,
+    watermark: int | None = ...,
+    time_retained: timedelta | None = ...,
+    ignore_if_exists: bool = ...,
+    now: datetime | None = ...,
+    spark: SparkSource = ...,
+) -> TagReport: ...
+def expire_changelogs(
+    table: Table,
+    *,
+    retain_max: int | None = ...,
+    retain_min: int | None = ...,
+    older_than: datetime | None = ...,
+    max_deletes: int | None = ...,
+    delete_all: bool = ...,
+    dry_run: bool = ...,
+    now: datetime | None = ...,
+    into: BinRun | None = ...,
+    sharing: Sharing = ...,
+) -> ExpireChangelogsReport: ...
+def expire_partitions(
+    table: Table,
+    *,
+    expiration_time: timedelta | None = ...,
+    timestamp_formatter: str | None = ...,
+    timestamp_pattern: str | None = ...,
+    expire_strategy: str | None = ...,
+    max_expires: int | None = ...,
+    batch_size: int | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
+    spark: SparkSource = ...,
+) -> ExpirePartitionsReport: ...
+def expire_snapshots(
+    table: Table,
+    *,
+    retain_max: int | None = ...,
+    retain_min: int | None = ...,
+    older_than: datetime | None = ...,
+    max_deletes: int | None = ...,
+    time_limit: timedelta | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
+    into: BinRun | None = ...,
+    spark: SparkSource = ...,
+) -> ExpireSnapshotsReport: ...
+def forecast(
+    table: Table,
+    *,
+    retain_max: int | None = ...,
+    retain_min: int | None = ...,
+    older_than: datetime | None = ...,
+    minimum_age: timedelta = ...,
+    window: timedelta = ...,
+    max_bytes: int | None = ...,
+    warehouse: str = ...,
+    now: datetime | None = ...,
+) -> ForecastReport: ...
+def ingest(
+    spark: SparkSession | None,
+    table: Table,
+    data: DataFrame | pa.Table,
+    commit_user: str,
+    *,
+    commit_identifier: int | None = ...,
+    row_kind_column: str | None = ...,
+    watermark: int | None = ...,
+    overwrite: Overwrite | None = ...,
+    properties: Mapping[str, str] | None = ...,
+    progress: Progress = ...,
+) -> IngestReport: ...
+def migrate_database(
+    catalog: Catalog,
+    database: str,
+    *,
+    options: Mapping[str, str] | None = ...,
+    delete_origin: bool = ...,
+    parallelism: int = ...,
+    included: Collection[str] = ...,
+    excluded: Collection[str] = ...,
+    into: Into | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+) -> MigrateDatabaseReport: ...
+def migrate_table(
+    source: FormatTable,
+    catalog: Catalog,
+    identifier: str | None = ...,
+    *,
+    options: Mapping[str, str] | None = ...,
+    delete_origin: bool = ...,
+    parallelism: int = ...,
+    into: BinRun | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+) -> MigrateReport: ...
+def produce_changelog(
+    spark: SparkSession | None,
+    table: Table,
+    *,
+    partitions: Sequence[Spec] | None = ...,
+    where: str | None = ...,
+    proof: str | None = ...,
+    max_retries: int = ...,
+    beside_other_compactors: bool | None = ...,
+    dry_run: bool = ...,
+    only: Callable[[Unit], bool] | None = ...,
+    progress: Progress | None = ...,
+) -> CompactReport: ...
+def remove_orphan_files(
+    spark: SparkSource,
+    table: Table,
+    *,
+    older_than: datetime | None = ...,
+    minimum_age: timedelta = ...,
+    parallelism: int | None = ...,
+    max_deletes: int | None = ...,
+    time_limit: timedelta | None = ...,
+    never_committed: bool = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
+    into: BinRun | None = ...,
+) -> RemoveOrphanFilesReport: ...
+def rewrite_file_index(
+    spark: SparkSession | None,
+    table: Table,
+    *,
+    partitions: Sequence[Spec] | None = ...,
+    where: str | None = ...,
+    rebuild: bool = ...,
+    files_per_commit: int = ...,
+    dry_run: bool = ...,
+    only: frozenset[str] | None = ...,
+    progress: Progress | None = ...,
+) -> RewriteFileIndexReport: ...
 
 _FUNCTIONS: dict[str, str]
 

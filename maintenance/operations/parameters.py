@@ -4,17 +4,19 @@ A request is a frozen dataclass. A field whose type is `Annotated[..., Param(...
 says how a value is read, and `Param` what it means. A field without `Param` belongs to Python alone.
 """
 
+import inspect
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, wraps
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from maintenance.metadata.partition_names import Exactly, Spec, kept
 from maintenance.options.option import duration
 
+Result = TypeVar("Result")
 Value = Any
 """Of an argument: a text, number, truth value, or a list or mapping of them."""
 
@@ -106,11 +108,18 @@ def _parameters_of(request: Hashable) -> tuple[Parameter, ...]:
     hints = get_type_hints(request, include_extras=True)
     found = []
     for each in fields(request):
-        told = next((part for part in getattr(hints[each.name], "__metadata__", ()) if isinstance(part, Param)), None)
+        told = _told(hints[each.name])
         if told is not None:
-            is_required = each.default is MISSING and each.default_factory is MISSING
-            found.append(_parameter(each.name, get_args(hints[each.name])[0], told, each.default, is_required))
+            found.append(_parameter(each.name, get_args(hints[each.name])[0], told, each.default, _is_required(each)))
     return tuple(found)
+
+
+def _told(hint: Any) -> Param | None:
+    return next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Param)), None)
+
+
+def _is_required(field: "Field[Any]") -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _parameter(field: str, hint: Any, told: Param, default: Any, is_required: bool) -> Parameter:
@@ -161,7 +170,7 @@ def arguments_of(request: Any) -> dict[str, Any]:
     hints = get_type_hints(type(request), include_extras=True)
     found = {}
     for each in fields(request):
-        told = next((part for part in getattr(hints[each.name], "__metadata__", ()) if isinstance(part, Param)), None)
+        told = _told(hints[each.name])
         value = getattr(request, each.name)
         if (told is None or told.is_kept) and value is not None and value != each.default:
             found[each.name] = _as_json(value)
@@ -172,6 +181,82 @@ def fields_of_arguments(request: type, arguments: Mapping[str, Any]) -> dict[str
     """The fields of a request by the arguments of a plan. Raises: KeyError: it is of an earlier release with others."""
     hints = get_type_hints(request)
     return {name: _of_json(value, bare(hints[name])) for name, value in arguments.items() if value is not None}
+
+
+_OF_RUNS = {
+    "dry_run": "report what would be done, change nothing.",
+    "into": "takes what is deleted, so that it can be restored; None = it is destroyed at once.",
+    "now": "None = the current time; one without a zone is local.",
+    "progress": "called with a line for each thing that happens.",
+    "spark": "a session whose tasks do the work; None = this process does it.",
+}
+"""What parameters of functions mean that are of no request."""
+
+
+def keywords_of(
+    record: type[Any], name: str = "request", only: Iterable[str] | None = None
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Callers of a function give the fields of a record, and the function gets the record as its parameter `name`.
+
+    A field without a default may be given by position, where the function has the record. The docstring gets what is
+    said of the fields, by `Param` or under Attributes, and what is the same for all runs, where it does not say it.
+
+    Args: `only`: these fields; the function sets the others, which have defaults.
+    """
+    chosen = [each for each in fields(record) if each.init and (only is None or each.name in only)]
+    required = [each.name for each in chosen if _is_required(each)]
+
+    def made(function: Callable[..., Result]) -> Callable[..., Result]:
+        own = inspect.signature(function)
+        place = list(own.parameters).index(name)
+
+        @wraps(function)
+        def called(*args: Any, **given: Any) -> Result:
+            if len(args) > place + len(required):
+                raise TypeError(f"{function.__name__}() takes {place + len(required)} arguments by position")
+            by_position = dict(zip(required, args[place:], strict=False))
+            by_name = {each.name: given.pop(each.name) for each in chosen if each.name in given}
+            for twice in by_position.keys() & by_name:
+                raise TypeError(f"{function.__name__}() got multiple values for argument '{twice}'")
+            return function(*args[:place], **given, **{name: record(**by_position, **by_name)})
+
+        first, behind = list(own.parameters.values())[:place], list(own.parameters.values())[place + 1 :]
+        shown = [_shown(each) for each in chosen]
+        parameters = sorted([*first, *shown, *behind], key=lambda parameter: parameter.kind)
+        called.record = record  # type: ignore[attr-defined]
+        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__doc__ = _described(function.__doc__ or "", record, [each.name for each in parameters])
+        return called
+
+    return made
+
+
+def _shown(field: "Field[Any]") -> inspect.Parameter:
+    """A field as a parameter of the function."""
+    hint = getattr(field.type, "__origin__", field.type) if hasattr(field.type, "__metadata__") else field.type
+    if _is_required(field):
+        return inspect.Parameter(field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=hint)
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
+
+
+def _described(doc: str, record: type[Any], parameters: Sequence[str]) -> str:
+    """A docstring with what it does not say of these parameters yet, in their order."""
+    text = inspect.cleandoc(doc)
+    about = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
+    own = re.search(r"^Args:\n((?: {4}.*\n)*)", text, re.MULTILINE)
+    said = re.findall(r"^ {4}\w.*\n(?: {8}.*\n)*", f"{about.rstrip()}\n" + (own[1] if own else ""), re.MULTILINE)
+    named = {name for item in said for name in item.partition(":")[0].strip().split(", ")}
+    hints = get_type_hints(record, include_extras=True)
+    told = {name: param.text for name, hint in hints.items() if (param := _told(hint)) is not None}
+    texts = _OF_RUNS | {name: text[0].lower() + text[1:] for name, text in told.items()}
+    more = [f"    {name}: {texts[name]}\n" for name in parameters if name in texts]
+    all_items = [*said, *(item for item in more if item.partition(":")[0].strip() not in named)]
+    first = {item: re.findall(r"\w+", item)[0] for item in all_items}
+    items = sorted((item for item in all_items if first[item] in parameters), key=lambda i: parameters.index(first[i]))
+    above, below = (text[: own.start()], text[own.end() :]) if own else text.partition("Raises:")[::2]
+    if not own:
+        below = f"Raises:{below}" if below else ""
+    return f"{above.rstrip()}\n\nArgs:\n{''.join(items)}{below}"
 
 
 _TIME, _PERIOD = "time:", "seconds:"

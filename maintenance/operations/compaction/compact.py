@@ -8,9 +8,8 @@ first. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,17 +17,16 @@ import pyarrow as pa
 
 from maintenance.errors import worst_of
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.compaction import Compaction
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.plan import CompactionPlan, Unit, reason_of
 from maintenance.operations.compaction.report import CompactReport, GroupResult
-from maintenance.operations.compaction.request import RETRIES, ChangelogRequest, CheckedRequest, CompactRequest
-from maintenance.operations.compaction.sort import NO_ORDER
+from maintenance.operations.compaction.request import ChangelogRequest, CheckedRequest, CompactRequest
 from maintenance.operations.compaction.sort_buckets import sort_buckets, sorts_buckets
 from maintenance.operations.compaction.work import CompactionWork
 from maintenance.operations.operation import Operation, Run, Shown, silent
+from maintenance.operations.parameters import keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
@@ -174,24 +172,13 @@ def _with_finding(table: Table, request: CompactRequest | ChangelogRequest, repo
     return replace(report, finding=no_match(table, request.where))
 
 
+@keywords_of(CompactRequest)
 def compact(
     spark: "SparkSession | None",
     table: Table,
+    request: CompactRequest,
     *,
-    full: bool = False,
-    partitions: Sequence[Spec] | None = None,
-    where: str | None = None,
-    buckets: Collection[int] | None = None,
-    partition_idle_time: timedelta | None = None,
-    order_strategy: str = NO_ORDER,
-    order_by: Sequence[str] = (),
-    groups_per_commit: int | None = None,
-    time_limit: timedelta | None = None,
     dry_run: bool = False,
-    max_retries: int = RETRIES,
-    skip_expiring: bool = True,
-    proof: str | None = None,
-    beside_other_compactors: bool | None = None,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
@@ -203,8 +190,6 @@ def compact(
         partitions: only these; each maps some of the partition columns to values as texts, or to None for null.
         where: only partitions that match, in Spark's SQL dialect; not together with `partitions`. If none does, the
             report's finding says so.
-        buckets: only these, of a table with a fixed number of them.
-        partition_idle_time: only partitions whose newest file is older.
         order_strategy, order_by: rewrite the partitions of an append table without buckets, or the keys of dynamic
             buckets, in an order of their rows: ``order``, ``zorder`` or ``hilbert``, over these columns; ``none`` = as
             they are.
@@ -212,8 +197,6 @@ def compact(
             when later work fails.
         time_limit: after this long no further groups are begun, 16 at a time unless `groups_per_commit` is set; those
             that remain are skipped, and the report says so.
-        dry_run: plan and report, change nothing.
-        max_retries: how often a group is planned again after another writer won.
         skip_expiring: leave partitions alone that expire before the next check (`partition.expiration-check-interval`)
             unless option `compaction.skip-expired-partitions` is ``false``.
         proof: how each rewrite is proved before it is committed, see `ProofMode`; None = as the table's option
@@ -222,26 +205,10 @@ def compact(
             `compactors.refusal`; None = as the table's option `paimon-maintenance.compaction.beside-other-compactors`
             says.
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
-        progress: called with a line for each thing that happens.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
         not fit the table, or another engine compacts it; NotFoundError: one of `partitions` does not exist; errors of
         reading the metadata. Failures of single groups are in the report.
     """
-    request = CompactRequest(
-        full=full,
-        partitions=partitions,
-        where=where,
-        buckets=buckets,
-        partition_idle_time=partition_idle_time,
-        order_strategy=order_strategy,
-        order_by=order_by,
-        skip_expiring=skip_expiring,
-        proof=proof,
-        max_retries=max_retries,
-        groups_per_commit=groups_per_commit,
-        time_limit=time_limit,
-        beside_other_compactors=beside_other_compactors,
-    )
     run = Run.of(spark, progress)
     made = plan(run, table, request, only)
     return made.report if dry_run else apply(run, table, made)

@@ -7,18 +7,18 @@ highest level, so a second run finds nothing to do; a crash before the commit le
 Source: seed 003 (lookup, full-compaction), data section 5.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
-from maintenance.metadata.partition_names import Spec
 from maintenance.operations.compaction.compact import CompactPlan, apply, exactly_as, shown
 from maintenance.operations.compaction.compact import plan as plan_compaction
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import RETRIES, ChangelogRequest, CompactRequest
+from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
 from maintenance.operations.operation import Operation, Run, Spelling
+from maintenance.operations.parameters import keywords_of
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
@@ -67,24 +67,22 @@ OPERATION = Operation(
 )
 
 
+@keywords_of(ChangelogRequest)
 def produce_changelog(
     spark: "SparkSession | None",
     table: Table,
+    request: ChangelogRequest,
     *,
-    partitions: Sequence[Spec] | None = None,
-    where: str | None = None,
     dry_run: bool = False,
-    max_retries: int = RETRIES,
-    proof: str | None = None,
-    beside_other_compactors: bool | None = None,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
-    """Produce the changelog of all changes that have none yet, of some partitions or all. Arguments as of `compact`.
+    """Produce the changelog of all changes that have none yet, of some partitions or all.
 
+    Args:
+        only: the units of the plan to carry out; None = all.
     Raises: OptionError: the table has no changelog producer, or one that writes the changelog itself.
     """
-    request = ChangelogRequest(partitions, where, proof, max_retries, beside_other_compactors)
     run = Run.of(spark, progress)
     made = plan(run, table, request, only)
     return made.report if dry_run else apply(run, table, made)

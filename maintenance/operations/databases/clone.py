@@ -28,7 +28,9 @@ from maintenance.metastore.located import LocatedCatalog
 from maintenance.operations.databases.clone_state import CloneState, PartitionFilter
 from maintenance.operations.databases.clone_target import existing_target, has_own_schemas, made_target, schema_there
 from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_files, digest_of
-from maintenance.operations.progress import Counted
+from maintenance.operations.operation import silent
+from maintenance.operations.parameters import keywords_of
+from maintenance.operations.progress import Counted, Progress
 from maintenance.operations.refs.create_tag import snapshot_to_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
@@ -80,56 +82,65 @@ class CloneReport:
     leaving_names: tuple[str, ...] = ()
 
 
-def clone(
-    table: Table,
-    catalog: Catalog,
-    identifier: str,
-    *,
-    snapshot_id: int | None = None,
-    tag: str | None = None,
-    where: str | None = None,
-    meta_only: bool = False,
-    clone_if_exists: bool = True,
-    replace_others: bool = False,
-    parallelism: int = 8,
-    spark: "SparkSession | None" = None,
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> CloneReport:
-    """Copy a table or branch into a catalog, or bring an earlier copy up to date.
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Which state of a table is copied, and how.
 
-    Args:
-        catalog: of the target, of any kind and on any store.
-        identifier: of the target, made if it does not exist, with its database.
-        snapshot_id, tag: the state to copy; neither = the newest.
+    Attributes:
+        snapshot_id, tag: the state; neither = the newest.
         where: a condition over partition columns: only these are copied, or brought up to date.
         meta_only: make the table, copy no rows.
         clone_if_exists: False: a table that is there already stays as it is.
         replace_others: True: a table that is there may have its own schemas, of the same columns, and commits of
             others: the partitions that are copied are replaced, the others stay. Of a table without partitions all is.
         parallelism: files at a time in this process.
+    """
+
+    snapshot_id: int | None = None
+    tag: str | None = None
+    where: str | None = None
+    meta_only: bool = False
+    clone_if_exists: bool = True
+    replace_others: bool = False
+    parallelism: int = 8
+
+
+@keywords_of(Copied, "copied")
+def clone(
+    table: Table,
+    catalog: Catalog,
+    identifier: str,
+    copied: Copied,
+    *,
+    spark: "SparkSession | None" = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> CloneReport:
+    """Copy a table or branch into a catalog, or bring an earlier copy up to date.
+
+    Args:
+        catalog: of the target, of any kind and on any store.
+        identifier: of the target, made if it does not exist, with its database.
         spark: its tasks copy where there is much to copy; None: this process does.
-        dry_run: only say what would be copied.
-        progress: called with a line now and then.
     Raises: OptionError: both a snapshot and a tag, or the target is the source; NotFoundError: no such snapshot or tag;
         PredicateError: `where` names other columns; ConflictError: the target has commits of others, other schemas, or
         is changed meanwhile; CorruptFileError: a file is missing or damaged, or did not arrive as it was;
         UnsupportedError: a REST server would have to know several schemas.
     """
-    if snapshot_id is not None and tag is not None:
+    if copied.snapshot_id is not None and copied.tag is not None:
         raise OptionError("a snapshot and a tag are named", table.identifier, "Name one of them, or neither.")
     table_options.check_keepable(table.options, table.identifier)
-    chosen = PartitionFilter(table, where)
-    if existing_target(table, catalog, identifier) is not None and not clone_if_exists:
+    chosen = PartitionFilter(table, copied.where)
+    if existing_target(table, catalog, identifier) is not None and not copied.clone_if_exists:
         return CloneReport(table.identifier, identifier, None, None, dry_run=dry_run)
-    say = progress or (lambda _: None)
-    work = _Clone(table, catalog, identifier, chosen, parallelism, spark, say, replace_others)
+    say = progress or silent
+    work = _Clone(table, catalog, identifier, chosen, copied.parallelism, spark, say, copied.replace_others)
     started = time.monotonic()
 
     def attempt() -> CloneReport:
-        state = table.latest_snapshot() if tag is None else table.tags.get(tag).snapshot
-        state = state if snapshot_id is None else snapshot_to_tag(table, snapshot_id)
-        return work.run(None if meta_only else state, dry_run=dry_run)
+        state = table.latest_snapshot() if copied.tag is None else table.tags.get(copied.tag).snapshot
+        state = state if copied.snapshot_id is None else snapshot_to_tag(table, copied.snapshot_id)
+        return work.run(None if copied.meta_only else state, dry_run=dry_run)
 
     report = again_if_expired(attempt, _ATTEMPTS)
     return replace(report, seconds=time.monotonic() - started)

@@ -4,16 +4,18 @@ A plan is about one snapshot of the source, and is carried out with that one: wh
 the next clone.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.databases.clone import CloneReport, clone
-from maintenance.operations.databases.clone_database import CloneDatabaseReport, goal_of, tables_to_clone
+from maintenance.operations.databases.clone import CloneReport, Copied, clone
+from maintenance.operations.databases.clone_database import CloneDatabaseReport, CopiedTables, goal_of
 from maintenance.operations.databases.each_table import each_table
+from maintenance.operations.parameters import keywords_of
 from maintenance.operations.plan_store import (
     PlannedGroup,
     StoredPlan,
@@ -33,30 +35,11 @@ if TYPE_CHECKING:
 CLONE, CLONE_DATABASE = "clone", "clone_database"
 
 
-def plan_clone(
-    table: Table,
-    catalog: Catalog,
-    identifier: str,
-    *,
-    snapshot_id: int | None = None,
-    tag: str | None = None,
-    where: str | None = None,
-    meta_only: bool = False,
-    clone_if_exists: bool = True,
-) -> StoredPlan:
+@keywords_of(Copied, "copied")
+def plan_clone(table: Table, catalog: Catalog, identifier: str, copied: Copied) -> StoredPlan:
     """What `clone` would copy now, and what would leave the copy. Arguments and errors as there."""
-    report = clone(
-        table,
-        catalog,
-        identifier,
-        snapshot_id=snapshot_id,
-        tag=tag,
-        where=where,
-        meta_only=meta_only,
-        clone_if_exists=clone_if_exists,
-        dry_run=True,
-    )
-    chosen = {"target": identifier, "warehouse": catalog.warehouse, "where": where}
+    report = clone(table, catalog, identifier, **asdict(copied), dry_run=True)
+    chosen = {"target": identifier, "warehouse": catalog.warehouse, "where": copied.where}
     now = datetime.now(UTC).timestamp()
     source = None if report.source_snapshot is None else counted_or_tagged(table, report.source_snapshot)
     base = None if source is None else SnapshotIdentity.of(source)
@@ -113,16 +96,13 @@ def _groups(report: CloneReport) -> tuple[PlannedGroup, ...]:
     return tuple(groups)
 
 
+@keywords_of(CopiedTables, "copied")
 def plan_clone_database(
     catalog: Catalog,
     database: str | None,
     target: Catalog,
     target_database: str | None = None,
-    *,
-    included: Collection[str] = (),
-    excluded: Collection[str] = (),
-    meta_only: bool = False,
-    clone_if_exists: bool = True,
+    copied: CopiedTables = CopiedTables(),  # noqa: B008 - frozen
 ) -> StoredPlan:
     """What `clone_database` would copy now, the plans of all tables as one. Arguments and errors as there.
 
@@ -130,11 +110,9 @@ def plan_clone_database(
     """
 
     def one(table: Table, _: Progress) -> StoredPlan:
-        goal = goal_of(table, target_database)
-        return plan_clone(table, target, goal, meta_only=meta_only, clone_if_exists=clone_if_exists)
+        return plan_clone(table, target, goal_of(table, target_database), **copied.of_each)
 
-    names = tables_to_clone(catalog, database, included, excluded)
-    plans, _, errors = each_table(catalog, names, one, 1, None, None)
+    plans, _, errors = each_table(catalog, copied.among(catalog, database), one, 1, None, None)
     return plan_of_many(CLONE_DATABASE, plans.values(), errors)
 
 

@@ -19,7 +19,7 @@ from maintenance.operations.compaction.request import CompactRequest, full_or_mi
 from maintenance.operations.databases.each_table import Opened, each_table, tables_of
 from maintenance.operations.databases.each_table import TableChoice as TableChoice  # noqa: PLC0414 - users have it from here
 from maintenance.operations.operation import Operation, Run, Shown
-from maintenance.operations.parameters import Param, fields_of_arguments, one_of
+from maintenance.operations.parameters import Param, fields_of_arguments, keywords_of, one_of
 from maintenance.operations.plan_store import (
     UNPLANNED,
     PlannedGroup,
@@ -200,28 +200,25 @@ OPERATION = Operation(
 )
 
 
+@keywords_of(CompactDatabase, only=("full", "partition_idle_time", "proof", "max_concurrent"))
 def compact_database(
     spark: "SparkSession | None",
     catalog: Catalog,
     choice: TableChoice = TableChoice(),  # noqa: B008 - frozen
+    request: CompactDatabase = CompactDatabase(),
     *,
-    full: bool = False,
-    partition_idle_time: timedelta | None = None,
-    max_concurrent: int = 2,
     dry_run: bool = False,
-    proof: str | None = None,
     opened: Opened | None = None,
     progress: Progress | None = None,
 ) -> CompactDatabaseReport:
     """Compact the tables that `choice` takes.
 
-    Args: `max_concurrent`: tables at a time; `opened`: what is done to each table before, such as `copy` with other
-        options; the others as of `compact`.
+    Args:
+        full: as of `compact`.
+        opened: what is done to each table before, such as `copy` with other options.
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
-    request = CompactDatabase(
-        choice.databases, choice.tables, choice.excluded, None, partition_idle_time, full, proof, max_concurrent
-    )
+    asked = replace(request, databases=choice.databases, tables=choice.tables, excluded=choice.excluded)
     run = Run.of(spark, progress)
-    made = plan(run, catalog, request, opened)
+    made = plan(run, catalog, asked, opened)
     return made.report if dry_run else apply(run, catalog, made)

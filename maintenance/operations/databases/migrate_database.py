@@ -1,7 +1,7 @@
 """Migrate the format tables of a database: procedure `migrate_database`, `migrate_table` of each."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Annotated, Any
 
@@ -18,10 +18,10 @@ from maintenance.operations.databases.migrate_table import (
     plan_migrate_table,
     shown_tables,
 )
-from maintenance.operations.databases.migration import MigrateReport
+from maintenance.operations.databases.migration import MigrateReport, Taken
 from maintenance.operations.databases.taking_over import source_of, waiting_name, waiting_table
 from maintenance.operations.operation import Keeping, Operation, Planned, Run, Shown, lazily
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, plan_of_many, plans_of
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
@@ -59,16 +59,39 @@ class MigrateDatabaseReport:
     errors: Mapping[str, PaimonError]
 
 
+@dataclass(frozen=True, slots=True)
+class TakenTables(Taken):
+    """Which tables of a database, what becomes of them, and how.
+
+    Attributes:
+        options, delete_origin, parallelism: as of `migrate_table`, for each table.
+        included: only these, without the database; empty = all.
+        excluded: not these.
+    """
+
+    included: Collection[str] = ()
+    excluded: Collection[str] = ()
+
+    def of(self, name: str) -> dict[str, Any]:
+        """What `migrate_table` is told of a table."""
+        target = None if self.delete_origin else waiting_name(name)
+        return {"identifier": target, **{each.name: getattr(self, each.name) for each in fields(Taken)}}
+
+    def among(self, catalog: Catalog, database: str) -> list[str]:
+        """The tables, and those sources that are gone while a table may wait for the name."""
+        listed = catalog.list_tables(database)
+        gone = {base for name in listed if (base := source_of(name)) is not None and base not in listed}
+        among = (name for name in (*listed, *gone) if not self.included or name in self.included)
+        return [f"{database}.{name}" for name in sorted(among) if name not in self.excluded]
+
+
+@keywords_of(TakenTables, "taken")
 def migrate_database(
     catalog: Catalog,
     database: str,
+    taken: TakenTables,
     *,
-    options: Mapping[str, str] | None = None,
-    delete_origin: bool = False,
     into: Into | None = None,
-    included: Collection[str] = (),
-    excluded: Collection[str] = (),
-    parallelism: int = 8,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> MigrateDatabaseReport:
@@ -79,9 +102,6 @@ def migrate_database(
 
     Args:
         into: gives the run of the bin that takes a source; None: sources are deleted.
-        included: only these, without the database; empty = all. excluded: not these.
-        options, delete_origin, parallelism, dry_run: as of `migrate_table`, for each table.
-        progress: called with a line now and then.
     Raises: NotFoundError: there is no such database.
     """
 
@@ -89,31 +109,14 @@ def migrate_database(
         source = _source(catalog, name)
         if source is None:
             return _finished(catalog, name, dry_run=dry_run)
-        return migrate_table(
-            source,
-            catalog,
-            _target(name, delete_origin),
-            options=options,
-            delete_origin=delete_origin,
-            into=into(source) if into is not None and delete_origin and not dry_run else None,
-            parallelism=parallelism,
-            dry_run=dry_run,
-            progress=say,
-        )
+        own = into(source) if into is not None and taken.delete_origin and not dry_run else None
+        return migrate_table(source, catalog, **taken.of(name), into=own, dry_run=dry_run, progress=say)
 
-    names = _names(catalog, database, included, excluded)
-    return MigrateDatabaseReport(*each_name(names, one, 1, progress))
+    return MigrateDatabaseReport(*each_name(taken.among(catalog, database), one, 1, progress))
 
 
-def plan_migrate_database(
-    catalog: Catalog,
-    database: str,
-    *,
-    options: Mapping[str, str] | None = None,
-    delete_origin: bool = False,
-    included: Collection[str] = (),
-    excluded: Collection[str] = (),
-) -> StoredPlan:
+@keywords_of(TakenTables, "taken")
+def plan_migrate_database(catalog: Catalog, database: str, taken: TakenTables) -> StoredPlan:
     """What `migrate_database` would do now, the plans of all tables as one. Arguments and errors as there.
 
     Tables that cannot be planned are not part of it: the plan's argument `UNPLANNED` says why, by table.
@@ -123,10 +126,9 @@ def plan_migrate_database(
         source = _source(catalog, name)
         if source is None:
             return None
-        target = _target(name, delete_origin)
-        return plan_migrate_table(source, catalog, target, options=options, delete_origin=delete_origin)
+        return plan_migrate_table(source, catalog, **taken.of(name))
 
-    plans, _, errors = each_name(_names(catalog, database, included, excluded), one, 1, None)
+    plans, _, errors = each_name(taken.among(catalog, database), one, 1, None)
     left = [name for name, plan in plans.items() if plan is None]
     renamed = [PlannedGroup(f"table {waiting_name(name)}", (), 0, 0, f"is renamed to {name}") for name in left]
     made = (plan for plan in plans.values() if plan is not None)
@@ -160,14 +162,6 @@ def apply_migrate_database(
     return MigrateDatabaseReport(*each_name(sorted({*plans, *plan.arguments["left"]}), one, 1, progress))
 
 
-def _names(catalog: Catalog, database: str, included: Collection[str], excluded: Collection[str]) -> list[str]:
-    """The tables, and those sources that are gone while a table may wait for the name."""
-    listed = catalog.list_tables(database)
-    gone = {base for name in listed if (base := source_of(name)) is not None and base not in listed}
-    chosen = (name for name in (*listed, *gone) if (not included or name in included) and name not in excluded)
-    return [f"{database}.{name}" for name in sorted(chosen)]
-
-
 def _source(catalog: Catalog, name: str) -> FormatTable | None:
     """A table to migrate; None if it is gone, and the table that has its files waits for the name.
 
@@ -182,10 +176,6 @@ def _source(catalog: Catalog, name: str) -> FormatTable | None:
     if not isinstance(source, FormatTable):
         raise Skipped("it is a table of Paimon")
     return source
-
-
-def _target(name: str, delete_origin: bool) -> str | None:
-    return None if delete_origin else waiting_name(name)
 
 
 def _finished(catalog: Catalog, name: str, *, dry_run: bool) -> MigrateReport:

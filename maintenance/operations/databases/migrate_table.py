@@ -9,10 +9,10 @@ moves the files before it commits them.
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyarrow as pa
 
@@ -22,10 +22,10 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.databases.migrated_files import SourceFile
 from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE
-from maintenance.operations.databases.migration import MigrateReport, Migration
+from maintenance.operations.databases.migration import MigrateReport, Migration, Taken
 from maintenance.operations.databases.taking_over import take_over, waiting_table
 from maintenance.operations.operation import Keeping, Operation, Planned, Run, Shown, lazily
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.progress import Progress
 from maintenance.table.format_table import FormatTable
@@ -59,8 +59,10 @@ class MigrateTable(Migrating):
     options_map: Annotated[Mapping[str, str] | None, Param("The same as options, as a map.")] = None
 
     @property
-    def all_options(self) -> Mapping[str, str]:
-        return {**(self.options or {}), **(self.options_map or {})}
+    def chosen(self) -> dict[str, Any]:
+        """What the new table gets, and whether the source stays."""
+        options = {**(self.options or {}), **(self.options_map or {})}
+        return {"options": options, "delete_origin": self.delete_origin}
 
     def named(self, run: Run, catalog: Catalog) -> tuple[FormatTable, Catalog, str | None]:
         """Source, catalog and target; no target: the new table takes the name of the source. Raises: SqlError."""
@@ -76,36 +78,30 @@ class MigrateTable(Migrating):
         return source, own, goal
 
 
+@keywords_of(Taken, "taken")
 def migrate_table(
     source: FormatTable,
     catalog: Catalog,
     identifier: str | None = None,
+    taken: Taken = Taken(),  # noqa: B008 - frozen
     *,
-    options: Mapping[str, str] | None = None,
-    delete_origin: bool = False,
     into: BinRun | None = None,
-    parallelism: int = 8,
     dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> MigrateReport:
     """Make an append table of the files of a format table.
 
     Args:
         catalog: of both tables.
         identifier: of the target, made if it does not exist; None: it takes the name of the source, which has to go.
-        options: of the new table.
-        delete_origin: drop the source once its files are committed.
         into: the bin takes the files of the source; None: they are deleted. If an interrupted run has begun to fill
             another run of the bin, the files go there; the report names it.
-        parallelism: files at a time; of each a part is in memory.
-        dry_run: only say what would be copied.
-        progress: called with a line now and then.
     Raises: UnsupportedError: the source has another format, or is on another store than the bin; OptionError: the
         target is the source, or the options are not those of an append table without buckets; ConflictError: the
         target is another table or has commits of others, or the source changed meanwhile, which then stays; DataError:
         Paimon would read a file otherwise; CorruptFileError: a file is damaged, or did not arrive as it was.
     """
-    work = Migration.of(source, catalog, identifier, options, delete_origin, into, parallelism, progress)
+    work = Migration.of(source, catalog, identifier, taken, into, progress)
     started = time.monotonic()
     report = work.planned() if dry_run else work.run()
     return replace(report, seconds=time.monotonic() - started)
@@ -120,27 +116,26 @@ def finish_migration(catalog: Catalog, name: str) -> MigrateReport | None:
     return MigrateReport(name, name, origin_deleted=True)
 
 
+@keywords_of(Taken, "taken")
 def plan_migrate_table(
     source: FormatTable,
     catalog: Catalog,
     identifier: str | None = None,
-    *,
-    options: Mapping[str, str] | None = None,
-    delete_origin: bool = False,
+    taken: Taken = Taken(),  # noqa: B008 - frozen
 ) -> StoredPlan:
     """Which files `migrate_table` would copy now, and whether the source would go. Arguments and errors as there."""
-    work = Migration.of(source, catalog, identifier, options, delete_origin)
+    work = Migration.of(source, catalog, identifier, taken)
     files, missing = work.looked()
     by_partition: dict[str, list[SourceFile]] = {}
     for file in missing:
         by_partition.setdefault(partition_text_of(file.spec) if file.spec else "files", []).append(file)
     groups = [_planned(name, found, len(found), "become data files") for name, found in sorted(by_partition.items())]
-    if delete_origin:
+    if taken.delete_origin:
         groups.append(_planned(f"table {source.name}", files, 0, "dropped once its files are committed"))
     chosen = {
         "target": identifier,
-        "options": dict(options or {}),
-        "delete_origin": delete_origin,
+        "options": dict(taken.options or {}),
+        "delete_origin": taken.delete_origin,
         "listing": _listing(files),
     }
     return StoredPlan(MIGRATE_TABLE, source.name, None, datetime.now(UTC).timestamp(), tuple(groups), chosen)
@@ -161,23 +156,14 @@ def apply_migrate_table(
         OptionError: not a plan of this table and operation; others as of `migrate_table`.
     """
     check_plan(plan, MIGRATE_TABLE, source)
-    target, delete_origin = plan.arguments["target"], bool(plan.arguments["delete_origin"])
-    options = plan.arguments["options"]
-    now = plan_migrate_table(source, catalog, target, options=options, delete_origin=delete_origin)
+    target = plan.arguments["target"]
+    how: dict[str, Any] = {name: plan.arguments[name] for name in ("options", "delete_origin")}
+    now = plan_migrate_table(source, catalog, target, **how)
     moved = moved_victims(plan, now.groups)
     if not moved and now.arguments["listing"] != plan.arguments["listing"]:
         moved = ["files of the source were written to"]
     refuse(plan, moved)
-    return migrate_table(
-        source,
-        catalog,
-        target,
-        options=options,
-        delete_origin=delete_origin,
-        into=into,
-        parallelism=parallelism,
-        progress=progress,
-    )
+    return migrate_table(source, catalog, target, **how, into=into, parallelism=parallelism, progress=progress)
 
 
 def _planned(name: str, files: list[SourceFile], expected: int, reason: str) -> PlannedGroup:
@@ -200,24 +186,16 @@ def _work(run: Run, catalog: Catalog, asked: MigrateTable, *, dry_run: bool) -> 
         if report is None:
             raise
         return report
-    return migrate_table(
-        source,
-        own,
-        target,
-        options=asked.all_options,
-        delete_origin=asked.delete_origin,
-        into=bin_of(run, source) if asked.delete_origin and not dry_run else None,
-        parallelism=asked.parallelism,
-        dry_run=dry_run,
-        progress=run.progress,
-    )
+    into = bin_of(run, source) if asked.delete_origin and not dry_run else None
+    how: dict[str, Any] = {"into": into, "dry_run": dry_run, "progress": run.progress}
+    return migrate_table(source, own, target, **asked.chosen, parallelism=asked.parallelism, **how)
 
 
 def _make(run: Run, catalog: Catalog, planned: Planned) -> StoredPlan:
     asked: MigrateTable = planned.request
     asked.check()
     source, own, target = asked.named(run, catalog)
-    return plan_migrate_table(source, own, target, options=asked.all_options, delete_origin=asked.delete_origin)
+    return plan_migrate_table(source, own, target, **asked.chosen)
 
 
 def _carry_out(run: Run, catalog: Catalog, plan: StoredPlan) -> MigrateReport:

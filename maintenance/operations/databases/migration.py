@@ -3,7 +3,7 @@
 Called again after a crash it copies what is missing, commits nothing twice, and lets the source go where it stopped.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -31,7 +31,7 @@ from maintenance.operations.databases.taking_over import (
     take_over,
     waiting_name,
 )
-from maintenance.operations.progress import Counted
+from maintenance.operations.progress import Counted, Progress
 from maintenance.options import table as table_options
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table, new_commit_user
@@ -70,18 +70,31 @@ class MigrateReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """What becomes of a source, and how.
+
+    Attributes:
+        options: of the new table.
+        delete_origin: drop the source once its files are committed.
+        parallelism: files at a time; of each a part is in memory.
+    """
+
+    options: Mapping[str, str] | None = None
+    delete_origin: bool = False
+    parallelism: int = 8
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """One migration. Attributes: as of `migrate_table`; `takes_name`: of its source."""
 
     source: FormatTable
     catalog: Catalog
     identifier: str
-    options: Mapping[str, str]
+    taken: Taken
     takes_name: bool = False
-    delete_origin: bool = False
     into: BinRun | None = None
-    parallelism: int = 8
-    progress: Callable[[str], None] = lambda _: None
+    progress: Progress = lambda _: None
 
     @classmethod
     def of(
@@ -89,11 +102,9 @@ class Migration:
         source: FormatTable,
         catalog: Catalog,
         identifier: str | None,
-        options: Mapping[str, str] | None = None,
-        delete_origin: bool = False,
+        taken: Taken,
         into: BinRun | None = None,
-        parallelism: int = 8,
-        progress: Callable[[str], None] | None = None,
+        progress: Progress | None = None,
     ) -> "Migration":
         """Raises: as of `migrate_table`, what can be known before anything is looked at."""
         if source.format not in _FORMATS:
@@ -102,7 +113,7 @@ class Migration:
                 f"table {source.name}",
                 "Write the rows instead.",
             )
-        if identifier == source.name or (identifier is None and not delete_origin):
+        if identifier == source.name or (identifier is None and not taken.delete_origin):
             raise OptionError(
                 "the target is the source, which stays",
                 source.name,
@@ -110,9 +121,7 @@ class Migration:
             )
         Origin(source, catalog).check_bin(into)
         name, say = identifier or waiting_name(source.name), progress or (lambda _: None)
-        return cls(
-            source, catalog, name, dict(options or {}), identifier is None, delete_origin, into, parallelism, say
-        )
+        return cls(source, catalog, name, taken, identifier is None, into, say)
 
     def planned(self) -> MigrateReport:
         """What would be done. Raises: ConflictError: the target is not one for these files."""
@@ -142,7 +151,7 @@ class Migration:
         live, taking = self._live(target, files), FileMigration(self.source, target)
         missing = [file for file in files if self._name(file) not in live]
         self.progress(f"{len(missing)} of {number_of(len(files), 'file')} to copy")
-        with ThreadPoolExecutor(max(1, self.parallelism)) as pool:
+        with ThreadPoolExecutor(max(1, self.taken.parallelism)) as pool:
             taken = []
             for number, one in enumerate(pool.map(taking.take, missing), 1):
                 taken.append(one)
@@ -161,7 +170,7 @@ class Migration:
             copied_bytes=sum(file.bytes for file in copied if file.copied),
             digest=digest_of(copied) if copied else "",
         )
-        return self._without_origin(report, files, target) if self.delete_origin else report
+        return self._without_origin(report, files, target) if self.taken.delete_origin else report
 
     def _without_origin(self, report: MigrateReport, files: Sequence[SourceFile], target: Table) -> MigrateReport:
         self._check_unchanged(files, target)
@@ -178,11 +187,12 @@ class Migration:
     def _wanted(self) -> Schema:
         """The target's definition. Raises: OptionError: options contradict the files."""
         schema = self.source.schema
-        options = {**self.options, "bucket": "-1", "file.format": self.source.format}
-        contradicted = sorted(key for key, value in options.items() if self.options.get(key, value) != value)
+        asked = self.taken.options or {}
+        options = {**asked, "bucket": "-1", "file.format": self.source.format}
+        contradicted = sorted(key for key, value in options.items() if asked.get(key, value) != value)
         if contradicted:
             raise OptionError(
-                f"'{contradicted[0]}' = '{self.options[contradicted[0]]}' does not fit files that are there already",
+                f"'{contradicted[0]}' = '{asked[contradicted[0]]}' does not fit files that are there already",
                 f"table {self.identifier}",
                 f"Leave it out: it is '{options[contradicted[0]]}'.",
             )
@@ -243,7 +253,7 @@ class Migration:
             newest, compare = target.latest_snapshot(), FileMigration(self.source, target)
             live = () if newest is None else target.manifests.live_entries(newest)
             paths = {e.file.file_name: target.paths.data_file(e.partition, e.bucket, e.file) for e in live}
-            with ThreadPoolExecutor(max(1, self.parallelism)) as pool:
+            with ThreadPoolExecutor(max(1, self.taken.parallelism)) as pool:
                 changed = not all(pool.map(lambda file: compare.is_there(file, paths), files))
         if changed:
             raise ConflictError(

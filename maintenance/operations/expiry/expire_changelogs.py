@@ -25,7 +25,7 @@ from maintenance.operations.expiry.removal import RemovalPlan, plan_removals, re
 from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
@@ -154,14 +154,11 @@ OPERATION = Operation(
 )
 
 
+@keywords_of(ExpireChangelogs)
 def expire_changelogs(
     table: Table,
+    request: ExpireChangelogs,
     *,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than: datetime | None = None,
-    max_deletes: int | None = None,
-    delete_all: bool = False,
     dry_run: bool = False,
     now: datetime | None = None,
     into: BinRun | None = None,
@@ -172,16 +169,11 @@ def expire_changelogs(
     Args:
         retain_max, retain_min: in place of `changelog.num-retained.max` and `.min`, counted from the latest snapshot.
         older_than: in place of `changelog.time-retained`; a time without a zone is local.
-        max_deletes: expire at most this many.
         delete_all: expire all of them, whatever the other arguments, the options and consumers say.
-        dry_run: report what would go, change nothing.
-        now: None = the current time.
-        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
         sharing: who reads, looks for and deletes files.
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
     """
-    request = ExpireChangelogs(retain_max, retain_min, older_than, max_deletes, delete_all)
     run = Run.of(into=into, now=now)
     made = plan_shared(run, table, request, sharing)
     return made.report if dry_run else apply(run, table, made)

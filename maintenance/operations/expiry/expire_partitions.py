@@ -29,9 +29,10 @@ from maintenance.operations.expiry.chain_partitions import DuePartitions as DueO
 from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import entries_by_partition, group_of_files
+from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
@@ -296,17 +297,13 @@ def _read(manifests: Manifests, metas: Sequence[ManifestFileMeta]) -> list[Manif
     return list(manifests.entries_of(metas))
 
 
+@keywords_of(ExpirePartitions)
 def expire_partitions(
     table: Table,
+    request: ExpirePartitions,
     *,
-    expiration_time: timedelta | None = None,
-    timestamp_pattern: str | None = None,
-    timestamp_formatter: str | None = None,
-    expire_strategy: str | None = None,
-    max_expires: int | None = None,
-    batch_size: int | None = None,
     dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     now: datetime | None = None,
     spark: SparkSource = None,
 ) -> ExpirePartitionsReport:
@@ -317,15 +314,9 @@ def expire_partitions(
         timestamp_pattern, timestamp_formatter, expire_strategy, max_expires, batch_size: in place of the options
             `partition.timestamp-pattern`, `.timestamp-formatter`, `.expiration-strategy`, `.expiration-max-num` and
             `.expiration-batch-size`.
-        dry_run: report what would go, change nothing.
-        progress: called with a line for each thing that happens.
-        now: None = the current time; one without a zone is local.
         spark: a session whose tasks read the manifests where these are large (64 MB); or what gives one, and is asked
             only then; None = this process does. The files are deleted when the snapshots expire.
     Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
         CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
     """
-    request = ExpirePartitions(
-        expiration_time, timestamp_formatter, timestamp_pattern, expire_strategy, max_expires, batch_size
-    )
     return OPERATION.run(Run.of(spark, progress, now=now), table, request, dry_run=dry_run)

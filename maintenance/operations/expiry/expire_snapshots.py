@@ -42,9 +42,10 @@ from maintenance.operations.expiry.removal import Removal, batch_text, plan_remo
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
 from maintenance.operations.operation import Operation, Plan, Run
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
 from maintenance.operations.planned_groups import files_group
+from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
@@ -387,16 +388,13 @@ def _gaps(ids: Sequence[int]) -> list[str]:
     ]
 
 
+@keywords_of(ExpireSnapshots)
 def expire_snapshots(
     table: Table,
+    request: ExpireSnapshots,
     *,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than: datetime | None = None,
-    max_deletes: int | None = None,
-    time_limit: timedelta | None = None,
     dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     now: datetime | None = None,
     into: BinRun | None = None,
     spark: SparkSource = None,
@@ -410,14 +408,9 @@ def expire_snapshots(
         max_deletes: expire at most this many; what a run that died left is finished all the same.
         time_limit: after this long no further batch (`snapshot.expire.limit`) is begun, and changelogs stay; the report
             says how many snapshots remain, and how long they may take.
-        dry_run: report what would go, change nothing.
-        progress: called with a line for each thing that happens.
-        now: None = the current time.
-        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
         spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is
             asked only then; None = this process does all.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
         deleted then. OptionError; UnsupportedError.
     """
-    request = ExpireSnapshots(retain_max, retain_min, older_than, max_deletes, time_limit)
     return OPERATION.run(Run.of(spark, progress, into, now), table, request, dry_run=dry_run)

@@ -32,7 +32,7 @@ from maintenance.operations.compaction.partition_choice import check_partitions,
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
 from maintenance.operations.operation import Operation, Run, Shown, Spelling
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.planned_groups import group_of_files
 from maintenance.operations.progress import Progress
@@ -383,27 +383,23 @@ def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[Com
     ]
 
 
+@keywords_of(RewriteFileIndex, only=("partitions", "where", "rebuild", "files_per_commit"))
 def rewrite_file_index(
     spark: "SparkSession | None",
     table: Table,
+    request: RewriteFileIndex,
     *,
-    where: str | None = None,
-    partitions: Sequence[Spec] | None = None,
-    rebuild: bool = False,
     dry_run: bool = False,
-    files_per_commit: int = 1024,
     only: frozenset[str] | None = None,
     progress: Progress | None = None,
 ) -> RewriteFileIndexReport:
     """Rewrite the file indexes of a table.
 
-    Args: `where`: a filter over partition columns; `partitions`: only these, as of `compact`; `rebuild`: build also
-        what is there as declared; `dry_run`: say what would change, write nothing; `files_per_commit`: data files after
-        which the work is committed; `only`: names of the data files to look at, None = all; the others as of `compact`.
+    Args:
+        only: names of the data files to look at; None = all.
     Raises: PredicateError: `where` names other columns; NotFoundError: no such partition; DataError: a name may mean
         several; CorruptFileError: the probe misses a value; UnsupportedError; an error of a task.
     """
-    request = RewriteFileIndex(partitions, where, rebuild, files_per_commit)
     run = Run.of(spark, progress)
     made = replace(plan(run, table, request), only=only)
     return made.report if dry_run else apply(run, table, made)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.commit.commit import abort
-from maintenance.commit.identity import numbered
+from maintenance.commit.identity import CommitIdentity, numbered
 from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.replays import already_committed, unknown_user
 from maintenance.commit.target import CommitTarget
 from maintenance.operations.ingestion.inline import InlineCompaction, finish_replayed, overwrite_rows
 from maintenance.operations.ingestion.row_attempts import RowAttempts
+from maintenance.operations.parameters import keywords_of
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.spark.application import application_property
@@ -59,17 +60,38 @@ class IngestReport:
     warning: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a batch of rows is, besides the rows.
+
+    Attributes:
+        commit_user: stable over all batches of a pipeline.
+        commit_identifier: number of the batch, growing; None = a batch that is never replayed.
+        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
+        watermark: milliseconds, recorded in the snapshot.
+        overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
+        properties: of the snapshot, besides this project's own.
+    """
+
+    commit_user: str
+    commit_identifier: int | None = None
+    row_kind_column: str | None = None
+    watermark: int | None = None
+    overwrite: Overwrite | None = None
+    properties: Mapping[str, str] | None = None
+
+    def identity(self, spark: "SparkSession | None") -> CommitIdentity:
+        properties = {**application_property(spark), **(self.properties or {})}
+        return numbered(self.commit_user, self.commit_identifier, self.watermark, properties)
+
+
+@keywords_of(Batch, "batch")
 def ingest(
     spark: "SparkSession | None",
     table: Table,
     data: "DataFrame | pa.Table",
+    batch: Batch,
     *,
-    commit_user: str,
-    commit_identifier: int | None = None,
-    row_kind_column: str | None = None,
-    watermark: int | None = None,
-    overwrite: Overwrite | None = None,
-    properties: Mapping[str, str] | None = None,
     progress: Progress = lambda _: None,
 ) -> IngestReport:
     """Write a batch of rows and commit it; then compact the buckets that got rows, unless the table is `write-only`.
@@ -78,39 +100,31 @@ def ingest(
         spark: its tasks write; None with an Arrow table = this process does.
         data: columns by name; of several records of one key the last one counts, or the one with the largest
             `sequence.field`.
-        commit_user: stable over all batches of a pipeline.
-        commit_identifier: number of the batch, growing; None = a batch that is never replayed.
-        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
-        watermark: milliseconds, recorded in the snapshot.
-        overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
-        properties: of the snapshot, besides this project's own.
         progress: called with a line for each thing that the compaction does.
     Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
             table's number of buckets was changed, UnsupportedError.
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
-    identity = numbered(
-        commit_user, commit_identifier, watermark, {**application_property(spark), **(properties or {})}
-    )
+    identity = batch.identity(spark)
     target = table.commit_target()
     if already_committed(target, identity):
         late = finish_replayed(spark, table, identity, progress)
         return IngestReport(table.identifier, late.snapshot_ids, True, 0, 0, 0, time.monotonic() - started, late)
     warning = unknown_user(target, identity)
 
-    if overwrite is None:
+    if batch.overwrite is None:
         work = RowAttempts(spark, table, identity, progress)
         for attempt in work:
             with attempt:
-                frame_write = FrameWrite(table.write_context(), attempt.state, row_kind_column)
+                frame_write = FrameWrite(table.write_context(), attempt.state, batch.row_kind_column)
                 attempt.wrote(_written(spark, data, frame_write, target))
         written = work.written
     else:
         # What is replaced is never read together with the new files: numbers and buckets start over.
-        frame_write = FrameWrite(table.write_context(), WriteState(user=commit_user), row_kind_column)
+        frame_write = FrameWrite(table.write_context(), WriteState(user=batch.commit_user), batch.row_kind_column)
         messages = _written(spark, data, frame_write, target)
-        written = overwrite_rows(spark, table, messages, identity, overwrite, progress=progress)
+        written = overwrite_rows(spark, table, messages, identity, batch.overwrite, progress=progress)
     files = [file for message in written.messages for file in message.new_files]
     return IngestReport(
         table.identifier,

@@ -7,7 +7,7 @@ A file that no snapshot names yet looks like an orphan: only its age protects th
 Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -21,8 +21,9 @@ from maintenance.errors import OptionError
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.operation import Operation, Run, Shown
 from maintenance.operations.orphans.orphan_removal import OrphanRemoval, RemoveOrphanFilesReport, orphans_of
-from maintenance.operations.parameters import Param, one_of
+from maintenance.operations.parameters import Param, keywords_of, one_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
+from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
@@ -167,18 +168,17 @@ def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -
     return moment
 
 
+@keywords_of(
+    RemoveOrphanFiles,
+    only=("older_than", "minimum_age", "parallelism", "max_deletes", "time_limit", "never_committed"),
+)
 def remove_orphan_files(
     spark: SparkSource,
     table: Table,
+    request: RemoveOrphanFiles,
     *,
-    older_than: datetime | None = None,
-    minimum_age: timedelta = MINIMUM_AGE,
-    parallelism: int | None = None,
-    max_deletes: int | None = None,
-    time_limit: timedelta | None = None,
-    never_committed: bool = False,
     dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     now: datetime | None = None,
     into: BinRun | None = None,
 ) -> RemoveOrphanFilesReport:
@@ -191,19 +191,9 @@ def remove_orphan_files(
         older_than: only files last changed before; None = `minimum_age` ago; a time without a zone is local.
         minimum_age: `older_than` must lie at least this far back. Files of writers that are still running look like
             orphans, so set less than a day only if no writer runs for longer than that before it commits.
-        parallelism: the most tasks that folders and manifests are shared among.
-        max_deletes: delete at most this many files, the oldest first.
-        time_limit: begin no further batch after this long; the report says what remains.
         never_committed: also clean a table without any snapshot, where every file is an orphan.
-        dry_run: report what would go, change nothing.
-        progress: called with a line for each thing that happens.
-        now: None = the current time.
-        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
     Raises: CorruptFileError: metadata of a snapshot, tag or changelog is missing or damaged, nothing is deleted then;
         OptionError: `older_than` is too late; NotFoundError: there never was a snapshot; ConflictError: snapshots
         vanish faster than they can be read; UnsupportedError.
     """
-    request = RemoveOrphanFiles(
-        older_than, minimum_age, parallelism, max_deletes, time_limit, never_committed=never_committed
-    )
     return OPERATION.run(Run.of(spark, progress, into, now), table, request, dry_run=dry_run)

@@ -13,7 +13,7 @@ from maintenance.names import TEMPORARY_BYTES, check_new_name
 from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.expiry.tag_reports import report_created
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
-from maintenance.operations.parameters import MILLIS, Param
+from maintenance.operations.parameters import MILLIS, Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
 from maintenance.operations.refs.snapshot_choice import (
     counted_or_tagged,
@@ -206,17 +206,9 @@ def kept(table: Table, name: str, tag: Tag, spark: SparkSource = None) -> TagRep
     return TagReport.of(table, name, tag.snapshot, created=True)
 
 
+@keywords_of(CreateTag)
 def create_tag(
-    table: Table,
-    name: str,
-    *,
-    snapshot_id: int | None = None,
-    timestamp_millis: int | None = None,
-    watermark: int | None = None,
-    time_retained: timedelta | None = None,
-    ignore_if_exists: bool = False,
-    now: datetime | None = None,
-    spark: SparkSource = None,
+    table: Table, request: CreateTag, *, now: datetime | None = None, spark: SparkSource = None
 ) -> TagReport:
     """Create a tag.
 
@@ -232,5 +224,4 @@ def create_tag(
     Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used, or more than
         one snapshot is asked for; UnsupportedError.
     """
-    request = CreateTag(name, snapshot_id, timestamp_millis, watermark, time_retained, ignore_if_exists)
     return OPERATION.run(Run.of(spark, now=now), table, request)

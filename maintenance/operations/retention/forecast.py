@@ -22,7 +22,7 @@ from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -213,24 +213,13 @@ OPERATION = Operation(
 )
 
 
-def forecast(
-    table: Table,
-    *,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than: datetime | None = None,
-    minimum_age: timedelta = MINIMUM_AGE,
-    window: timedelta = WINDOW,
-    max_bytes: int | None = None,
-    warehouse: str = "",
-    now: datetime | None = None,
-) -> ForecastReport:
+@keywords_of(AskForecast)
+def forecast(table: Table, request: AskForecast, *, warehouse: str = "", now: datetime | None = None) -> ForecastReport:
     """What the next expiry, removal of orphan files and emptying of the bin free of a table or branch, and what an
     expiry of partitions and a merge of all levels free at most.
 
-    Args: `retain_max`, `retain_min`, `older_than`: as of `expire_snapshots`; `minimum_age`: as of
-        `remove_orphan_files`; `window`, `max_bytes`: as of `empty_bin`; `warehouse`: where the bin is, empty = it is
-        not counted; `now`: None = the current time. Raises: CorruptFileError; OptionError.
+    Args:
+        warehouse: where the bin is; empty = it is not counted.
+    Raises: CorruptFileError; OptionError.
     """
-    request = AskForecast(retain_max, retain_min, older_than, minimum_age, window, max_bytes)
     return OPERATION.run(Run(now=now, warehouse=warehouse), table, request)
