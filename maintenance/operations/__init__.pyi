@@ -6,17 +6,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from maintenance.commit.overwrite import Overwrite
+from maintenance.fs.file_io import FileIO
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.shares import Sharing
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.acknowledgements.acknowledge import acknowledge
-from maintenance.operations.bin.empty_bin import empty_bin
-from maintenance.operations.bin.restore import restore
+from maintenance.operations.bin.empty_bin import EmptyBinReport
+from maintenance.operations.bin.restore import RestoreReport
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.checks.fsck import fsck
-from maintenance.operations.checks.prove_compactions import prove_compactions
+from maintenance.operations.checks.prove_compactions import ProveCompactionsReport
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.alter_column_default_value import alter_column_default_value
@@ -46,7 +47,7 @@ from maintenance.operations.ingestion.ingest_stream import ingest_stream
 from maintenance.operations.orphans.orphan_removal import RemoveOrphanFilesReport
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.clear_consumers import clear_consumers
-from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_branch import BranchReport
 from maintenance.operations.refs.create_tag import TagReport
 from maintenance.operations.refs.delete_branch import delete_branch
 from maintenance.operations.refs.delete_tag import delete_tag
@@ -55,25 +56,24 @@ from maintenance.operations.refs.mark_partition_done import mark_partition_done
 from maintenance.operations.refs.merge_branch import merge_branch
 from maintenance.operations.refs.rename_branch import rename_branch
 from maintenance.operations.refs.rename_tag import rename_tag
-from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.reset_consumer import reset_consumer
-from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.refs.rollback_to import RollbackReport
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
 from maintenance.operations.refs.trigger_tag_automatic_creation import trigger_tag_automatic_creation
 from maintenance.operations.repairs.compact_manifest import compact_manifest
-from maintenance.operations.repairs.purge_files import purge_files
+from maintenance.operations.repairs.purge_files import PurgeFilesReport
 from maintenance.operations.repairs.remove_unexisting_files import remove_unexisting_files
 from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
 from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
-from maintenance.operations.retention.explain import explain
+from maintenance.operations.retention.explain import Explanation
 from maintenance.operations.retention.forecast import ForecastReport
 from maintenance.operations.retention.held_bytes import held_bytes
 from maintenance.operations.retention.what_if import what_if
-from maintenance.operations.rows.compact_chain_table import compact_chain_table
+from maintenance.operations.rows.compact_chain_table import CompactChainTableReport
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.merge_into import merge_into
-from maintenance.operations.rows.rescale import rescale
+from maintenance.operations.rows.rescale import RescaleReport
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
 from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
@@ -122,6 +122,9 @@ def compact(
     only: Callable[[Unit], bool] | None = ...,
     progress: Progress | None = ...,
 ) -> CompactReport: ...
+def compact_chain_table(
+    spark: SparkSession | None, table: Table, partition: Spec, *, overwrite: bool = ..., dry_run: bool = ...
+) -> CompactChainTableReport: ...
 def compact_database(
     spark: SparkSession | None,
     catalog: Catalog,
@@ -135,6 +138,9 @@ def compact_database(
     opened: Opened | None = ...,
     progress: Progress | None = ...,
 ) -> CompactDatabaseReport: ...
+def create_branch(
+    table: Table, branch: str, *, tag: str | None = ..., snapshot_id: int | None = ..., ignore_if_exists: bool = ...
+) -> BranchReport: ...
 def create_tag(
     table: Table,
     name: str,
@@ -147,6 +153,16 @@ def create_tag(
     now: datetime | None = ...,
     spark: SparkSource = ...,
 ) -> TagReport: ...
+def empty_bin(
+    file_io: FileIO,
+    warehouse: str,
+    *,
+    window: timedelta = ...,
+    max_bytes: int | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
+) -> EmptyBinReport: ...
 def expire_changelogs(
     table: Table,
     *,
@@ -188,6 +204,15 @@ def expire_snapshots(
     into: BinRun | None = ...,
     spark: SparkSource = ...,
 ) -> ExpireSnapshotsReport: ...
+def explain(
+    table: Table,
+    *,
+    file: str | None = ...,
+    snapshot_id: int | None = ...,
+    tag: str | None = ...,
+    partition: Spec | None = ...,
+    now: datetime | None = ...,
+) -> Explanation: ...
 def forecast(
     table: Table,
     *,
@@ -251,6 +276,20 @@ def produce_changelog(
     only: Callable[[Unit], bool] | None = ...,
     progress: Progress | None = ...,
 ) -> CompactReport: ...
+def prove_compactions(
+    spark: SparkSession | None,
+    table: Table,
+    *,
+    since: int | None = ...,
+    until: int | None = ...,
+    own: bool = ...,
+    max_bytes: int | None = ...,
+    percent: int = ...,
+    progress: Progress | None = ...,
+) -> ProveCompactionsReport: ...
+def purge_files(
+    table: Table, *, older_than: datetime | None = ..., minimum_age: timedelta = ..., dry_run: bool = ...
+) -> PurgeFilesReport: ...
 def remove_orphan_files(
     spark: SparkSource,
     table: Table,
@@ -266,6 +305,36 @@ def remove_orphan_files(
     now: datetime | None = ...,
     into: BinRun | None = ...,
 ) -> RemoveOrphanFilesReport: ...
+def replace_tag(
+    table: Table,
+    name: str,
+    *,
+    snapshot_id: int | None = ...,
+    time_retained: timedelta | None = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
+) -> TagReport: ...
+def rescale(
+    spark: SparkSession | None,
+    table: Table,
+    *,
+    bucket_num: int | None = ...,
+    partitions: Sequence[Spec] | None = ...,
+    where: str | None = ...,
+    dry_run: bool = ...,
+) -> RescaleReport: ...
+def restore(
+    table: Table,
+    warehouse: str,
+    run: str,
+    *,
+    files: Sequence[str] = ...,
+    snapshots: Sequence[int] = ...,
+    tags: Sequence[str] = ...,
+    dry_run: bool = ...,
+    progress: Progress | None = ...,
+) -> RestoreReport: ...
 def rewrite_file_index(
     spark: SparkSession | None,
     table: Table,
@@ -278,6 +347,15 @@ def rewrite_file_index(
     only: frozenset[str] | None = ...,
     progress: Progress | None = ...,
 ) -> RewriteFileIndexReport: ...
+def rollback_to(
+    table: Table,
+    *,
+    snapshot_id: int | None = ...,
+    tag: str | None = ...,
+    timestamp_millis: int | None = ...,
+    watermark: int | None = ...,
+    dry_run: bool = ...,
+) -> RollbackReport: ...
 
 _FUNCTIONS: dict[str, str]
 

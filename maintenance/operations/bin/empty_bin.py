@@ -4,7 +4,7 @@ A run goes as a whole. First it is marked, so that nobody restores half of it; t
 a run whose destruction was interrupted is finished by the next one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -14,8 +14,9 @@ from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, list_runs, outside_folders, run_folder
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.progress import Progress
 
 WINDOW = timedelta(days=7)
 # A run that was not closed may still be going on for so long.
@@ -156,21 +157,21 @@ def _destroy(file_io: FileIO, warehouse: str, run: _Run) -> None:
     file_io.delete_folder(folder)
 
 
+@keywords_of(EmptyBin)
 def empty_bin(
     file_io: FileIO,
     warehouse: str,
+    request: EmptyBin,
     *,
-    window: timedelta = WINDOW,
-    max_bytes: int | None = None,
     dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     now: datetime | None = None,
 ) -> EmptyBinReport:
     """Destroy the runs of the bin that are older than the window, then the oldest until the rest fits.
 
-    Args: `window`: how long a run can be restored; `max_bytes`: that the bin may hold, None = any number; `dry_run`:
-        report, change nothing; `progress`: called with a line for each run; `now`: None = the current time.
+    Args:
+        progress: called with a line for each run.
     Raises: OptionError: a limit below 0.
     """
     run = Run.of(progress=progress, now=now)
-    return OPERATION.run(run, Warehouse(file_io, warehouse), EmptyBin(window, max_bytes), dry_run=dry_run)
+    return OPERATION.run(run, Warehouse(file_io, warehouse), request, dry_run=dry_run)

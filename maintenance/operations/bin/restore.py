@@ -35,8 +35,9 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_in_bin, read_run, run_folder
 from maintenance.operations.operation import Operation, Run, Shown, lazily, silent
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
+from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
 
 _BRANCH = re.compile(r"(?:branch/branch-(?P<branch>[^/]+)/)?(?P<kind>snapshot|tag|changelog)/(?P<name>[^/]+)")
@@ -402,26 +403,16 @@ class _Reachable:
         return Manifests(self.file_io, TablePaths(f"{self.folder}/files" if is_there else self.head.location))
 
 
+@keywords_of(Restore)
 def restore(
-    table: Table,
-    warehouse: str,
-    run: str,
-    *,
-    files: Sequence[str] = (),
-    snapshots: Sequence[int] = (),
-    tags: Sequence[str] = (),
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    table: Table, warehouse: str, request: Restore, *, dry_run: bool = False, progress: Progress | None = None
 ) -> RestoreReport:
     """Bring back what a run of the bin took from a table; without a choice, all of it.
 
     Args:
-        warehouse: that the bin is in; `run`: its name, as the operation reported it.
-        files: paths, whole or relative to the table. snapshots, tags: of the table's branch, with what they need.
+        warehouse: that the bin is in.
         dry_run: report what would come back, change nothing.
-        progress: called with a line for each thing that happens.
     Raises: NotFoundError: the run, or something chosen, is not in the bin; ConflictError: the run is being destroyed;
         AlreadyExistsError: the run is of another table; CorruptFileError.
     """
-    asked = Restore(run, files, snapshots, tags)
-    return OPERATION.run(Run(progress=progress or silent, warehouse=warehouse), table, asked, dry_run=dry_run)
+    return OPERATION.run(Run(progress=progress or silent, warehouse=warehouse), table, request, dry_run=dry_run)

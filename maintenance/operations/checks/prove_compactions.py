@@ -25,7 +25,7 @@ from maintenance.operations.checks.audit_changelog import compaction_audit, wron
 from maintenance.operations.checks.compacted_buckets import compacted_buckets
 from maintenance.operations.checks.proved_bucket import BucketProof, CompactedBucket, prove_bucket
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -307,26 +307,14 @@ OPERATION = Operation(
 )
 
 
+@keywords_of(ProveCompactions)
 def prove_compactions(
-    spark: "SparkSession | None",
-    table: Table,
-    *,
-    since: int | None = None,
-    until: int | None = None,
-    own: bool = False,
-    max_bytes: int | None = None,
-    percent: int = 100,
-    progress: Progress | None = None,
+    spark: "SparkSession | None", table: Table, request: ProveCompactions, *, progress: Progress | None = None
 ) -> ProveCompactionsReport:
     """Prove the compactions of a table that other engines committed, bucket by bucket.
 
     Args:
         spark: its tasks compare, one bucket each; None = this process does.
-        since: the snapshot behind which they are proved; None = as far back as there are snapshots.
-        until: the last snapshot to look at; None = the newest one.
-        own: prove those of this program, too, which it has proved before it committed them.
-        max_bytes: how much to read, the newest compactions first; None = all.
-        percent: how many of 100 to prove, a sample that is always the same.
         progress: called with a line for each compaction.
     Raises: OptionError: the range is the wrong way round; CorruptFileError: metadata cannot be read. What is wrong
         with a compaction is in the report.
@@ -335,5 +323,4 @@ def prove_compactions(
     >>> [proof.snapshot_id for proof in report.failed]
     []
     """
-    request = ProveCompactions(since, until, own, max_bytes, percent)
     return OPERATION.run(Run.of(spark, progress), table, request)

@@ -21,7 +21,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.names import check_new_name
 from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.operation import Operation, Plan, Run, as_asked
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_branch import remove_branch
 from maintenance.operations.refs.expired_changes import without_expired_changes
@@ -178,14 +178,8 @@ def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, byte
     return files
 
 
-def create_branch(
-    table: Table,
-    branch: str,
-    *,
-    tag: str | None = None,
-    snapshot_id: int | None = None,
-    ignore_if_exists: bool = False,
-) -> BranchReport:
+@keywords_of(CreateBranch)
+def create_branch(table: Table, request: CreateBranch) -> BranchReport:
     """Create a branch of a table, or of the branch that the handle is of.
 
     Args:
@@ -195,4 +189,4 @@ def create_branch(
     Raises: OptionError: the name cannot be used, or a tag and a snapshot are given; AlreadyExistsError; NotFoundError:
         no such tag or snapshot.
     """
-    return OPERATION.run(Run(), table, CreateBranch(branch, tag, snapshot_id, ignore_if_exists))
+    return OPERATION.run(Run(), table, request)

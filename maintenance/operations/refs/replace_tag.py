@@ -6,7 +6,7 @@ Source: metadata section 10.2, Java `TagManager`.
 """
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -20,9 +20,10 @@ from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
 from maintenance.operations.operation import Operation, Plan, Run
-from maintenance.operations.parameters import Param
+from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group, tag_group
+from maintenance.operations.progress import Progress
 from maintenance.operations.refs.create_tag import TagReport, create_tag, expired_meanwhile, snapshot_to_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -97,22 +98,20 @@ def _check_stays(table: Table, snapshot: Snapshot) -> None:
         raise expired_meanwhile(table, snapshot) from None
 
 
+@keywords_of(ReplaceTag)
 def replace_tag(
     table: Table,
-    name: str,
+    request: ReplaceTag,
     *,
-    snapshot_id: int | None = None,
-    time_retained: timedelta | None = None,
     dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     now: datetime | None = None,
 ) -> TagReport:
-    """Let a tag hold another snapshot or live another time; arguments as of `create_tag`.
+    """Let a tag hold another snapshot or live another time. What only the tag used is deleted, which Java leaves.
 
-    Args: `dry_run`: only check that it can be done.
-    What only the tag used before is deleted, which Java leaves lying. Raises: NotFoundError: no such tag or snapshot;
-    CorruptFileError: a file that the snapshot needs is missing or damaged, or as `expire_tags`: nothing has changed
-    then; UnsupportedError.
+    Args:
+        dry_run: only check that it can be done.
+    Raises: NotFoundError: no such tag or snapshot; CorruptFileError: a file that the snapshot needs is missing or
+        damaged, or as `expire_tags`: nothing has changed then; UnsupportedError.
     """
-    request = ReplaceTag(name, snapshot_id, time_retained)
     return OPERATION.run(Run.of(progress=progress, now=now), table, request, dry_run=dry_run)

@@ -25,7 +25,7 @@ from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
-from maintenance.operations.parameters import MILLIS, Param, Parameter, Value, text
+from maintenance.operations.parameters import MILLIS, Param, Parameter, Value, keywords_of, text
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import committed
 from maintenance.operations.refs.expired_changes import without_expired_changes
@@ -166,25 +166,20 @@ OPERATION = Operation(
 )
 
 
-def rollback_to(
-    table: Table,
-    *,
-    snapshot_id: int | None = None,
-    tag: str | None = None,
-    timestamp_millis: int | None = None,
-    watermark: int | None = None,
-    dry_run: bool = False,
-) -> RollbackReport:
-    """Roll a table or branch back. `dry_run`: only check whether that is possible, and report what would go.
+@keywords_of(RollbackTo)
+def rollback_to(table: Table, request: RollbackTo, *, dry_run: bool = False) -> RollbackReport:
+    """Roll a table or branch back, to exactly one of these.
 
-    Args: exactly one of `snapshot_id`: also of an expired snapshot that a tag holds; `tag`: its name;
-        `timestamp_millis`: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC; `watermark`:
-        the last snapshot whose watermark is that or earlier.
+    Args:
+        snapshot_id: also an expired snapshot that a tag holds.
+        tag: its name.
+        timestamp_millis: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC.
+        watermark: the last snapshot whose watermark is that or earlier.
+        dry_run: only check whether that is possible, and report what would go.
     Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot; CorruptFileError: a file that the
         snapshot needs is missing or damaged, or a file that is to go holds another's content: nothing has changed then;
         ConflictError: another writer committed meanwhile: run again; UnsupportedError: the catalog forbids it.
     """
-    request = RollbackTo(snapshot_id, tag, timestamp_millis, watermark)
     return OPERATION.run(Run(), table, request, dry_run=dry_run)
 
 

@@ -23,7 +23,7 @@ from maintenance.operations.expiry.removal import plan_removals
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
-from maintenance.operations.parameters import Param, specs
+from maintenance.operations.parameters import Param, keywords_of, specs
 from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains
 from maintenance.operations.retention.keepers import Keeper, Reasons
 from maintenance.table.partitions import named_partitions
@@ -213,19 +213,13 @@ def _grouped(held: Sequence[Held], reasons: Reasons) -> list[Keeper]:
     return [*shown, *keepers]
 
 
-def explain(
-    table: Table,
-    *,
-    file: str | None = None,
-    snapshot_id: int | None = None,
-    tag: str | None = None,
-    partition: Spec | None = None,
-    now: datetime | None = None,
-) -> Explanation:
+@keywords_of(Explain)
+def explain(table: Table, request: Explain, *, now: datetime | None = None) -> Explanation:
     """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
 
-    Args: exactly one of `file`: its path or name; `snapshot_id`; `tag`: its name; `partition`: columns and texts, some
-        of the columns name several partitions.
+    Args:
+        file: its path or name.
+        partition: columns and texts; some of the columns name several partitions.
     Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot, tag or partition; CorruptFileError.
     """
-    return OPERATION.run(Run(now=now), table, Explain(file, snapshot_id, tag, partition))
+    return OPERATION.run(Run(now=now), table, request)

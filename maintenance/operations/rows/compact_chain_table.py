@@ -21,7 +21,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param, Value, specs, spoken
+from maintenance.operations.parameters import Param, Value, keywords_of, specs, spoken
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
@@ -213,19 +213,16 @@ def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, message
     )
 
 
+@keywords_of(CompactChainTable)
 def compact_chain_table(
-    spark: "SparkSession | None",
-    table: Table,
-    partition: Spec,
-    *,
-    overwrite: bool = False,
-    dry_run: bool = False,
+    spark: "SparkSession | None", table: Table, request: CompactChainTable, *, dry_run: bool = False
 ) -> CompactChainTableReport:
     """Make partitions complete.
 
-    Args: `spark`: its tasks read and write, None = this process; `partition`: columns to values as texts, some of them
-        name several; `overwrite`: merge again what is complete already, from the complete partition before it.
+    Args:
+        partition: columns to values as texts; some of them name several.
+        overwrite: merge again what is complete already, from the complete partition before it.
     Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
         ConflictError: the changes were added to meanwhile: run again; CommitError.
     """
-    return OPERATION.run(Run(spark), table, CompactChainTable(partition, overwrite), dry_run=dry_run)
+    return OPERATION.run(Run(spark), table, request, dry_run=dry_run)
