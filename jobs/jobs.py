@@ -89,7 +89,7 @@ def plan_fleet_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDef
 
 def propose_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """Say what tables would be better off with."""
-    text = "What buckets, partitions, options and settings tables would be better off with, and why; changes nothing."
+    text = "What tables would be better off with, and why; changes nothing but what tuning: apply allows."
     return job_of_op(PROPOSE, proposals_op(tables), text)
 
 

@@ -32,7 +32,7 @@ def hourly_work(job: dg.JobDefinition, fleet: Fleet) -> dg.ScheduleDefinition:
 
 def weekly_proposals(job: dg.JobDefinition, fleet: Fleet) -> dg.ScheduleDefinition:
     """Say what tables would be better off with: on from the start, since tables.yaml asks for it."""
-    text = f"What tables with tuning: propose would be better off with; in {fleet.time_zone}."
+    text = f"What tables with tuning would be better off with, and steps of tuning: apply; in {fleet.time_zone}."
     on = dg.DefaultScheduleStatus.RUNNING
     return _at("weekly_proposals", job, "0 5 * * 1", fleet.time_zone, text, on)
 

@@ -48,6 +48,7 @@ from paimon_maintenance.assets.project.policies import (
     RetentionPolicy,
     TableAlerts,
     TagPolicy,
+    TuningPolicy,
     TypeText,
     ZoneName,
 )
@@ -133,8 +134,8 @@ class TableSettings(Entry):
     proofs: ProofsPolicy | None = Field(
         default=None, description="Absent or null: compactions of other engines are proved when a person asks for it."
     )
-    tuning: Literal["propose"] | None = Field(
-        default=None, description="propose: once a week, what buckets, options and settings would be better, and why."
+    tuning: TuningPolicy | None = Field(
+        default=None, description="Absent or null: settings are looked into when a person asks for it."
     )
     index_columns: IndexColumns = IndexColumns()
     alerts: TableAlerts = TableAlerts()

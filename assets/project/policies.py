@@ -16,6 +16,7 @@ from maintenance.monitor.score import MEASURES
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
 from maintenance.operations.expiry.rules import retained_since
+from maintenance.operations.tuning.sure_settings import bounds_of
 from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
 from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
@@ -294,6 +295,30 @@ class ProofsPolicy(Entry):
     max_bytes_per_day: int | None = Field(
         default=None, ge=0, description="How much to read in 24 hours, the newest compactions first; absent: no limit."
     )
+
+
+def _checked_bounds(given: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    bounds_of(given)
+    return given
+
+
+class TuningPolicy(Entry):
+    """What is done once a week about settings that would be better; `tuning: propose` says the mode alone."""
+
+    mode: Literal["propose", "apply"] = Field(
+        description="propose: advice in the history; apply: options whose effect is sure are set, too, watched for a"
+        " week, and taken back if they are measured worse."
+    )
+    bounds: Annotated[dict[str, list[Any]], AfterValidator(_checked_bounds)] = Field(
+        default={},
+        description="Option -> the least and the most that may be set: snapshot.time-retained: [1 h, 7 d]. What is"
+        " retained is only tuned within such bounds.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def written_as_mode(cls, given: Any) -> Any:
+        return {"mode": given} if isinstance(given, str) else given
 
 
 class PartitionsPolicy(Entry):

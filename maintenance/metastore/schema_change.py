@@ -49,6 +49,14 @@ class RemoveOption:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectOption:
+    """Change nothing, but refuse the other changes where an option has another value. `value`: None = it is unset."""
+
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateComment:
     """Set the table's comment, None removes it."""
 
@@ -146,7 +154,7 @@ ColumnChange = (
     | UpdateColumnDefaultValue
     | UpdateColumnPosition
 )
-SchemaChange = SetOption | RemoveOption | UpdateComment | DropPrimaryKey | ColumnChange
+SchemaChange = SetOption | RemoveOption | ExpectOption | UpdateComment | DropPrimaryKey | ColumnChange
 
 
 def path_of(column: Column) -> tuple[str, ...]:

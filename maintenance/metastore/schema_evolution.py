@@ -4,7 +4,7 @@ Changes of one call apply one after the other and become one schema. Ids of colu
 one ever given is part of the schema. Source: metadata section 2.5, Java `SchemaManager.generateTableSchema`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -28,6 +28,7 @@ from maintenance.metastore.schema_change import (
     ColumnChange,
     DropColumn,
     DropPrimaryKey,
+    ExpectOption,
     Position,
     RemoveOption,
     RenameColumn,
@@ -66,6 +67,14 @@ def changed_schema(
     return result
 
 
+def check_expected(change: ExpectOption, options: Mapping[str, str], where: str) -> None:
+    """Raises: SchemaError: the option has another value."""
+    value = options.get(change.key)
+    if value != change.value:
+        expected, found = ("unset" if text is None else f"'{text}'" for text in (change.value, value))
+        raise SchemaError(f"option '{change.key}' is {found}, and not {expected}", where, "Look who has changed it.")
+
+
 @dataclass
 class _Evolution:
     """A schema in change. Rules about options and keys go by the `start`, before any change, as in Paimon."""
@@ -84,6 +93,8 @@ class _Evolution:
                     self._set_option(meant, text)
             case RemoveOption(key):
                 self._set_option(key, None)
+            case ExpectOption():
+                check_expected(change, self.start.options, self.where)
             case UpdateComment(comment):
                 self.schema = replace(self.schema, comment=comment)
             case DropPrimaryKey():

@@ -135,7 +135,9 @@ def _keep_small(table: Table) -> None:
         expire_snapshots(table)
 
 
-def read_history(catalog: Catalog, history: str, table_name: str, operation: str | None = None) -> list[dict[str, Any]]:
+def read_history(
+    catalog: Catalog, history: str, table_name: str, operation: str | None = None, most: int = _ROWS_LOOKED_AT
+) -> list[dict[str, Any]]:
     """The newest entries about a table, newest first, a few of them; none where there is no history yet."""
     try:
         table = catalog.get_table(history)
@@ -143,7 +145,7 @@ def read_history(catalog: Catalog, history: str, table_name: str, operation: str
         return []
     where = f"table_name = '{table_name}'" + (f" AND operation = '{operation}'" if operation else "")
     newest_first = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
-    rows: list[dict[str, Any]] = newest_first.slice(0, _ROWS_LOOKED_AT).to_pylist()
+    rows: list[dict[str, Any]] = newest_first.slice(0, most).to_pylist()
     return rows
 
 

@@ -39,7 +39,8 @@ from maintenance.metastore.rest.forms import (
 from maintenance.metastore.rest.record import RestPartitions, RestRecord
 from maintenance.metastore.rest.server import RestServer
 from maintenance.metastore.schema import Schema
-from maintenance.metastore.schema_change import AddColumn, SchemaChange, UpdateColumnDefaultValue
+from maintenance.metastore.schema_change import AddColumn, ExpectOption, SchemaChange, UpdateColumnDefaultValue
+from maintenance.metastore.schema_evolution import check_expected
 from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.metastore.view import View, ViewChange
 from maintenance.options import catalog as catalog_options
@@ -244,7 +245,14 @@ class RestCatalog:
         name = Identifier.parse(identifier)
         if name.system_table is not None:
             raise SchemaError(f"'{identifier}' is a system table", self.server.uri, "Alter the table itself.")
-        body = {"changes": [json_of_change(change) for given in changes for change in _with_default(given)]}
+        expected = [change for change in changes if isinstance(change, ExpectOption)]
+        if expected:  # the server knows no such change
+            table = self.get_table(identifier)
+            assert isinstance(table, (Table, ObjectTable, FormatTable))
+            for change in expected:
+                check_expected(change, table.schema.options, f"table {name}")
+        others = [change for change in changes if not isinstance(change, ExpectOption)]
+        body = {"changes": [json_of_change(change) for given in others for change in _with_default(given)]}
         object_name = json_of_identifier(name)["object"]
         try:
             with self._named("table", str(name), ignore=ignore_if_not_exists):

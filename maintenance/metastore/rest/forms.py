@@ -13,6 +13,7 @@ from maintenance.metastore.schema_change import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
+    ExpectOption,
     Position,
     RemoveOption,
     RenameColumn,
@@ -82,6 +83,7 @@ def json_of_change(change: SchemaChange) -> Json:
             return {"action": "dropPrimaryKey"}
         case UpdateColumnPosition(column, position):
             return {"action": "updateColumnPosition", "move": _move(column, position)}
+    assert not isinstance(change, ExpectOption)  # the server knows no such change: the catalog looks itself
     return {"fieldNames": list(path_of(change.column)), **_of_column(change)}
 
 

@@ -123,7 +123,6 @@ class Simulation:
         self._inline = compacts_inline(self.table)
         self._key_of = place_of if self.table.is_primary_key_table else None
         self._target = table_options.target_file_size(options, has_primary_key=self.table.is_primary_key_table)
-        self._hidden = self.table.is_primary_key_table and table_options.skips_level_0(options)
         self._vectors = self.table.model.has_deletion_vectors
         self._known = {_names(merged.before): merged for merged in self.past.merged if merged.before}
         self._groups: dict[Group, dict[str, ManifestEntry]] = {}
@@ -395,7 +394,7 @@ class Simulation:
             old = self._shapes.pop(group, _Shape(0, 0, 0))
             files = [entry.file for entry in self._groups.get(group, {}).values()]
             if files:
-                shape = _Shape(len(files), sum(file.file_size for file in files), self._runs_read(files))
+                shape = _Shape(len(files), sum(file.file_size for file in files), runs_read(self.table, files))
                 self._shapes[group] = shape
             else:
                 shape = _Shape(0, 0, 0)
@@ -405,13 +404,6 @@ class Simulation:
                 total.bytes + shape.bytes - old.bytes,
                 total.runs + shape.runs - old.runs,
             )
-
-    def _runs_read(self, files: Sequence[DataFileMeta]) -> int:
-        """That a read of a bucket merges; of an append table the files that it opens."""
-        if not self.table.is_primary_key_table:
-            return len(files)
-        levels = [file.level for file in files if file.level > 0 or not self._hidden]
-        return min(1, len(levels)) if self._vectors else run_count(levels)
 
     def _mean(self) -> float:
         return self._total.runs / max(1, len(self._shapes))
@@ -433,3 +425,12 @@ class Simulation:
 
 def _names(files: Iterable[DataFileMeta]) -> frozenset[str]:
     return frozenset(file.file_name for file in files)
+
+
+def runs_read(table: Table, files: Sequence[DataFileMeta]) -> int:
+    """That a read of a bucket merges; of an append table the files that it opens."""
+    if not table.is_primary_key_table:
+        return len(files)
+    hidden = table_options.skips_level_0(table.options)
+    levels = [file.level for file in files if file.level > 0 or not hidden]
+    return min(1, len(levels)) if table.model.has_deletion_vectors else run_count(levels)

@@ -108,6 +108,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "simulate": ((TABLE, "--try", "num-sorted-run.compaction-trigger=3", "--try", "compaction.min.file-num=3,4"),),
     "tables": ((), ("default",), ("--long",)),
     "trigger-tag-automatic-creation": ((TABLE,),),
+    "tune-settings": ((TABLE, "--bounds", "snapshot.time-retained=1 h,7 d"),),
     "what-if": ((TABLE, "--options", "snapshot.num-retained.max=1,snapshot.num-retained.min=1"),),
     "write": ((TABLE, FILE),),
 }  # fmt: skip

@@ -36,6 +36,7 @@ WITHOUT_PLAN = {
     "restorable_partitions": LOOKS_ONLY,
     "advise": LOOKS_ONLY,
     "simulate_settings": LOOKS_ONLY,
+    "tune_settings": "a step goes by what the history has by then; the dry run says it",
     "what_if": LOOKS_ONLY,
     "acknowledge": ADDS_ONLY,
     "alter_column_default_value": ONE_DEFINITION,
