@@ -138,6 +138,9 @@ def table(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[st
     lake, name = pages.lake, request.path_params["table"]
     beside = beside_of(lake.instance, lake.due_in_bin)
     view = table_view(known, lake.instance, lake.path, name, lake.now(), request.query_params, beside)
+    if view.health.table is not None:
+        view.work = view.attempt("What is done next", lambda: lake.work_on(view.config))
+        view.costs = view.attempt("What it costs", lambda: lake.costs_of(view.config))
     return "table.html", {"view": view}
 
 

@@ -1,7 +1,7 @@
 """What the console reads: tables.yaml, the catalog, and Dagster's storage. Nothing here writes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -63,6 +63,14 @@ class Known:
             fix = "Choose one from the list of all tables, or name it in tables.yaml."
             raise NotFoundError(f"'{identifier}' is not a table of tables.yaml", self.project.warehouse, fix)
         return known_table(self.tables[identifier], self.catalog)
+
+
+@dataclass(frozen=True, slots=True)
+class TableWork:
+    """What is done next to a table. `beside_others`: whether all tables were planned, or this one alone."""
+
+    report: FleetReport
+    beside_others: bool
 
 
 @dataclass
@@ -140,6 +148,18 @@ class Lake:
     def work(self) -> FleetReport:
         """What is done next to all tables, and what waits. Raises: what goes wrong when the catalog is listed."""
         return self._work.get()
+
+    def work_on(self, config: TableConfig) -> TableWork:
+        """The same of one table. Where that of all tables is not at hand, as if there were no other."""
+        project, everything = self.project.get(), self._work.at_hand()
+        report = everything or planned(self._catalog(project), project, [config], self.now())
+        own = [line for line in report.lines if line.table == config.identifier]
+        return TableWork(replace(report, lines=tuple(own)), everything is not None)
+
+    def costs_of(self, config: TableConfig) -> CostsReport:
+        """What the maintenance of one table costs and saves. Raises: as `work`."""
+        project = self.project.get()
+        return costs(self._catalog(project), project, [config], self.now())
 
     def costs(self) -> CostsReport:
         """What the maintenance of all tables costs and saves. Raises: as `work`."""

@@ -15,6 +15,8 @@ from paimon_maintenance.assets.steps.launched import JOBS, op_name
 from paimon_maintenance.assets.steps.statements import STATEMENT, STATEMENT_OP
 
 _NAMED = re.compile(r"\bthe (job|schedule|sensor) (?!that\b)(\w+)")
+# Actions that a job of each table does, and its first step.
+_OF_TABLES = {"compact": ("compact", "compact"), "expire_snapshots": ("expire", "tag")}
 _SNAPSHOT = re.compile(r"\bsnapshot_id:? (\d+)")
 
 
@@ -48,6 +50,16 @@ class Links:
 
     def table_job(self, action: str, table: str, config: str = "") -> str:
         return self.job(keys.job(action, table), config)
+
+    def action(self, table: str, operation: str, *, dry_run: bool) -> str:
+        """The job that does an action of the plan of all tables."""
+        if operation in _OF_TABLES:
+            action, step = _OF_TABLES[operation]
+            return self.table_job(action, table, f"ops: {{{step}: {{config: {{dry_run: true}}}}}}" if dry_run else "")
+        call = json.dumps(f"CALL sys.{operation}(table => '{table}')", ensure_ascii=False)
+        return self.job(
+            STATEMENT, f"ops: {{{STATEMENT_OP}: {{config: {{statement: {call}, dry_run: {str(dry_run).lower()}}}}}}}"
+        )
 
     def acknowledge(self, table: str, check: str) -> str:
         """The job that acknowledges what a check has found, with all filled in but who does so and why."""

@@ -33,6 +33,10 @@ class Remembered(Generic[Value]):
             threading.Thread(target=self._again, daemon=True).start()
         return made[0]
 
+    def at_hand(self) -> Value | None:
+        """The value if there is one already, however old; None: somebody would have to wait for it."""
+        return None if self._made is None else self.get()
+
     def _fresh(self) -> Value:
         value = self._make()
         self._made = value, time.monotonic()

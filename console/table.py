@@ -22,6 +22,7 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import job_of
 from maintenance.monitor.triggers import pressure
 from maintenance.operations.expiry.expire_partitions import partitions_due
+from maintenance.operations.fleet.fleet_costs import CostsReport
 from maintenance.operations.history import history_table, read_history
 from maintenance.operations.report import Deed
 from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, PARTITIONS, Freeable
@@ -40,7 +41,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.effective import Setting, effective_settings, said_of
 from paimon_maintenance.assets.project.yaml_file import YamlFile
 from paimon_maintenance.console.health import HealthView, health_view, reason
-from paimon_maintenance.console.lake import Known
+from paimon_maintenance.console.lake import Known, TableWork
 from paimon_maintenance.console.pictures.bar import Part
 from paimon_maintenance.console.pictures.heat import Heat
 from paimon_maintenance.console.pictures.timeline import Timeline
@@ -101,6 +102,7 @@ class TableView:
         settings: with where each comes from.
         tried: what other retention would delete, where the form was sent.
         score: the health with its parts.
+        work: what is done next within the budget; costs: of the last month.
     """
 
     config: TableConfig
@@ -122,6 +124,8 @@ class TableView:
     settings: Sequence[SettingLine] = field(default=())
     tried: Tried | None = None
     score: HealthView | None = None
+    work: TableWork | None = None
+    costs: CostsReport | None = None
     faults: list[str] = field(default_factory=list)
 
     @property

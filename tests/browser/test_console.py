@@ -70,6 +70,21 @@ def test_a_plan_is_found_from_the_list_and_leads_to_the_job(served: Served) -> N
     page.context.close()
 
 
+def test_a_tables_page_leads_with_health_and_what_is_next_and_does_it(served: Served) -> None:
+    page = served.page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{served.url}/tables/db.orders")
+    titles = page.locator("section h2").all_inner_texts()
+    assert titles[:3] == ["Health", "What is next", "What it costs and saves"]
+    row = page.locator("#next tbody tr").filter(has_text="compact manifest")
+    for name in ("Plan", "Apply"):
+        assert (row.get_by_role("link", name=name).get_attribute("href") or "").endswith("/statement")
+    page.get_by_role("link", name="Costs", exact=True).last.click()
+    assert page.locator("#costs").is_visible()
+    page.screenshot(path=served.folder / "table-next-1280-light.png", full_page=True)
+    assert page.evaluate(CHECKER) == []
+    page.context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280, 2560])
 @pytest.mark.parametrize("name", PAGES)

@@ -1,8 +1,10 @@
 """The page of what is next: what brings most within the budget, and why the rest waits."""
 
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 from maintenance.catalog import CatalogTable
+from paimon_maintenance.console.links import Links
 from tests.console_site import Site
 
 
@@ -33,3 +35,27 @@ def test_what_maintenance_costs_is_shown_with_what_comes_next(
     assert "Spent, EUR" in text
     assert "db.months" in text
     assert "compact month=2: " in text
+
+
+def test_a_tables_page_says_what_is_next_what_does_it_and_what_it_cost(
+    site: Site, keyed_table: CatalogTable, by_month: CatalogTable, tables_yaml: Path
+) -> None:
+    tables_yaml.write_text(
+        tables_yaml.read_text() + "fleet: { budget: { seconds: 60 } }\ncosts: { core_hour: 0.5, currency: EUR }\n"
+    )
+    answer = site.get("/tables/db.months")
+    assert "compact month=2" in answer.text
+    assert "0 of 60 s of the day are worked." in answer.text
+    assert "Other tables are not looked at here" in answer.text
+    assert "In 30 days 0 runs took 0 s" in answer.text
+    assert "EUR a month to store it" in answer.text
+
+
+def test_actions_lead_to_the_jobs_that_do_them() -> None:
+    links = Links("http://dagster", "lake")
+    planned = unquote_plus(links.action("db.t", "expire_snapshots", dry_run=True))
+    assert "/jobs/expire_db_t/playground" in planned
+    assert "ops: {tag: {config: {dry_run: true}}}" in planned
+    merged = unquote_plus(links.action("db.t", "compact_manifest", dry_run=False))
+    assert "CALL sys.compact_manifest(table => 'db.t')" in merged
+    assert "dry_run: false" in merged
