@@ -79,6 +79,7 @@ from maintenance.operations.rows.restore_partitions import restore_partitions
 from maintenance.operations.rows.update import update
 from maintenance.operations.tuning.advise import advise
 from maintenance.operations.tuning.simulate_settings import simulate_settings
+from maintenance.operations.tuning.tune_settings import tune_settings
 from maintenance.spark.sharing import SparkSource
 from maintenance.sql.operations.merge_tables import merge_tables
 from maintenance.sql.operations.refresh_materialized_table import refresh_materialized_table
@@ -427,6 +428,7 @@ __all__ = [
     "rollback_to_as_latest",
     "simulate_settings",
     "trigger_tag_automatic_creation",
+    "tune_settings",
     "update",
     "what_if",
 ]
