@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from random import Random
 
 from tests.models.spark_expressions import COLUMNS, Area, Expression
@@ -267,8 +268,9 @@ _PLACE = re.compile(r"\{([a-z]+)\}")
 def nested_expressions(seed: int, count: int) -> list[Expression]:
     """So many different expressions; the same ones of a seed."""
     random, found = Random(seed), dict[Expression, None]()
-    while len(found) < count:
-        top = _TOPS[len(found) % len(_TOPS)]
+    for top in cycle(_TOPS):
+        if len(found) == count:
+            break
         text = _filled(random, random.choice(_SHAPES[top]), random.choice((0, 1, 1, 2)))
         area = _AREAS.get(top, "function")
         group = random.choice(_KEYS) if area == "aggregate" and random.random() < 0.4 else ""

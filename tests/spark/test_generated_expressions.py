@@ -305,6 +305,13 @@ MENDED = (
     ),
     *(Expression("aggregate", text) for text in ("length(max(NULL))", "coalesce(min(NULL), 1)", "skewness(d2 + 1e8)")),
     Expression("window", "lead('Hello World', 1, 'z') OVER (ORDER BY id)"),
+    Expression("operator", "d18 % (d18 - 12BD)"),
+    Expression("operator", "d18 DIV (d18 + 1BD)"),
+    Expression("function", "replace(c, '', NULL)"),
+    *(
+        Expression("aggregate", text, "y")
+        for text in ("min(array(f64, f32))", "first(array(f64))", "last(map(1, f32))", "max_by(struct(f64), id)")
+    ),
 )
 REFUSED = (
     "'1' + day", "day + NULL", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",

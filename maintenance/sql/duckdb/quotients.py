@@ -144,8 +144,10 @@ def _without(numbers: pa.Array, zeros: int) -> pa.Array:
 
 def _fitting(numbers: pa.Array, target: pa.Decimal128Type, what: str, *, is_null: bool) -> pa.Array:
     """Numbers as decimals of a type; those that are too large are NULL, or an error."""
-    limit = pa.scalar(Decimal(10) ** (target.precision - target.scale), numbers.type)
-    fits = pc.less(pc.abs(numbers), limit)
+    whole = target.precision - target.scale
+    if whole >= numbers.type.precision - numbers.type.scale:
+        return pc.cast(numbers, target)
+    fits = pc.less(pc.abs(numbers), pa.scalar(Decimal(10) ** whole, numbers.type))
     if not is_null and pc.any(pc.invert(fits)).as_py():
         raise DataError(f"a {what} of decimals is out of the range of its type", "query", "Cast to fewer digits first.")
     return pc.cast(pc.if_else(fits, numbers, pa.scalar(None, numbers.type)), target)

@@ -135,7 +135,6 @@ def _count(call: Call) -> exp.Expr:
     return filled(f"count(CASE WHEN {template} THEN 1 END)", dict(zip("abcdefgh", call.nodes, strict=False)))
 
 
-_FIRST = "first(a)"
 _SEEN = "list(a) FILTER (WHERE a IS NOT NULL)"
 _NONE = "COALESCE({0}, [])"
 # A single value that is no number has the variance 0 to DuckDB.
@@ -231,6 +230,8 @@ def _set(call: Call) -> exp.Expr:
 
 
 def _least(call: Call, function: str) -> exp.Expr:
+    if is_nested(call.kind) and _loses_signs(call.kind) and not call.is_distinct:
+        return _extreme(call.nodes[0], key(call.nodes[0].copy(), call.kind), _ORDERS[function])
     if is_nested(call.kind):
         return filled(f"arg_{function}(a, k)", {"a": call.nodes[0], "k": key(call.nodes[0].copy(), call.kind)})
     return exp.Anonymous(this=function, expressions=[call.nodes[0]])
@@ -244,13 +245,38 @@ def _first(call: Call, function: str) -> exp.Expr:
         raise refusals.unsupported(call.typing.source, call.written, what, "Write TRUE or FALSE.")
     if ignores.this:
         return seen(call, function)
-    return filled(f"{function}(a)", {"a": call.nodes[0]})
+    return _one_of(call, function)
+
+
+def _one_of(call: Call, function: str) -> exp.Expr:
+    """The first or last value."""
+    if call.is_over or not _loses_signs(call.kinds[0]):
+        return filled(f"{function}(a)", {"a": call.nodes[0]})
+    return filled(f"list_extract(list(a), {1 if function == 'first' else -1})", {"a": call.nodes[0]})
+
+
+def _loses_signs(kind: DataType) -> bool:
+    """Whether DuckDB's aggregates give values without the signs of the zeros inside of them; LIST alone keeps them."""
+    parts = (kind.key, kind.value, kind.element, *(part.type for part in kind.fields))
+    return any(part.root in ("FLOAT", "DOUBLE") or _loses_signs(part) for part in parts if part is not None)
+
+
+def _extreme(value: exp.Expr, by: exp.Expr, order: str) -> exp.Expr:
+    """The value of the row that has the most or the least, which keeps its signs."""
+    template = f"list_extract(list(a ORDER BY k {order}) FILTER (WHERE b IS NOT NULL), 1)"
+    return filled(template, {"a": value, "k": by, "b": by.copy()})
+
+
+_ORDERS = {"min": "ASC", "max": "DESC"}
 
 
 def seen(call: Call, function: str) -> exp.Expr:
     """The first or last value that is not null."""
     if not call.is_over:
-        return filled(f"{function}(a) FILTER (WHERE a IS NOT NULL)", {"a": call.nodes[0]})
+        gathered = f"{function}(a) FILTER (WHERE a IS NOT NULL)"
+        if _loses_signs(call.kinds[0]):
+            gathered = f"list_extract(list(a) FILTER (WHERE a IS NOT NULL), {1 if function == 'first' else -1})"
+        return filled(gathered, {"a": call.nodes[0]})
     return exp.Anonymous(this=f"{function}_value", expressions=[exp.IgnoreNulls(this=call.nodes[0])])
 
 
@@ -295,6 +321,8 @@ def _spread(call: Call, function: str) -> exp.Expr:
 def _by(call: Call, name: str) -> exp.Expr:
     """The value of the row that has the most or the least."""
     by = key(call.nodes[1], call.kinds[1])
+    if _loses_signs(call.kinds[0]):
+        return _extreme(call.nodes[0], by, _ORDERS[name])
     return exp.Anonymous(this=f"arg_{name}_null", expressions=[call.nodes[0], by])
 
 
@@ -340,9 +368,9 @@ ENTRIES: Sequence[Entry] = (
     aggregate("bit_and", "INTEGER", "1", "bit_and(a)", SPARK),
     aggregate("bit_or", "INTEGER", "1", "bit_or(a)", SPARK),
     aggregate("bit_xor", "INTEGER", "1", "bit_xor(a)", SPARK),
-    aggregate("first first_value any_value", "T", "T", _FIRST, SPARK),
+    aggregate("first first_value any_value", "T", "T", lambda call: _one_of(call, "first"), SPARK),
     aggregate("first first_value any_value", "T, BOOLEAN=!", "T", lambda call: _first(call, "first"), SPARK),
-    aggregate("last last_value", "T", "T", "last(a)", SPARK),
+    aggregate("last last_value", "T", "T", lambda call: _one_of(call, "last"), SPARK),
     aggregate("last last_value", "T, BOOLEAN=!", "T", lambda call: _first(call, "last"), SPARK),
     *(
         aggregate(f"{name}.ignoring_nulls", "T", "T", lambda call, of=kind: seen(call, of), SPARK)  # type: ignore[misc]

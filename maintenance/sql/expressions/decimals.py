@@ -49,11 +49,12 @@ def combined(name: str, left: DataType, right: DataType, *, is_flink: bool) -> D
 def exact(call: Call, left: DataType, right: DataType) -> Typed:
     """A sum, difference, product or rest of decimals."""
     one, other = call.arguments
+    if call.name == "%":
+        return Typed(cast_node(rest(one.node, other.node, left, right), call.kind), call.kind, call.written)
     node = _NODES[call.name](this=apart(one.node), expression=apart(other.node))
     (_, s1), (_, s2) = digits(left), digits(right)
     full = s1 + s2 if call.name == "*" else max(s1, s2)
-    if call.name != "%":
-        node.meta[OPERANDS] = (left, right)
+    node.meta[OPERANDS] = (left, right)
     if call.name in ("+", "-") and full != (call.kind.scale or 0):
         second = other.node if call.name == "+" else exp.Neg(this=apart(other.node))
         return Typed(total(one.node, second, (s1, s2), call), call.kind, call.written)
@@ -61,9 +62,24 @@ def exact(call: Call, left: DataType, right: DataType) -> Typed:
         # More digits than DuckDB has.
         made = product(one.node, other.node, (s1, s2), call)
         return Typed(made, call.kind, call.written)
-    if full == (call.kind.scale or 0) and call.name != "%":
+    if full == (call.kind.scale or 0):
         return Typed(node, call.kind, call.written, is_loose=True)
     return Typed(cast_node(node, call.kind), call.kind, call.written)
+
+
+_TOO_LONG = "error('a rest of decimals needs more than 38 digits: cast to fewer first, or run it with --engine spark')"
+
+
+def rest(one: exp.Expr, other: exp.Expr, left: DataType, right: DataType) -> exp.Expr:
+    """The rest of a division of decimals. Where both sides together have more digits than DuckDB's decimals, it would
+    reckon with doubles.
+    """
+    (p1, s1), (p2, s2) = digits(left), digits(right)
+    if max(p1 - s1, p2 - s2) + max(s1, s2) > MOST_DIGITS:
+        wide = decimal(MOST_DIGITS, max(s1, s2))
+        template = f"CASE WHEN a IS NOT NULL THEN COALESCE(TRY_CAST(a AS {wide}), {_TOO_LONG}) END"
+        one, other = (filled(template, {"a": part}) for part in (one, other))
+    return exp.Mod(this=apart(one), expression=apart(other))
 
 
 def quotient(
@@ -101,7 +117,7 @@ def divided_whole(call: Call, left: DataType, right: DataType) -> exp.Expr:
     """A quotient of decimals without its fraction."""
     one, other = call.nodes
     scale = max(left.scale or 0, right.scale or 0)
-    whole = filled("a - a % b", {"a": one, "b": other.copy()})
+    whole = filled("a - r", {"a": one, "r": rest(one.copy(), other.copy(), left, right)})
     return filled(
         "CAST(q AS BIGINT)", {"q": quotient(whole, other, (scale, right.scale or 0), decimal(MOST_DIGITS, 0))}
     )

@@ -352,7 +352,7 @@ ENTRIES: Sequence[Entry] = (
     entry("left", "BINARY, INT", "BINARY", "array_slice(a, 1, paimon_not_negative(b))", SPARK),
     entry("right", "STRING, INT", "STRING", "right(a, paimon_not_negative(b))"),
     entry("replace", "STRING, STRING", "STRING", "replace(a, b, '')", SPARK),
-    entry("replace", "STRING, STRING, STRING", "STRING", "CASE WHEN b = '' THEN a ELSE replace(a, b, c) END"),
+    entry("replace", "STRING, STRING, STRING", "STRING", "CASE WHEN b = '' AND c IS NOT NULL THEN a ELSE replace(a, b, c) END"),
     entry("lpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "lpad")),
     entry("rpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "rpad")),
     entry("repeat", "STRING, INT", "STRING", "repeat(a, paimon_not_negative(b))"),

@@ -152,6 +152,10 @@ class Update:
         return where is None or _is_filter(where, table)
 
 
+_UNNAMED = "paimon_source"
+"""What rows of a query without a name are named in MERGE."""
+
+
 @dataclass(frozen=True, slots=True)
 class Merge:
     tree: exp.Merge
@@ -171,6 +175,9 @@ class Merge:
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         target, using, on = self.tree.this, self.tree.args["using"], self.tree.args["on"]
+        if not using.alias_or_name:
+            using = using.copy()
+            using.set("alias", exp.TableAlias(this=exp.to_identifier(_UNNAMED, quoted=True)))
         whens = self.tree.args["whens"].expressions
         clauses = [_clause(self.cursor, when, table, target.alias_or_name, using.alias_or_name) for when in whens]
         change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
@@ -288,23 +295,26 @@ def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> 
             raise cursor.error(*unknown_column(name, columns), token=cursor.find("column", name))
 
 
-def _of_one_side(when: exp.When, name: str) -> exp.When:
-    """A clause about rows of one side alone: what it names without a table is of that side."""
+def _of_one_side(when: exp.When, name: str, other: str) -> exp.When:
+    """A clause about rows of one side alone: what it names without a table is of that side, and so are fields."""
     when = when.copy()
     then = when.args["then"]
     values = then.expression if isinstance(then, exp.Insert) else None
     updates = [part.expression for part in then.expressions] if isinstance(then, exp.Update) else []
     for part in (when.args.get("condition"), values, *updates):
         for column in part.find_all(exp.Column) if isinstance(part, exp.Expr) else ():
-            if not column.table and column.find_ancestor(exp.Query) is None:
-                column.set("table", exp.to_identifier(name, quoted=True))
+            outer = next(part for part in ("table", "db", "catalog", "") if not column.args.get(part))
+            is_named = outer != "table" and column.parts[0].name.lower() in (name.lower(), other.lower())
+            if outer and not is_named and column.find_ancestor(exp.Query) is None:
+                column.set(outer, exp.to_identifier(name, quoted=True))
     return when
 
 
 def _clause(cursor: Cursor, when: exp.When, table: Table, target_name: str, using_name: str) -> RowClause:
     kind = "matched" if when.args["matched"] else "not_matched_by_source" if when.args.get("source") else "not_matched"
     if kind != "matched":
-        when = _of_one_side(when, using_name if kind == "not_matched" else target_name)
+        sides = (using_name, target_name) if kind == "not_matched" else (target_name, using_name)
+        when = _of_one_side(when, *sides)
     then, condition = when.args["then"], when.args.get("condition")
     if isinstance(then, exp.Update):
         if any(isinstance(part, exp.Star) for part in then.expressions):

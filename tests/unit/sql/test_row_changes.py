@@ -91,6 +91,25 @@ def test_all_columns_of_the_source(session: Session) -> None:
     assert rows(session) == [(1, 11, "z"), (2, 20, "b"), (3, 30, "c"), (4, None, "d"), (7, 77, "y")]
 
 
+def test_a_query_without_a_name_as_source(session: Session) -> None:
+    session.sql("MERGE INTO t USING (SELECT k AS j, v AS w FROM s) ON k = j WHEN MATCHED THEN UPDATE SET v = w")
+    assert rows(session)[:3] == [(1, 10, "a"), (2, 200, "b"), (3, 300, "c")]
+
+
+def test_fields_of_the_side_that_a_clause_is_about(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    for name, row in (("t", "(1, struct(5, struct(6)), 0)"), ("s", "(2, struct(7, struct(8)), 0)")):
+        session.sql(f"CREATE TABLE {name} (k INT, r STRUCT<p: INT, q: STRUCT<z: INT>>, x INT)")
+        session.sql(f"INSERT INTO {name} VALUES {row}")
+    session.sql(
+        """MERGE INTO t USING s ON t.k = s.k
+        WHEN NOT MATCHED AND r.p = s.r.p THEN INSERT (k, x) VALUES (k, r.p)
+        WHEN NOT MATCHED BY SOURCE THEN UPDATE SET x = r.q.z"""
+    )
+    found = session.sql("SELECT k, x FROM t ORDER BY k").to_arrow().to_pylist()
+    assert found == [{"k": 1, "x": 6}, {"k": 2, "x": 7}]
+
+
 def test_the_primary_key_is_not_updated(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql(f"CREATE TABLE t ({KEYED})")
