@@ -26,6 +26,7 @@ from paimon_maintenance.console.looks import Looks
 from paimon_maintenance.console.metrics import CONTENT_TYPE, metrics_text
 from paimon_maintenance.console.night import night_view
 from paimon_maintenance.console.plans import plan_lines, plan_view
+from paimon_maintenance.console.settings import settings_view
 from paimon_maintenance.console.table import table_view
 from paimon_maintenance.console.words import FILTERS, ago
 
@@ -50,6 +51,7 @@ def application(lake: Lake, hosts: Sequence[str] = (), looks: Looks | None = Non
         Route("/", partial(pages.answer, fleet)),
         Route("/tables/{table}", partial(pages.answer, table)),
         Route("/tables/{table}/writers", partial(pages.answer, conflict)),
+        Route("/tables/{table}/settings", partial(pages.answer, settings)),
         Route("/next", partial(pages.answer, work)),
         Route("/costs", partial(pages.answer, costs)),
         Route("/plans", partial(pages.answer, plans)),
@@ -147,6 +149,11 @@ def table(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[st
 def conflict(_: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
     """The writers of one table."""
     return "conflict.html", {"view": conflict_view(known, request.path_params["table"])}
+
+
+def settings(_: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:
+    """What other settings of one table would cost."""
+    return "settings.html", {"view": settings_view(known, request.path_params["table"], request.query_params)}
 
 
 def work(pages: Pages, known: Known, _: Request) -> tuple[str, Mapping[str, Any]]:

@@ -24,6 +24,7 @@ PAGES = {
     "tried": "/tables/db.orders?keep_at_least=1&keep_at_most=2",
     "broken": "/tables/db.broken",
     "writers": "/tables/db.orders/writers",
+    "settings": "/tables/db.orders/settings?try=num-sorted-run.compaction-trigger%3D3,8&snapshots=20",
     "night": "/night?since=1+d",
     "plans": "/plans",
     "fault": "/tables/db.nowhere",

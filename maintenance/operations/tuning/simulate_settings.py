@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from maintenance.operations.parameters import Param, Value, text
 from maintenance.operations.tuning.arrivals import Past, past_of
 from maintenance.operations.tuning.buckets import rebucketed
 from maintenance.operations.tuning.overlap import Overlap, overlap_of
+from maintenance.operations.tuning.settings_plot import Spot, svg_of
 from maintenance.operations.tuning.simulation import FileBytes, Point, Simulation
 from maintenance.operations.tuning.workload import Workload
 from maintenance.options import table as table_options
@@ -108,6 +110,12 @@ class SimulationReport:
         """Those that no others beat in everything."""
         return tuple(each for each in self.settings if each.is_best)
 
+    @property
+    def svg(self) -> str:
+        """A picture: what each of the settings writes against what it has reads merge."""
+        spots = [Spot(s.text, s.write_amplification, s.read_amplification, s.is_best) for s in self.settings]
+        return svg_of(self.table, spots)
+
 
 def tries_of(value: Value) -> dict[str, str]:
     """``option=3,5,8;other=1``: values to try of each option; or a list of such texts, or a mapping."""
@@ -145,6 +153,9 @@ class SimulateSettings:
     bytes_per_second: Annotated[
         int | None, Param("That a compaction reads and writes; empty: as the table's own did.", least=1)
     ] = None
+    plot: Annotated[
+        str | None, Param("An SVG file to draw into: what each of the settings writes, and what reads merge then.")
+    ] = None
 
 
 def apply(run: Run, table: Table, planned: Plan[SimulateSettings, None]) -> SimulationReport:
@@ -178,7 +189,7 @@ def apply(run: Run, table: Table, planned: Plan[SimulateSettings, None]) -> Simu
         run.progress(f"{number} of {len(tried)} settings: {', '.join(f'{k}={v}' for k, v in options.items()) or 'own'}")
         found.append(trial.of(options))
     arrived = list(past.arrived)
-    return SimulationReport(
+    report = SimulationReport(
         table.identifier,
         _marked(found),
         past.first_id,
@@ -189,6 +200,12 @@ def apply(run: Run, table: Table, planned: Plan[SimulateSettings, None]) -> Simu
         sum(entry.file.file_size for entry in arrived),
         tuple(f"{each[0].upper()}{each[1:]}." for each in assumed),
     )
+    if asked.plot is not None:
+        try:
+            Path(asked.plot).write_text(report.svg, encoding="utf-8")
+        except OSError as error:
+            raise OptionError(f"the picture cannot be written: {error}", asked.plot, "Name another file.") from error
+    return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +392,7 @@ def simulate_settings(
     workload: str | None = None,
     compact_every: int | None = None,
     bytes_per_second: int | None = None,
+    plot: str | None = None,
     now: datetime | None = None,
 ) -> SimulationReport:
     """What a table would be like under other settings. Nothing is written, and no data is read.
@@ -382,12 +400,13 @@ def simulate_settings(
     Args: `tries`: the values to try of each option, with commas between them, and all of their combinations; None = a
         usual choice; `snapshots`: how many of the last ones are replayed; `workload`: the path of a file that says what
         is written in place of them; `compact_every`: commits between compactions other than the writers', None = when
-        they ran; `bytes_per_second`: of a compaction, None = as those of the writers; `now`: None = the current time.
+        they ran; `bytes_per_second`: of a compaction, None = as those of the writers; `plot`: an SVG file to draw
+            into; `now`: None = the current time.
     Raises: OptionError: no such setting, or nothing to replay; UnsupportedError: compactions of the table go by more
         than its metadata.
 
     >>> report = simulate_settings(table, {"num-sorted-run.compaction-trigger": "3,5,8"})
     >>> [settings.to_set for settings in report.best]
     """
-    request = SimulateSettings(tries, snapshots, workload, compact_every, bytes_per_second)
+    request = SimulateSettings(tries, snapshots, workload, compact_every, bytes_per_second, plot)
     return OPERATION.run(Run(now=now or datetime.now(UTC)), table, request)

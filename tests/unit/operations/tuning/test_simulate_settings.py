@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations import compact, simulate_settings
 from maintenance.operations.tuning.arrivals import past_of
 from maintenance.operations.tuning.overlap import overlap_of
+from maintenance.operations.tuning.settings_plot import Spot, front_of
 from maintenance.operations.tuning.simulate_settings import OPERATION, tries_of
 from maintenance.operations.tuning.simulation import FileBytes, Pick, Simulation
 from tests.small_tables import batch, small_table
@@ -255,3 +257,29 @@ def test_the_keys_are_as_many_as_compactions_left(tmp_path: Path) -> None:
     table = small_table(tmp_path, {**INLINE, "bucket": "1"})
     write(table, 20, 1000)
     assert overlap_of(past_of(table, 1000).merged).keys == pytest.approx(1001, rel=0.1)
+
+
+def test_the_picture_has_each_setting_and_the_front(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {**INLINE, "bucket": "1"})
+    write(table, 12, 200)
+    drawn = tmp_path / "settings.svg"
+    report = simulate_settings(table, {TRIGGER: "2,3,8"}, plot=str(drawn))
+    picture = ElementTree.fromstring(drawn.read_text())
+    spots = picture.findall(".//{*}circle")
+    assert len(spots) == len(report.settings)
+    assert [spot.get("fill") != "none" for spot in spots] == [each.is_best for each in report.settings]
+    (line,) = picture.findall("{*}polyline")
+    points = [tuple(map(float, point.split(","))) for point in str(line.get("points")).split()]
+    # Who writes more on the front reads less; up is less in SVG.
+    assert points == sorted(points)
+    assert [y for _, y in points] == sorted(y for _, y in points)
+    with pytest.raises(OptionError, match="cannot be written"):
+        simulate_settings(table, {}, plot=str(tmp_path / "none" / "settings.svg"))
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1))
+def test_the_front_are_those_that_no_others_beat(pairs: list[tuple[int, int]]) -> None:
+    found = front_of([Spot("", written, runs, is_best=False) for written, runs in pairs])
+    slow = {(w, r) for w, r in pairs if not any(a <= w and b <= r and (a, b) != (w, r) for a, b in pairs)}
+    assert {pairs[at] for at in found} == slow
+    assert len(found) == len(slow)
