@@ -83,13 +83,17 @@ def svg_of(table: str, settings: Sequence[Spot]) -> str:
     spots = [(across.at(each.written), up.at(each.runs)) for each in settings]
     path = " ".join(f"{spots[at][0]:.1f},{spots[at][1]:.1f}" for at in front_of(settings))
     lines.append(f'<polyline points="{path}" fill="none" stroke="{_COLOR}" stroke-width="1.5"/>')
+    labels: dict[tuple[str, str], list[str]] = {}
     for number, (each, (x, y)) in enumerate(zip(settings, spots, strict=True)):
         fill = _COLOR if each.is_best else "none"
         said = f"{number}: {each.text}. Written {each.written:.2f} times, {each.runs:.2f} runs to read"
         lines.append(
-            f'<g><title>{escape(said)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" '
-            f'stroke="{_COLOR}" stroke-width="1.5"/><text x="{x + 8:.1f}" y="{y - 6:.1f}">{number}</text></g>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{_COLOR}" stroke-width="1.5">'
+            f"<title>{escape(said)}</title></circle>"
         )
+        labels.setdefault((f"{x + 8:.1f}", f"{y - 6:.1f}"), []).append(str(number))
+    # Settings that cost the same have one place.
+    lines += [f'<text x="{x}" y="{y}">{", ".join(numbers)}</text>' for (x, y), numbers in labels.items()]
     return "\n".join([*lines, "</svg>", ""])
 
 
