@@ -76,7 +76,7 @@ def _profiles(path: Path) -> Mapping[str, Any]:
         raise OptionError(f"the file of profiles cannot be read: {error}", str(path), "Correct it.") from error
     profiles = content.get("profiles", {})
     if not isinstance(profiles, dict):
-        raise OptionError("'profiles' is not a table", str(path), "Write [profiles.NAME].")
+        raise OptionError("'profiles' is not a table", str(path), "Write each profile as a table, [profiles.NAME].")
     return profiles
 
 

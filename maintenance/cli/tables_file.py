@@ -46,13 +46,14 @@ def content_of(path: Path) -> Mapping[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"the file cannot be read: {error}", str(path), "Name another one.") from error
+        fix = "Name a file that can be read with --tables or PAIMON_TABLES."
+        raise OptionError(f"the file cannot be read: {error}", str(path), fix) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = str(path) if mark is None else f"{path}, line {mark.line + 1}"
         raise OptionError(f"this is not YAML: {error.problem}", place, "Correct this line.") from error
     except yaml.YAMLError as error:
-        raise OptionError(f"this is not YAML: {error}", str(path), "Correct it.") from error
+        raise OptionError(f"this is not YAML: {error}", str(path), "Correct the YAML of this file.") from error
     if not isinstance(content, dict):
         raise OptionError("the file is not a mapping", str(path), "Describe a warehouse and its tables in it.")
     return content

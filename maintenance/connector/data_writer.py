@@ -109,9 +109,8 @@ def parsed(key: str, parse: Any, options: Mapping[str, str]) -> Any:
     try:
         return parse(options[key]) if key in options else None
     except ValueError as error:
-        raise OptionError(
-            f"'{key}' = '{options[key]}': {error}", "options of a write", "Correct or drop it."
-        ) from error
+        fix = f"Correct '{key}' of the write, or leave it out."
+        raise OptionError(f"'{key}' = '{options[key]}': {error}", "options of a write", fix) from error
 
 
 class PaimonWriter(DataSourceArrowWriter):

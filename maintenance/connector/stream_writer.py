@@ -56,7 +56,8 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         """Args: as of `PaimonWriter`."""
         for key in _REFUSED:
             if key in options:
-                raise OptionError(f"'{key}' = '{options[key]}' for a stream", "options of a write", "Leave it out.")
+                fix = f"Leave '{key}' out of the stream's options."
+                raise OptionError(f"'{key}' = '{options[key]}' for a stream", "options of a write", fix)
         self._table = table
         self._resume_after: int | None = parsed(_RESUME_AFTER, integer, options)
         self._writer = PaimonWriter(table, options, properties, overwrite=overwrite)

@@ -75,7 +75,8 @@ def parse_view(data: bytes, where: str) -> BlobView:
             raise ValueError("it is cut off")
         return BlobView(data[_HEAD + _LENGTH.size : end].decode(), *_ROW.unpack_from(data, end))
     except (ValueError, struct.error) as error:
-        raise DataError(f"bytes that are not a reference to a blob: {error}", where, "Write a reference.") from error
+        fix = "Write a reference to a blob: the bytes that reading the other table's column gives."
+        raise DataError(f"bytes that are not a reference to a blob: {error}", where, fix) from error
 
 
 def are_descriptors(column: pa.Array | pa.ChunkedArray) -> np.ndarray:

@@ -238,4 +238,4 @@ def number_of_option(
         return parse(options[key])
     except ValueError as error:
         problem = f"'{settings.format}.{key}' = '{options[key]}': expected a number"
-        raise OptionError(problem, "options", f"The default is {default}.") from error
+        raise OptionError(problem, "options", f"Correct the option, or unset it: the default is {default}.") from error

@@ -55,7 +55,7 @@ class Aggregation:
                 raise OptionError(
                     f"'{column.key(IGNORE_RETRACT)}' and 'aggregation.remove-record-on-delete' contradict each other",
                     column.where,
-                    "Set one of them.",
+                    f"Unset '{column.key(IGNORE_RETRACT)}' or 'aggregation.remove-record-on-delete'.",
                 )
         return cls(functions, remove)
 

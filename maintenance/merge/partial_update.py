@@ -173,7 +173,8 @@ class _Merge:
         column = self._engine.schema.field(name)
         inputs = self._inputs(name, None)
         if not column.type.nullable and not inputs.valid.all():
-            raise DataError(f"null in column '{name}', which is {column.type}", "records to merge", "Fill the column.")
+            fix = f"Write a value into '{name}', or make the column nullable."
+            raise DataError(f"null in column '{name}', which is {column.type}", "records to merge", fix)
         return inputs.records(inputs.last(self._sets | (inputs.valid & ~self._retract)))
 
     def _merge_group(self, group: SequenceGroup, names: tuple[str, ...], columns: dict[str, Reduced]) -> None:

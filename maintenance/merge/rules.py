@@ -67,7 +67,9 @@ def _check_partial_update(schema: TableSchema) -> None:
 
 
 def _conflict(first: str, second: str, why: str) -> OptionError:
-    return OptionError(f"'{first}' and '{second}' contradict each other: {why}", "options", "Set one of them.")
+    return OptionError(
+        f"'{first}' and '{second}' contradict each other: {why}", "options", f"Unset '{first}' or '{second}'."
+    )
 
 
 def _check_functions(schema: TableSchema) -> None:
@@ -91,6 +93,5 @@ def _check_padding(schema: TableSchema) -> None:
             "Name such a column, or unset the option: newer Paimons order ties by arrival anyway.",
         )
     if table_options.SEQUENCE_FIELD_SORT_ORDER.of(schema.options) == "descending":
-        raise OptionError(
-            "'sequence.auto-padding' with 'sequence.field.sort-order' = 'descending'", "options", "Set one of them."
-        )
+        problem = "'sequence.auto-padding' with 'sequence.field.sort-order' = 'descending'"
+        raise OptionError(problem, "options", "Unset 'sequence.auto-padding' or 'sequence.field.sort-order'.")

@@ -55,9 +55,8 @@ def _check(groups: Sequence[SequenceGroup], schema: TableSchema, removing: Seque
         if name in schema.primary_keys:
             raise OptionError(f"sequence group names '{name}'", option, "Leave out columns of the primary key.")
         if name in seen:
-            raise OptionError(
-                f"column '{name}' is in two sequence groups", f"{seen[name]} and {option}", "Name it once."
-            )
+            fix = f"Name '{name}' in the option of one group."
+            raise OptionError(f"column '{name}' is in two sequence groups", f"{seen[name]} and {option}", fix)
         seen[name] = option
     ordering_columns = {name for group in groups for name in group.order_by}
     for name in removing:

@@ -70,7 +70,8 @@ class CommitRecord:
             numbers = (in_range(form[key]) for key in ("commitIdentifier", "snapshotId", "timeMillis"))
             return cls(str(form["commitUser"]), *numbers)
         except (KeyError, ValueError) as error:
-            raise CorruptFileError(f"no valid commit record: {error}", where, "Delete the file.") from error
+            fix = "Delete this file: the commit of the next batch writes another."
+            raise CorruptFileError(f"no valid commit record: {error}", where, fix) from error
 
 
 @dataclass(frozen=True, slots=True)

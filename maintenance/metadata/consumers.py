@@ -47,9 +47,8 @@ class Consumers:
     def record(self, consumer: str, next_snapshot: int) -> None:
         """Note how far a consumer is. Raises: OptionError: no consumer can have that name, or be that far."""
         if not 0 < next_snapshot < 2**63:
-            raise OptionError(
-                f"snapshot {next_snapshot} for a consumer", self.paths.consumer_folder(), "Use an id of a snapshot."
-            )
+            problem = f"snapshot {next_snapshot} for a consumer"
+            raise OptionError(problem, self.paths.consumer_folder(), "Use the id of a snapshot, 1 or more.")
         path = self.paths.consumer(consumer)
         around = len(_PREFIX) + TEMPORARY_BYTES
         # Others may have named a consumer that is there already.

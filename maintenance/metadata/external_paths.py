@@ -118,7 +118,7 @@ def _root(text: str, key: str) -> str:
     authority = f"//{match['authority']}" if match["authority"] else ""
     path = re.sub("/+", "/", match["path"] or "").rstrip("/")
     if not authority and not path:
-        raise OptionError(f"'{text}' is the root of a disk", f"option '{key}'", "Name a folder.")
+        raise OptionError(f"'{text}' is the root of a disk", f"option '{key}'", f"Name a folder below '{text}'.")
     if {".", ".."} & set(path.split("/")):
         raise OptionError(f"'{text}' leads through '.' or '..'", f"option '{key}'", "Write the path without them.")
     return f"{match['scheme']}:{authority}{path}"
@@ -127,8 +127,10 @@ def _root(text: str, key: str) -> str:
 def _on_file_system(roots: tuple[str, ...], scheme: str | None) -> tuple[str, ...]:
     option = table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key
     if scheme is None:
-        raise OptionError("the strategy 'specific-fs' needs a file system", f"option '{option}'", "Set it, to s3 say.")
+        fix = "Set 'data-file.external-paths.specific-fs' to the scheme of a path, such as s3."
+        raise OptionError("the strategy 'specific-fs' needs a file system", f"option '{option}'", fix)
     chosen = tuple(root for root in roots if root.partition(":")[0].lower() == scheme.lower())
     if not chosen:
-        raise OptionError(f"no path of '{_KEY}' is on '{scheme}'", f"option '{option}'", "Add one, or change it.")
+        fix = f"Add a path on '{scheme}' to '{_KEY}', or name the scheme of one that is there."
+        raise OptionError(f"no path of '{_KEY}' is on '{scheme}'", f"option '{option}'", fix)
     return chosen

@@ -35,9 +35,8 @@ class PartitionTimes:
         try:
             formatter = None if text is None else TimePattern.parse(text)
         except ValueError as error:
-            raise OptionError(
-                f"'partition.timestamp-formatter' = '{text}': {error}", where, "Choose another one."
-            ) from error
+            fix = "Set 'partition.timestamp-formatter' to a pattern such as yyyy-MM-dd."
+            raise OptionError(f"'partition.timestamp-formatter' = '{text}': {error}", where, fix) from error
         return cls(tuple(fields), table_options.PARTITION_TIMESTAMP_PATTERN.of(options), formatter)
 
     def time_of(self, partition: bytes) -> int | None:

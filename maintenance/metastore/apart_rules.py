@@ -62,11 +62,8 @@ def _check_external(schema: TableSchema, where: str) -> None:
     external = BLOB_EXTERNAL_STORAGE_FIELD.of(schema.options)
     other = next((name for name in external if name not in BLOB_DESCRIPTOR_FIELD.of(schema.options)), None)
     if other is not None:
-        raise OptionError(
-            f"column '{other}' is in '{BLOB_EXTERNAL_STORAGE_FIELD.key}' and not in '{BLOB_DESCRIPTOR_FIELD.key}'",
-            where,
-            "Name it in both.",
-        )
+        problem = f"column '{other}' is in '{BLOB_EXTERNAL_STORAGE_FIELD.key}' and not in '{BLOB_DESCRIPTOR_FIELD.key}'"
+        raise OptionError(problem, where, f"Name '{other}' in '{BLOB_DESCRIPTOR_FIELD.key}', too.")
     if external:
         external_blob_root(schema.options)
 

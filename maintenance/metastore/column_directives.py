@@ -49,7 +49,8 @@ def directed(field: DataField, options: Mapping[str, str], where: str) -> tuple[
 
 def _vector(data_type: DataType, length: str, where: str) -> DataType:
     if data_type.root != "ARRAY":
-        raise SchemaError(f"a __VECTOR_FIELD of type {data_type}", where, "Declare it ARRAY.")
+        fix = "Declare the column as ARRAY<FLOAT>, or of another type of numbers."
+        raise SchemaError(f"a __VECTOR_FIELD of type {data_type}", where, fix)
     if not length.isdecimal():
         raise SchemaError(f"'{length}' is not the length of a vector", where, "Write '__VECTOR_FIELD;128'.")
     return vector(element_of(data_type), int(length), data_type.nullable)

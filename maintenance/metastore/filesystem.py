@@ -149,9 +149,8 @@ class FilesystemCatalog(LocatedCatalog):
         names = self._schemas(location).list_files()
         source = moved_from(self.file_io, location) if FROM in names else None
         if source is not None and self._schema_ids(source):
-            raise AlreadyExistsError(
-                f"a renaming of {source} to this name was interrupted", location, "Rename that table again."
-            )
+            fix = f"Rename {source} to this name again, which finishes it."
+            raise AlreadyExistsError(f"a renaming of {source} to this name was interrupted", location, fix)
         if source is not None or is_hidden(self.file_io, location, names):
             self.file_io.delete_folder(location)  # that table has another name by now
 

@@ -30,7 +30,8 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
     kind = table_options.check_type(options, str(name))
     branch = table_options.BRANCH.of(options)
     if branch != MAIN_BRANCH:
-        raise OptionError(f"'branch' = '{branch}': a new table has no branch", str(name), "Set it once there is one.")
+        fix = "Create the table without 'branch', and the branch with CALL sys.create_branch."
+        raise OptionError(f"'branch' = '{branch}': a new table has no branch", str(name), fix)
     where, now = str(name), time.time_ns() // 1_000_000
     if kind in (object_table.TYPE, format_table.TYPE):
         of_kind = (table_options.TYPE.key, table_options.FILE_FORMAT.key)

@@ -74,7 +74,8 @@ def keys_of(options: dict[str, str], option: str, given: Sequence[str]) -> tuple
     """
     text = options.pop(option, None)
     if text and given:
-        raise SchemaError(f"option '{option}' and the keys of the definition are given", "schema", "Give one.")
+        problem = f"option '{option}' and the keys of the definition are given"
+        raise SchemaError(problem, "schema", f"Give the keys in the definition, or as '{option}'.")
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else tuple(given)
 
 

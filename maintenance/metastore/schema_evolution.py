@@ -297,9 +297,8 @@ def _normalized(schema: TableSchema) -> TableSchema:
     options = dict(schema.options)
     primary, partition = options.pop("primary-key", None), options.pop("partition", None)
     if (primary and schema.primary_keys) or (partition and schema.partition_keys):
-        raise SchemaError(
-            "'primary-key' or 'partition' is set, and the table has such keys already", "options", "Leave them out."
-        )
+        fix = "Leave 'primary-key' and 'partition' out: a table keeps the keys that it was made with."
+        raise SchemaError("'primary-key' or 'partition' is set, and the table has such keys already", "options", fix)
     primary_keys = _names(primary) if primary else schema.primary_keys
     partition_keys = _names(partition) if partition else schema.partition_keys
     nullable = table_options.PRIMARY_KEY_NULLABLE.of(options)

@@ -27,14 +27,14 @@ class Siblings:
     def open(self, identifier: str) -> TableHandle:
         """A table as it is now. Raises: NotFoundError; DataError: references that go too deep; UnsupportedError."""
         if self.depth >= _MAX_DEPTH:
-            raise DataError(
-                f"a blob is a reference behind {self.depth} others", f"table {identifier}", "Break the circle."
-            )
+            fix = "Write the blob itself where the references end: they lead back to each other."
+            raise DataError(f"a blob is a reference behind {self.depth} others", f"table {identifier}", fix)
         catalog = self.open_catalog(self.options)
         try:
             table = catalog.get_table(identifier)
         finally:
             catalog.close()
         if not isinstance(table, TableHandle):
-            raise UnsupportedError("a blob that refers to no table of rows", identifier, "Read the references.")
+            fix = "Set 'blob-as-descriptor' = 'true' for the read, to get the references themselves."
+            raise UnsupportedError("a blob that refers to no table of rows", identifier, fix)
         return replace(table, siblings=replace(self, depth=self.depth + 1))

@@ -78,7 +78,9 @@ def changed_view(view: View, changes: Sequence[ViewChange], name: str) -> View:
                 comment = text
             case AddDialect(dialect, query):
                 if dialect in dialects:
-                    raise AlreadyExistsError(f"dialect '{dialect}' exists", f"view {name}", "Update it instead.")
+                    raise AlreadyExistsError(
+                        f"dialect '{dialect}' exists", f"view {name}", "Use the action update to change its text."
+                    )
                 dialects[dialect] = query
             case UpdateDialect(dialect, query):
                 _check_dialect(dialect, dialects, name)

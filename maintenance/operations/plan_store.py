@@ -144,7 +144,8 @@ class StoredPlan:
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
         """The plan of an id. Raises: NotFoundError; CorruptFileError: it is not what was stored."""
         if _PLAN_ID.fullmatch(plan_id) is None:
-            raise NotFoundError(f"{plan_id[:_SHOWN_ID]!r} is not a plan id", _FOLDER, "Copy it from the dry run.")
+            fix = "Copy the id that the dry run printed: 16 digits and letters from a to f."
+            raise NotFoundError(f"{plan_id[:_SHOWN_ID]!r} is not a plan id", _FOLDER, fix)
         path = f"{warehouse.rstrip('/')}/{_FOLDER}/{plan_id}.json"
         try:
             plan = cls.of_dict(json.loads(file_io.read_bytes(path)))

@@ -178,7 +178,8 @@ def _freshness(options: Mapping[str, str], where: str, logical: str) -> Freshnes
     if number is None:
         return DEFAULT_FRESHNESS[RefreshMode.FULL if logical == RefreshMode.FULL else RefreshMode.CONTINUOUS]
     if not (number.isascii() and number.isdigit()):
-        raise OptionError(f"'{FRESHNESS}' = '{number}' is not a whole number", where, "Set it to one.")
+        fix = f"Set '{FRESHNESS}' to a whole number, such as 30."
+        raise OptionError(f"'{FRESHNESS}' = '{number}' is not a whole number", where, fix)
     if unit not in _SECONDS:
         raise OptionError(f"'{TIME_UNIT}' = '{unit}' is not a unit", where, f"Use one of {', '.join(UNITS)}.")
     return Freshness(number, unit)

@@ -20,9 +20,8 @@ def between(history: History, request: Between) -> ScanTarget:
         )
     start, end = int(request.start), int(request.end)
     if end < start:
-        raise OptionError(
-            f"'incremental-between' = '{start},{end}' ends before it starts", history.table, "Swap the two."
-        )
+        fix = "Name the earlier state first: 'incremental-between' = '<from>,<to>'."
+        raise OptionError(f"'incremental-between' = '{start},{end}' ends before it starts", history.table, fix)
     if start == end or history.snapshots.earliest_id() is None:
         return NOTHING
     if request.mode == "diff":
@@ -35,7 +34,7 @@ def _between_tags(history: History, request: Between, start: Snapshot, end: Snap
         raise OptionError(
             f"tag '{request.end}' holds snapshot {end.id}, earlier than tag '{request.start}' with {start.id}",
             history.table,
-            "Swap the two.",
+            "Name the earlier state first: 'incremental-between' = '<from>,<to>'.",
         )
     if not request.tags_are_snapshots:
         return NOTHING if end.id == start.id else Difference(start, end)

@@ -223,7 +223,8 @@ def checked_startup(options: Mapping[str, str]) -> Startup:
     allowed = _KEYS if mode == "default" else _KEYS_OF_MODE.get(mode, {})
     wrong = [key for key in set_keys if key not in allowed]
     if wrong:
-        raise OptionError(f"'{wrong[0]}' is set and 'scan.mode' is '{mode}'", "options", "Unset one of them.")
+        fix = f"Unset '{wrong[0]}', or set 'scan.mode' to the mode that it belongs to."
+        raise OptionError(f"'{wrong[0]}' is set and 'scan.mode' is '{mode}'", "options", fix)
     if len(set_keys) > 1:
         raise OptionError(f"{' and '.join(set_keys)} are both set", "options", "Set only one of them.")
     if set_keys:

@@ -93,7 +93,8 @@ class Limits:
 
         limits = cls(value(MAX_FILES), value(MAX_BYTES), value(MAX_ROWS), value(MIN_ROWS), value(MAX_DELAY))
         if (limits.min_rows is None) != (limits.max_delay is None):
-            raise OptionError(f"only one of '{MIN_ROWS.key}' and '{MAX_DELAY.key}' is set", "options", "Set both.")
+            problem = f"only one of '{MIN_ROWS.key}' and '{MAX_DELAY.key}' is set"
+            raise OptionError(problem, "options", f"Set '{MIN_ROWS.key}' and '{MAX_DELAY.key}', or neither.")
         return limits
 
     @property

@@ -68,6 +68,8 @@ class SessionEngine:
         if value is None:
             return
         if session.running.given is not None:
-            raise OptionError("'spark' and 'engine' are both given", _WHERE, "Give one of them.")
+            raise OptionError(
+                "'spark' and 'engine' are both given", _WHERE, "Give the session 'spark' or 'engine', not both."
+            )
         engine = Engine.parse(value, _WHERE) if isinstance(value, str) else value
         session.running = Running(engine.settled())

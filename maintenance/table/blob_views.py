@@ -20,6 +20,7 @@ from maintenance.table.handle import OtherTables, TableHandle
 
 PlanRead = Callable[[TableHandle, Sequence[str], In], tuple[ScanPlan, SplitRead]]
 """Plans a read of some columns of the rows that a condition is true for."""
+_REFERENCES = f"Set '{BLOB_AS_DESCRIPTOR.key}' = 'true' for the read, to get the references themselves."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,11 @@ class TableViews:
     def _of_table(self, name: str, wanted: Sequence[BlobView]) -> Iterator[tuple[BlobView, BlobPlace | None]]:
         table = self.tables.open(name).copy({BLOB_AS_DESCRIPTOR.key: "true"})
         if not table.model.tracks_rows:
-            raise UnsupportedError(
-                "a blob refers to a table whose rows have no ids", f"table {name}", "Read the references."
-            )
+            raise UnsupportedError("a blob refers to a table whose rows have no ids", f"table {name}", _REFERENCES)
         columns = {field.id: field.name for field in table.schema.fields}
         lost = next((view.field_id for view in wanted if view.field_id not in columns), None)
         if lost is not None:
-            raise NotFoundError(
-                f"a blob refers to column {lost}, which is not there", f"table {name}", "Read the references."
-            )
+            raise NotFoundError(f"a blob refers to column {lost}, which is not there", f"table {name}", _REFERENCES)
         names = sorted({columns[view.field_id] for view in wanted})
         ids = np.unique([view.row_id for view in wanted])
         by_row = dict[int, list[BlobView]]()

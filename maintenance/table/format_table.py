@@ -140,7 +140,9 @@ class FormatTable(FolderTable):
         pairs = dict(folder.partition("=")[::2] for folder in folders[: len(keys)])
         if set(pairs) != set(keys):
             raise CorruptFileError(
-                f"folder '{'/'.join(folders)}' is not a partition of {', '.join(keys)}", self.location, "Rename it."
+                f"folder '{'/'.join(folders)}' is not a partition of {', '.join(keys)}",
+                self.location,
+                f"Rename the folder to {'/'.join(f'{key}=…' for key in keys)}.",
             )
         return {key: unquote(pairs[key]) for key in keys}
 
@@ -192,7 +194,8 @@ class FormatTable(FolderTable):
         new = [spec for spec, _ in self._groups(rows)]
         chosen = None if overwrite.partitions is None else [self._folder_texts(spec) for spec in overwrite.partitions]
         if chosen is not None and any(not matches_spec(spec, chosen) for spec in new):
-            raise DataError("rows are of a partition that is not overwritten", f"table {self.name}", "Leave them out.")
+            fix = "Leave the rows of other partitions out of the INSERT OVERWRITE."
+            raise DataError("rows are of a partition that is not overwritten", f"table {self.name}", fix)
         dynamic = overwrite.dynamic
         if dynamic is None:
             dynamic = table_options.DYNAMIC_PARTITION_OVERWRITE.of(self.options)
@@ -225,7 +228,8 @@ class FormatTable(FolderTable):
             known = chain((spec for _, spec in files), registered)
             if not ignore_if_not_exists and not any(matches_spec(spec, [wanted]) for spec in known):
                 shown = "/".join(f"{key}={text}" for key, text in wanted.items())
-                raise NotFoundError(f"partition {shown} does not exist", f"table {self.name}", "List the partitions.")
+                fix = "Name a partition that SHOW PARTITIONS lists."
+                raise NotFoundError(f"partition {shown} does not exist", f"table {self.name}", fix)
         if self.register is not None:
             # A drop that ends halfway leaves files behind rather than a partition with a part of its rows.
             self.register.drop([spec for spec in registered if matches_spec(spec, partitions)])

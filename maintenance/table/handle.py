@@ -144,7 +144,11 @@ class TableHandle:
             changes = value != self.options.get(key)
             fix = fix_of_change(key, value, self.options, has_snapshot=True)
             if changes and (key == "bucket" or fix is not None):
-                raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
+                raise OptionError(
+                    f"option '{key}' cannot be set for one read",
+                    self.identifier,
+                    f"Leave '{key}' out of the read, or set it for the table with ALTER TABLE.",
+                )
         check_set(options, self.options, where)
         others = {key: value for key, value in options.items() if key != table_options.BRANCH.key}
         table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self

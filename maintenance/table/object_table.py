@@ -57,7 +57,7 @@ class ObjectTable(FolderTable):
             raise NotFoundError(
                 f"'{key}' = '{options[key]}': an object table has one state, snapshot 1, the files as they are now",
                 f"table {self.name}",
-                "Leave it out.",
+                f"Leave '{key}' out of the query.",
             )
         return FolderTable.copy(self, options)
 
@@ -82,7 +82,9 @@ class ObjectTable(FolderTable):
         Raises: NotFoundError: there is no such object; DataError: the path or the part cannot be; StorageError.
         """
         if offset < 0 or (length is not None and length < 0):
-            raise DataError(f"offset {offset}, length {length}", f"object {path}", "Give numbers from 0.")
+            raise DataError(
+                f"offset {offset}, length {length}", f"object {path}", "Give an offset and a length of 0 or more."
+            )
         with self.open_object(path) as source:
             source.seek(min(offset, source.size()))
             return bytes(source.read(length))
@@ -95,7 +97,8 @@ class ObjectTable(FolderTable):
         try:
             return self.file_io.open_input(f"{self.location.rstrip('/')}/{path}")
         except MissingFileError as error:
-            raise NotFoundError(f"object '{path}' does not exist", f"table {self.name}", "List the table.") from error
+            fix = "Read the column 'path' of the table for the objects that there are."
+            raise NotFoundError(f"object '{path}' does not exist", f"table {self.name}", fix) from error
 
     def write_arrow(self, data: pa.Table | pa.RecordBatch) -> tuple[int, ...]:
         """Raises: UnsupportedError, always."""

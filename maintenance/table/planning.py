@@ -144,7 +144,8 @@ def _named(options: Mapping[str, str], table: str) -> tuple[str, str]:
     fallback = (table_options.SCAN_FALLBACK_BRANCH.of(options) or "").strip()
     primary = (table_options.SCAN_PRIMARY_BRANCH.of(options) or "").strip()
     if fallback and primary:
-        raise OptionError("'scan.fallback-branch' and 'scan.primary-branch' are both set", table, "Unset one of them.")
+        problem = "'scan.fallback-branch' and 'scan.primary-branch' are both set"
+        raise OptionError(problem, table, "Unset 'scan.fallback-branch' or 'scan.primary-branch'.")
     return fallback, primary
 
 

@@ -118,9 +118,8 @@ class _Conversion:
         """Vectors have as many elements as their type says, and none of them is null."""
         other = array.filter(pc.not_equal(pc.list_value_length(array), data_type.length))
         if len(other):
-            raise DataError(
-                f"{len(other[0])} elements in {self._name(path)}, which is {data_type}", self.where, "Pad or cut them."
-            )
+            problem = f"{len(other[0])} elements in {self._name(path)}, which is {data_type}"
+            raise DataError(problem, self.where, "Give each list as many elements as the column's type says.")
         if array.flatten().null_count:
             raise DataError(
                 f"a null among the elements of {self._name(path)}", self.where, "A VECTOR has a number in each place."
@@ -133,11 +132,8 @@ class _Conversion:
         lengths = pc.utf8_length(array) if data_type.is_string else pc.binary_length(array)
         longest = pc.max(lengths).as_py()
         if longest is not None and longest > data_type.length:
-            raise DataError(
-                f"a value of length {longest} in {self._name(path)}, which is {data_type}",
-                self.where,
-                "Shorten it first.",
-            )
+            fix = "Shorten the value, or make the column's type longer with ALTER TABLE."
+            raise DataError(f"a value of length {longest} in {self._name(path)}, which is {data_type}", self.where, fix)
 
     def _of_time(self, array: pa.Array, target: pa.DataType, data_type: DataType, path: Path) -> pa.Array:
         precision = data_type.precision or 0
@@ -156,11 +152,8 @@ class _Conversion:
         """Numbers are taken for milliseconds, and Arrow lets every one pass."""
         bounds = pc.min_max(array.view(pa.int32())).as_py()
         if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < MILLIS_PER_DAY:
-            raise DataError(
-                f"a time of {bounds['min']} to {bounds['max']} milliseconds in {self._name(path)}",
-                self.where,
-                "A day has 86400000.",
-            )
+            problem = f"a time of {bounds['min']} to {bounds['max']} milliseconds in {self._name(path)}"
+            raise DataError(problem, self.where, "Write times of 0 to 86399999 milliseconds: a day has 86400000.")
 
     def _name(self, path: Path) -> str:
         return f"column '{'.'.join((self.field.name, *path))}'"

@@ -44,7 +44,7 @@ def check_publishable(schema: TableSchema, options: Mapping[str, str], location:
             f"option '{key}' together with '{table_options.DATA_EVOLUTION_ENABLED.key}' is not supported: rows whose "
             "columns are in several files have no form in Iceberg",
             f"table {table}",
-            "Unset one of the options.",
+            f"Unset '{key}', or the other option.",
         )
     vectors = TableModel.of(options).has_deletion_vectors
     if vectors and table_options.DATA_FILE_EXTERNAL_PATHS.of(options):
@@ -52,7 +52,7 @@ def check_publishable(schema: TableSchema, options: Mapping[str, str], location:
             f"option '{key}' together with '{table_options.DATA_FILE_EXTERNAL_PATHS.key}' is not supported for a table"
             " with deletion vectors: in Iceberg they name the path of each data file",
             f"table {table}",
-            "Unset one of the options.",
+            f"Unset '{key}', or the other option.",
         )
     if vectors and not schema.primary_keys and not shows_vectors(options):
         raise UnsupportedError(

@@ -140,9 +140,8 @@ def _size(items: int, fpp: float) -> tuple[int, int]:
         raise OptionError(f"items = {items}, fpp = {fpp}", "bloom filter", "It takes items > 0 and 0 < fpp < 1.")
     exact = -items * math.log(fpp) / math.log(2) ** 2
     if exact > MAX_BITS - 8:
-        raise OptionError(
-            f"items = {items} with fpp = {fpp} needs {exact:.0f} bits", "bloom filter", "Use fewer items."
-        )
+        problem = f"items = {items} with fpp = {fpp} needs {exact:.0f} bits"
+        raise OptionError(problem, "bloom filter", "Set fewer items for the index, or a larger fpp.")
     bits = int(exact) + 8 - int(exact) % 8
     return bits, max(1, math.floor(bits / items * math.log(2) + 0.5))
 

@@ -75,7 +75,8 @@ def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenW
     try:
         orc.ORCWriter(pa.BufferOutputStream(), **arguments)
     except (ValueError, pa.ArrowException) as error:
-        raise OptionError(f"an option 'orc.…': {error}", "options", "Correct it, or unset it.") from error
+        fix = "Correct or unset the options of the table that begin with 'orc.'."
+        raise OptionError(f"an option 'orc.…': {error}", "options", fix) from error
     return lambda sink: _OrcWriter(sink, fields, schema, arguments)
 
 
@@ -93,9 +94,8 @@ def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, Any]:
         )
     level = number("compression.zstd.level", settings.zstd_level, int)
     if codec == "zstd" and level not in _ZSTD_STRATEGIES:
-        raise UnsupportedError(
-            f"option 'file.compression.zstd-level' = '{level}' is not supported for ORC", "options", "Use 1 or 3."
-        )
+        problem = f"option 'file.compression.zstd-level' = '{level}' is not supported for ORC"
+        raise UnsupportedError(problem, "options", "Set 'file.compression.zstd-level' to 1 or 3.")
     stripe = number("stripe.size", min(settings.block_bytes, _DEFAULT_STRIPE_BYTES), int)
     bloom = [name for name in options.get("bloom.filter.columns", "").split(",") if name]
     return {

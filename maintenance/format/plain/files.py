@@ -61,9 +61,8 @@ class PlainFiles:
             return True
         if self.compression == "none":
             return False
-        raise OptionError(
-            f"compression '{self.compression}' is not supported for {self.format} files", "format table", "Use gzip."
-        )
+        problem = f"compression '{self.compression}' is not supported for {self.format} files"
+        raise OptionError(problem, "format table", "Set 'file.compression' to gzip, or to none.")
 
     def parse(self, data: bytes, where: str) -> pa.Table:
         """The rows of a file; a column that it lacks is null. Raises: CorruptFileError, DataError."""
@@ -114,7 +113,9 @@ class PlainFiles:
     def _check_text(self) -> None:
         if len(self.fields) != 1 or not self.fields[0].type.is_string:
             names = ", ".join(f"{field.name} {field.type}" for field in self.fields)
-            raise DataError(f"a text file has one STRING column, not {names}", "format table", "Use csv or json.")
+            raise DataError(
+                f"a text file has one STRING column, not {names}", "format table", "Set 'file.format' to csv or json."
+            )
 
     def _conformed(self, table: pa.Table) -> pa.Table:
         present = {name.lower(): name for name in table.column_names}

@@ -43,7 +43,8 @@ def parse_row(data: bytes, types: Sequence[DataType], *, skip_unsupported: bool 
     """
     arity = int.from_bytes(data[:_ARITY_SIZE], "big", signed=True)
     if len(data) < _ARITY_SIZE or arity != len(types):
-        raise CorruptFileError(f"expected a row with {len(types)} fields, found {arity}", "row", "Check the schema id.")
+        fix = "Check that the schema of the id in the entry of this file is the one that it was written with."
+        raise CorruptFileError(f"expected a row with {len(types)} fields, found {arity}", "row", fix)
     try:
         if skip_unsupported:
             return row_values(data[_ARITY_SIZE:], types, is_supported)

@@ -175,7 +175,8 @@ def limit(column: AggregatedColumn) -> int:
     try:
         return _NO_LIMIT if text is None else int(text.strip())
     except ValueError as error:
-        raise OptionError(f"'{column.key('count-limit')}' = '{text}'", column.where, "Use an integer.") from error
+        fix = f"Set '{column.key('count-limit')}' to a whole number."
+        raise OptionError(f"'{column.key('count-limit')}' = '{text}'", column.where, fix) from error
 
 
 def check(column: AggregatedColumn) -> None:
@@ -185,9 +186,8 @@ def check(column: AggregatedColumn) -> None:
     limit(column)
     for option in ("nested-key-null-strategy", "nested-sequence-field"):
         if column.option(option) is not None and not keyed:
-            raise OptionError(
-                f"'{column.key(option)}' without '{column.key('nested-key')}'", column.where, "Set both or none."
-            )
+            fix = f"Set '{column.key(option)}' and '{column.key('nested-key')}', or neither."
+            raise OptionError(f"'{column.key(option)}' without '{column.key('nested-key')}'", column.where, fix)
 
 
 def is_array_of_rows(data_type: DataType) -> bool:

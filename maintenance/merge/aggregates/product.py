@@ -76,7 +76,8 @@ def _integers(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
         if rank:
             held, factors, divides = totals[members], numbers[positions], retract[positions]
             if (divides & (factors == 0)).any():
-                raise DataError("product divides by zero", column.where, "Do not retract a zero.")
+                fix = "Set 'fields.<column>.ignore-retract' to true, or write no zeros."
+                raise DataError("product divides by zero", column.where, fix)
             divisor = np.where(divides, factors, 1)
             if (divides & (held == _LEAST) & (factors == -1)).any():
                 raise overflow("product", column.field.type, column.where)
@@ -128,9 +129,12 @@ def _step(total: Decimal | None, value: Decimal, data_type: DataType, *, divides
     try:
         quotient = context.divide(total, value)
     except decimal.DecimalException as error:
-        raise DataError("product divides by zero", where, "Do not retract a zero.") from error
+        raise DataError(
+            "product divides by zero", where, "Set 'fields.<column>.ignore-retract' to true, or write no zeros."
+        ) from error
     if context.flags[decimal.Inexact]:
-        raise DataError(f"product: {total} / {value} has no exact decimal", where, "Set 'ignore-retract'.")
+        fix = "Set 'fields.<column>.ignore-retract' to true for this column."
+        raise DataError(f"product: {total} / {value} has no exact decimal", where, fix)
     return _fitted(quotient, data_type)
 
 

@@ -289,7 +289,9 @@ class HiveCatalog(HiveViews):
 
     def _foreign(self, name: Identifier) -> AlreadyExistsError:
         return AlreadyExistsError(
-            f"'{name}' exists in the metastore, and is not a table of Paimon", self.metastore.place, "Choose a name."
+            f"'{name}' exists in the metastore, and is not a table of Paimon",
+            self.metastore.place,
+            "Choose another name for the table, or drop what has this one in Hive.",
         )
 
     def alter_table(self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False) -> None:
@@ -533,7 +535,8 @@ def _with_option(schema: TableSchema, key: str, value: str) -> TableSchema:
 
 def _ordered(spec: Spec, keys: Sequence[str], identifier: str) -> dict[str, str]:
     if set(spec) != set(keys):
-        raise SchemaError(f"{dict(spec)} is not a partition of {', '.join(keys)}", f"table {identifier}", "Name all.")
+        fix = f"Give a value for each partition column: {', '.join(keys)}."
+        raise SchemaError(f"{dict(spec)} is not a partition of {', '.join(keys)}", f"table {identifier}", fix)
     return {key: spec[key] for key in keys}
 
 

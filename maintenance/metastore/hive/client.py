@@ -86,7 +86,7 @@ class HiveMetastore:
         except TApplicationException as error:
             client.close()
             raise InfrastructureError(
-                f"the Hive metastore failed: {_reason(error)}", self.place, "Look into its log."
+                f"the Hive metastore failed: {_reason(error)}", self.place, "Look into the log of the Hive metastore."
             ) from error
         except TException:
             pool.give(client)

@@ -126,9 +126,8 @@ def describe(table: Struct, schema: TableSchema, place: Place) -> None:
 def check_tag_field(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: tags cannot be the partitions of a table that has some."""
     if schema.partition_keys and table_options.METASTORE_TAG_TO_PARTITION.of(schema.options) is not None:
-        raise OptionError(
-            "'metastore.tag-to-partition' of a table with partition columns", where, "Drop one of the two."
-        )
+        fix = "Unset 'metastore.tag-to-partition', or make the table without partition columns."
+        raise OptionError("'metastore.tag-to-partition' of a table with partition columns", where, fix)
 
 
 def properties_of(schema: TableSchema) -> dict[str, str]:

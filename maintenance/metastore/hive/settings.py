@@ -37,7 +37,8 @@ class HiveSettings:
         site = {**_site(options), **{key: value for key, value in options.items() if key.startswith("hive.")}}
         client = options.get("metastore.client.class", _CLIENT)
         if client != _CLIENT:
-            raise UnsupportedError(f"'metastore.client.class' = '{client}'", _WHERE, "Use a Thrift metastore.")
+            fix = "Leave 'metastore.client.class' out, and reach the metastore by 'uri' = 'thrift://host:9083'."
+            raise UnsupportedError(f"'metastore.client.class' = '{client}'", _WHERE, fix)
         for key in _SECURED:
             if site.get(key, "false").strip().lower() == "true":
                 raise UnsupportedError(f"a metastore with '{key}' = 'true'", _WHERE, "Use one without Kerberos or TLS.")

@@ -72,7 +72,8 @@ def type_of_hive(text: str) -> DataType:
             return parse_data_type(text.upper())
         except SchemaError:
             pass
-    raise UnsupportedError(f"Hive's type '{text}' has none of Paimon", "hive catalog", "Leave the table to Hive.")
+    fix = "Read the table with Hive or Spark, or change the column's type there."
+    raise UnsupportedError(f"Hive's type '{text}' has none of Paimon", "hive catalog", fix)
 
 
 def _split(text: str) -> Iterator[str]:

@@ -62,7 +62,8 @@ class Server:
         try:
             host, port = parts.hostname or "localhost", parts.port or _PORTS[protocol]
         except ValueError as error:
-            raise OptionError("'uri' has a port that is not a number", _WHERE, "Write host:port.") from error
+            fix = "Write 'uri' as jdbc:mysql://host:port/database or jdbc:postgresql://host:port/database."
+            raise OptionError("'uri' has a port that is not a number", _WHERE, fix) from error
         return cls(protocol, unquote(parts.path[1:]), host, port, parameters, size)
 
     @property

@@ -162,11 +162,19 @@ class RestServer:
         problem, where = f"{message or 'no reason given'} [HTTP {code}]", f"{self.uri}, {asked}"
         match code:
             case 400:
-                return SchemaError(problem, where, "Correct what is asked for.")
+                return SchemaError(
+                    problem, where, "Correct the name, type or option that the server's answer speaks of."
+                )
             case 401:
-                return OptionError(f"the REST server refused the token: {problem}", where, "Check 'token'.")
+                return OptionError(
+                    f"the REST server refused the token: {problem}", where, "Check the catalog option 'token'."
+                )
             case 403:
-                return OptionError(f"the REST server forbids it: {problem}", where, "Ask for the permission.")
+                return OptionError(
+                    f"the REST server forbids it: {problem}",
+                    where,
+                    "Ask whoever runs the REST server for the permission, or use another 'token'.",
+                )
             case 404:
                 return NotFoundError(problem, where, "Check the name.")
             case 405 | 406 | 501:

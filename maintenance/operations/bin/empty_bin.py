@@ -73,7 +73,8 @@ def plan(run: Run, place: Warehouse, request: EmptyBin) -> Plan[EmptyBin, EmptyB
     """The runs that are past their window, and the oldest until the rest fits."""
     window, max_bytes = request.window, request.max_bytes
     if window < timedelta(0) or (max_bytes or 0) < 0:
-        raise OptionError(f"window {window} or max_bytes {max_bytes} is below 0", "empty_bin", "Give 0 or more.")
+        problem = f"window {window} or max_bytes {max_bytes} is below 0"
+        raise OptionError(problem, "empty_bin", "Set window and max_bytes to 0 or more.")
     file_io, moment = place.file_io, run.moment
     found = (_measured(file_io, place.path, name) for name in list_runs(file_io, place.path))
     runs = [each for each in found if each]

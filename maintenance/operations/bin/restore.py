@@ -184,7 +184,8 @@ class _Restore:
         relative = [path.removeprefix(f"{self.head.location}/") for path in paths]
         absent = [path for path in relative if path not in self.binned]
         if absent:
-            raise NotFoundError(f"run '{self.head.run}' did not take {absent[0]}", self.folder, "Look at its journals.")
+            fix = "Restore without a choice, or name files that the run's journals list."
+            raise NotFoundError(f"run '{self.head.run}' did not take {absent[0]}", self.folder, fix)
         return [self.binned[path] for path in relative]
 
     def _chosen_records(self, kind: str, names: Iterable[str]) -> Iterator[_Record]:

@@ -103,9 +103,8 @@ def audit_changelog(
     """
     started = time.monotonic()
     if table.model.changelog_producer == "none":
-        raise OptionError(
-            "'changelog-producer' = 'none' leaves no changelog to audit", table.identifier, "Set a producer."
-        )
+        fix = "Set 'changelog-producer' of the table to input, lookup or full-compaction."
+        raise OptionError("'changelog-producer' = 'none' leaves no changelog to audit", table.identifier, fix)
     if table_options.RECORD_LEVEL_EXPIRE_TIME.of(table.options) is not None:
         raise UnsupportedError(
             "rows past 'record-level.expire-time' leave the table without a change, so its changelog cannot be audited",

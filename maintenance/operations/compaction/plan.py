@@ -181,9 +181,8 @@ def scope_of(
             f"Partition columns are: {', '.join(partition_keys) or 'none'}.",
         )
     if partitions is not None and where is not None:
-        raise OptionError(
-            "'partitions' and 'where' are both set", f"compaction of {table.identifier}", "Give one of them."
-        )
+        fix = "Leave 'partitions' or 'where' out of the call."
+        raise OptionError("'partitions' and 'where' are both set", f"compaction of {table.identifier}", fix)
     chosen = None if partitions is None else named_partitions(table, partitions)
     return CompactionScope(full, chosen, None, predicate, idle_time, keeps_expiring)
 

@@ -175,7 +175,9 @@ def _check_buckets(table: Table, buckets: Collection[int], order_strategy: str) 
     """Raises: OptionError: the table has no such buckets, or rows go from one to another."""
     where, number = f"compaction of {table.identifier}", table.model.bucket
     if number < 1:
-        raise OptionError("buckets are chosen, and the table has no fixed number of them", where, "Leave them out.")
+        raise OptionError(
+            "buckets are chosen, and the table has no fixed number of them", where, "Leave 'buckets' out of the call."
+        )
     if order_strategy != NO_ORDER:
         raise OptionError("buckets are chosen, and an order of rows", where, "Leave one of them out.")
     beyond = sorted(bucket for bucket in buckets if not 0 <= bucket < number)

@@ -85,10 +85,14 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
         raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
     context = table.write_context()
     if table.model.bucket != -1 or moves_keys(context):
-        raise UnsupportedError("a table with a primary key or buckets already has an order", where, "Leave it out.")
+        raise UnsupportedError(
+            "a table with a primary key or buckets already has an order",
+            where,
+            "Leave order_strategy and order_by out of the call.",
+        )
     if table.model.evolves:
         problem = "a table with data evolution, whose rows stay in the order of their ids"
-        raise UnsupportedError(problem, where, "Leave the order out.")
+        raise UnsupportedError(problem, where, "Leave order_strategy and order_by out of the call.")
     return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
 
 

@@ -76,7 +76,11 @@ class CompactionWork:
             tag_after_commit(self.table, wrote_rows=False)
         if committed.snapshot_id is None and not committed.lost:
             problem = "work was planned, and there was nothing to commit after it"
-            unexpected = UnexpectedError(problem, f"table {self.table.identifier}", "Report this.")
+            unexpected = UnexpectedError(
+                problem,
+                f"table {self.table.identifier}",
+                "Report this as an issue of paimon-maintenance, with the run's log.",
+            )
             self.summary.fail(map(group_of, messages), unexpected)
             return {}
         for result in finished:

@@ -30,7 +30,7 @@ class AlterViewDialect:
             return DropDialect(engine)
         if action == "drop" or self.query is None:
             problem = "'drop' takes no query" if action == "drop" else f"'{action}' needs a query"
-            raise OptionError(problem, where, "Correct the call.")
+            raise OptionError(problem, where, "Give query => '…' with add and update, and none with drop.")
         return (AddDialect if action == "add" else UpdateDialect)(engine, self.query)
 
 

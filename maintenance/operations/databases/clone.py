@@ -252,7 +252,9 @@ class _Clone:
             if held or self.table.snapshots.exists(snapshot.id):
                 raise
             raise ExpiredError(
-                f"snapshot {snapshot.id} expired while it was copied", self.table.identifier, "Copy a tag instead."
+                f"snapshot {snapshot.id} expired while it was copied",
+                self.table.identifier,
+                "Create a tag of the snapshot, and clone with tag => that name.",
             ) from error
 
     def _commit(self, target: Table, snapshot: Snapshot, state: CloneState) -> int | None:

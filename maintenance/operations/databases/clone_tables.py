@@ -182,7 +182,8 @@ def _catalog(current: Catalog, name: str, given: Mapping[str, str]) -> Catalog:
 def _table(source: Catalog, name: str) -> Table:
     table = source.get_table(name)
     if not isinstance(table, Table):
-        raise SqlError(f"'{name}' has no files of its own", _WHERE, "Name a table of Paimon.")
+        fix = "Name a table of Paimon that has files of its own: no view, format table or object table."
+        raise SqlError(f"'{name}' has no files of its own", _WHERE, fix)
     return table
 
 

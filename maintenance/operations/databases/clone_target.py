@@ -36,7 +36,9 @@ def existing_target(source: Table, catalog: Catalog, identifier: str) -> Table |
     except NotFoundError:
         return None
     if not isinstance(table, Table):
-        raise ConflictError("a table of another kind has that name", f"table {identifier}", "Name another one.")
+        raise ConflictError(
+            "a table of another kind has that name", f"table {identifier}", "Clone into a table of another name."
+        )
     if table.location.rstrip("/") == source.location.rstrip("/"):
         raise OptionError("the target is the source", source.identifier, "Name another table or warehouse.")
     return table

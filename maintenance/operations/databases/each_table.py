@@ -34,9 +34,8 @@ class TableChoice:
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise OptionError(
-                    f"'{pattern}' is not a pattern: {error}", "compact_database", "Correct it."
-                ) from error
+                fix = "Write a regular expression, such as sales.* or db\\.(a|b)."
+                raise OptionError(f"'{pattern}' is not a pattern: {error}", "compact_database", fix) from error
 
     def takes(self, identifier: str) -> bool:
         database = identifier.partition(".")[0]

@@ -181,7 +181,8 @@ def _source(catalog: Catalog, name: str) -> FormatTable | None:
 def _finished(catalog: Catalog, name: str, *, dry_run: bool) -> MigrateReport:
     report = MigrateReport(name, name, dry_run=True) if dry_run else finish_migration(catalog, name)
     if report is None:
-        raise NotFoundError(f"no table waits for the name '{name}'", catalog.warehouse, "Launch a dry run.")
+        fix = "Launch a dry run of migrate_database to see what is left to do."
+        raise NotFoundError(f"no table waits for the name '{name}'", catalog.warehouse, fix)
     return report
 
 

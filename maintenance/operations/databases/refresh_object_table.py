@@ -21,7 +21,8 @@ def apply(run: Run, catalog: Catalog, planned: Plan[RefreshObjectTable, None]) -
     """Look whether it is one."""
     own, name = run.table_name(catalog, planned.request.table)
     if not isinstance(own.open_table(name), ObjectTable):
-        raise OptionError(f"'{name}' is not an object table", "sys.refresh_object_table", "Name one.")
+        fix = "Name a table that was made with 'type' = 'object-table'."
+        raise OptionError(f"'{name}' is not an object table", "sys.refresh_object_table", fix)
 
 
 OPERATION = Operation(

@@ -123,7 +123,7 @@ def _checked(table: Table, column: str, index_type: str) -> DataField:
 def _own_options(options: Mapping[str, str]) -> Mapping[str, str]:
     for key in options:
         if key not in _OPTIONS:
-            raise OptionError(f"option '{key}' of an index", "options", f"There is '{_OPTIONS[0]}'.")
+            raise OptionError(f"option '{key}' of an index", "options", f"Use the option '{_OPTIONS[0]}', or none.")
     return options
 
 

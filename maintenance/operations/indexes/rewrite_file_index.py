@@ -204,7 +204,9 @@ def _carried_out(run: Run, planned: IndexPlan, *, dry_run: bool) -> RewriteFileI
             return replace(report, seconds=time.monotonic() - started)
         run.progress(f"{number_of(lost, 'data file was', 'data files were')} replaced by another writer: looking again")
     raise ConflictError(
-        f"other writers kept replacing the data files, {_ATTEMPTS} times", f"table {table.identifier}", "Run again."
+        f"other writers kept replacing the data files, {_ATTEMPTS} times",
+        f"table {table.identifier}",
+        "Run rewrite_file_index again when fewer writers compact the table.",
     )
 
 

@@ -74,7 +74,8 @@ def apply(_: Run, table: Table, planned: Plan[CreateBranch, None]) -> BranchRepo
     _publish(table, branch, tag, held)
     if tag is not None and held is not None and table.tags.find(tag) != held:
         remove_branch(table, branch)
-        raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, "Use another tag.")
+        fix = "Start the branch with another tag, or with a snapshot."
+        raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, fix)
     return BranchReport(table.identifier, branch, snapshot_id, created=True)
 
 

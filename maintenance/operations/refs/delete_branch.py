@@ -101,12 +101,14 @@ def plan(_: Run, table: Table, request: DeleteBranch) -> BranchDeletion:
     """Checks that the branch can go."""
     branch = request.branch
     if branch == MAIN_BRANCH:
-        raise OptionError("the main branch cannot be deleted", table.identifier, "Drop the table.")
+        fix = "Drop the table with DROP TABLE to delete its main branch."
+        raise OptionError("the main branch cannot be deleted", table.identifier, fix)
     check_branch_exists(table, branch)
     main = table.on_branch(MAIN_BRANCH)
     for option in READ_BRANCHES:
         if option.of(main.options) == branch:
-            raise OptionError(f"branch '{branch}' is the table's '{option.key}'", main.identifier, "Unset the option.")
+            problem = f"branch '{branch}' is the table's '{option.key}'"
+            raise OptionError(problem, main.identifier, f"Unset '{option.key}' of the table first.")
     check_own_files(Branches(table.file_io, table.paths))
     other = table.on_branch(branch)
     found = DeleteBranchReport(main.identifier, branch, tuple(other.snapshots.list_ids()), tuple(other.tags.names()))

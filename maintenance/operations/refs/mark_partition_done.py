@@ -165,7 +165,8 @@ def _report(table: Table, partition: str) -> None:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
             result = json.loads(answer.read()).get("result")
     except (urllib.error.URLError, OSError, ValueError, AttributeError) as error:
-        raise InfrastructureError(f"partition {partition} cannot be reported: {error}", url, "Run again.") from error
+        fix = "Run mark_partition_done again once that is put right."
+        raise InfrastructureError(f"partition {partition} cannot be reported: {error}", url, fix) from error
     if str(result).upper() != "SUCCESS":
         problem = f"partition {partition}: the answer's 'result' is {result!r}, not 'SUCCESS'"
         raise InfrastructureError(problem, url, "Look at the log of that server, then run again.")

@@ -70,7 +70,9 @@ class _Merge:
 def plan(_: Run, table: Table, request: MergeBranch) -> Plan[MergeBranch, MergeBranchReport]:
     """The files of the source that the target has not."""
     if request.source_branch == request.target_branch:
-        raise OptionError("a branch cannot be merged into itself", table.identifier, "Name two branches.")
+        raise OptionError(
+            "a branch cannot be merged into itself", table.identifier, "Name another branch as target_branch."
+        )
     for branch in (request.source_branch, request.target_branch):
         check_branch_exists(table, branch)
     source, target = table.on_branch(request.source_branch), table.on_branch(request.target_branch)

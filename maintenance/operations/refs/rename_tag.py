@@ -53,7 +53,8 @@ def apply(_: Run, table: Table, planned: Plan[RenameTag, None]) -> None:
         # Whoever deletes a tag retires it, then looks at the tags once more: it may not have seen the new name.
         table.tags.remove(target_tag)
         take_back(table, target_tag, held)
-        raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, "Use another tag.")
+        fix = "Rename a tag that is there: query the system table $tags."
+        raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, fix)
     report_created(table, target_tag)
     table.tags.remove(tag)
     report_deleted(table, tag)

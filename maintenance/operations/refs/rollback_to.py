@@ -227,7 +227,8 @@ def truncate_history(table: Table, last: Snapshot) -> None:
 def check_hint(written: bool, folder: str) -> None:
     """Raises: WriteError: a LATEST hint would name a file that is about to go, where Java looks no further."""
     if not written:
-        raise WriteError("the LATEST hint can neither be written nor deleted", folder, "Allow it, then run again.")
+        fix = "Allow this user to write into the folder 'snapshot', then run the rollback again."
+        raise WriteError("the LATEST hint can neither be written nor deleted", folder, fix)
 
 
 def _truncate_changelogs(table: Table, last: int) -> None:

@@ -46,7 +46,8 @@ def first_at_watermark(table: Table, watermark: int) -> Snapshot:
     chosen = _or_tagged(table, counted, lambda snapshot: snapshot.watermark, watermark)
     if chosen is None:
         problem = f"no snapshot has a watermark of {watermark} or later"
-        raise NotFoundError(problem, table.identifier, "Use an earlier watermark.")
+        fix = "Use a watermark that a snapshot has reached: see the column watermark of $snapshots."
+        raise NotFoundError(problem, table.identifier, fix)
     return chosen
 
 

@@ -49,7 +49,9 @@ def _work(run: Run, table: Table, request: RemoveUnexistingFiles, /, *, dry_run:
     table_options.check_keepable(table.options, table.identifier)
     threads = _THREADS if parallelism is None else parallelism
     if threads < 1:
-        raise OptionError(f"parallelism {parallelism} is below 1", f"table {table.identifier}", "Give 1 or more.")
+        raise OptionError(
+            f"parallelism {parallelism} is below 1", f"table {table.identifier}", "Set parallelism to 1 or more."
+        )
     if dry_run:
         return _report(table, None, _gone(table, table.latest_snapshot(), threads), dry_run=True)
     gone: Sequence[ManifestEntry] = ()

@@ -75,7 +75,8 @@ def apply(
     snapshots, snapshot_id = table.snapshots, planned.report.current
     snapshots.write_hint(EARLIEST, snapshot_id)
     if snapshots.read_hint(EARLIEST) != snapshot_id:
-        raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), "Run it again.")
+        fix = "Run repair_earliest_snapshot again."
+        raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), fix)
     return replace(planned.report, dry_run=False)
 
 

@@ -65,7 +65,8 @@ class CompactChainTableReport:
 def _one(value: Value) -> Spec:
     found = specs(value)
     if len(found) != 1:
-        raise OptionError(f"{len(found)} partitions are named", "compact_chain_table", "Name one.")
+        fix = "Name one partition: give a value for each partition column."
+        raise OptionError(f"{len(found)} partitions are named", "compact_chain_table", fix)
     return found[0]
 
 
@@ -94,7 +95,11 @@ def plan(_: Run, table: Table, request: CompactChainTable) -> Plan[CompactChainT
     chosen = _chosen(chain, request.partition)
     changes, complete = _matching(chain.delta, chosen), _matching(chain.snapshot, chosen)
     if not changes and not complete:
-        raise NotFoundError(f"there is no partition {chosen}", table.identifier, "Name one of a branch.")
+        raise NotFoundError(
+            f"there is no partition {chosen}",
+            table.identifier,
+            "Name a partition that the snapshot branch or the delta branch has.",
+        )
     base = chain.delta.latest_snapshot()
     wanted = set() if complete and not request.overwrite else changes
     splits = tuple(chained_splits(chain, wanted))
@@ -155,7 +160,8 @@ def _chosen(chain: ChainBranches[Table], partition: Spec) -> PartitionValue:
     unknown = set(partition) - set(chain.delta.schema.partition_keys)
     if unknown or not partition:
         columns = ", ".join(chain.delta.schema.partition_keys)
-        raise NotFoundError(f"{dict(partition)} is not a partition", chain.delta.identifier, f"Columns: {columns}.")
+        fix = f"Give values for the partition columns: {columns}."
+        raise NotFoundError(f"{dict(partition)} is not a partition", chain.delta.identifier, fix)
 
     def rows() -> list[bytes]:
         return [entry.partition for branch in (chain.delta, chain.snapshot) for entry in _live(branch)]

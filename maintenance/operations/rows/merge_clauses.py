@@ -82,9 +82,8 @@ def _with_values(table: Table, on: str, clause: Clause, source: Sequence[str]) -
         values[matches[0]] = text
     wrong = [name for name in values if name in keys]
     if clause.action == "update" and wrong:
-        raise UnsupportedError(
-            f"'{wrong[0]}' belongs to the primary key, which cannot be updated", where, "Leave it out."
-        )
+        problem = f"'{wrong[0]}' belongs to the primary key, which cannot be updated"
+        raise UnsupportedError(problem, where, f"Leave '{wrong[0]}' out of what is assigned.")
     return Clause(clause.when, clause.action, values, clause.condition)
 
 
@@ -127,7 +126,9 @@ def _parts(on: str) -> list[exp.Expr]:
     try:
         node = syntax_tree(on)
     except ValueError as error:
-        raise PredicateError(f"the condition cannot be parsed: {error}", f"condition {on!r}", "Use SQL.") from None
+        raise PredicateError(
+            f"the condition cannot be parsed: {error}", f"condition {on!r}", "Write the condition in Spark's SQL."
+        ) from None
     while isinstance(node, exp.Paren):
         node = node.this
     return list(node.flatten()) if isinstance(node, exp.And) else [node]

@@ -94,7 +94,8 @@ def _merged(
     names = source.column_names if isinstance(source, pa.Table) else source.columns
     checked_clauses = checked(table, on, clauses, names)
     if spark is None and not isinstance(source, pa.Table):
-        raise DataError("a DataFrame without its session", f"table {table.identifier}", "Give the session too.")
+        fix = "Give merge_into the Spark session of the DataFrame, too."
+        raise DataError("a DataFrame without its session", f"table {table.identifier}", fix)
     if spark is not None and isinstance(source, pa.Table):
         source = spark.createDataFrame(source)
     sources = source

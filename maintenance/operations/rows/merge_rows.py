@@ -152,9 +152,8 @@ def _pairs(
     for number, (ours, theirs) in enumerate(equal):
         field = _field(table, ours)
         if field.type.is_nested or field.type.root in ("FLOAT", "DOUBLE"):
-            raise UnsupportedError(
-                f"rows are matched by '{field.name}', which is {field.type}", "a merge", "Give a Spark session."
-            )
+            fix = "Give merge_into a Spark session, which compares values of this type."
+            raise UnsupportedError(f"rows are matched by '{field.name}', which is {field.type}", "a merge", fix)
         name = f"_{number}"
         names.append(name)
         left[name] = target.column(field.name)
@@ -190,7 +189,9 @@ def _value(
     try:
         node = syntax_tree(text)
     except ValueError as error:
-        raise PredicateError(str(error), f"value {text!r} of column '{field.name}'", "Use SQL.") from None
+        raise PredicateError(
+            str(error), f"value {text!r} of column '{field.name}'", "Write the condition in Spark's SQL."
+        ) from None
     if not isinstance(node, exp.Column):
         return pa.repeat(literal_value(field, text), rows)
     candidates = [side for alias, side in sides.items() if side is not None and node.table in ("", alias)]

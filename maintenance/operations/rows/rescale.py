@@ -93,7 +93,9 @@ def plan(_: Run, table: Table, request: Rescale) -> Plan[Rescale, RescaleReport]
     if snapshot is None:
         raise NotFoundError("the table has no snapshot", table.identifier, "Write to it first.")
     if request.partitions is not None and request.where is not None:
-        raise OptionError("'partitions' and 'where' are both set", table.identifier, "Give one of them.")
+        raise OptionError(
+            "'partitions' and 'where' are both set", table.identifier, "Leave 'partitions' or 'where' out of the call."
+        )
     old = _old_files(table, snapshot, number, request.partitions, over_partitions(table, request.where))
     rescaled = tuple(map(table.paths.partition, sorted({entry.partition for entry in old})))
     size = sum(entry.file.file_size for entry in old)
@@ -145,7 +147,9 @@ def _old_files(
     unknown = {name for spec in partitions or () for name in spec} - set(table.schema.partition_keys)
     if unknown:
         columns = ", ".join(table.schema.partition_keys) or "none"
-        raise NotFoundError(f"there is no partition column {min(unknown)}", table.identifier, f"Columns: {columns}.")
+        raise NotFoundError(
+            f"there is no partition column {min(unknown)}", table.identifier, f"Use the partition columns: {columns}."
+        )
     pruning = None if predicate is None else Pruning(table.schema, {}, predicate)
     chosen = None if partitions is None else named_partitions(table, partitions)
     covers = None if chosen is None else covering(table.schema.partition_fields, chosen)

@@ -73,7 +73,8 @@ def _files(table: CatalogTable, given: Load) -> list[FileStatus]:
         above, _, name = folder.rpartition("/")
         found = [status for status in table.file_io.list_files(above or "/") if status.name == name]
         if not found:
-            raise NotFoundError("there is no such folder or file", given.folder, "Check the path.")
+            fix = "Check the path behind FROM: it names a folder or a file."
+            raise NotFoundError("there is no such folder or file", given.folder, fix)
     named = [status for status in found if not status.name.startswith(("_", "."))]
     if given.pattern is not None:
         named = [status for status in named if re.search(given.pattern, status.name)]

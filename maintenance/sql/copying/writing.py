@@ -39,7 +39,11 @@ def write(
             raise AlreadyExistsError(problem, folder, fix)
         own, other = warehouse.rstrip("/") + "/", place + "/"
         if own.startswith(other) or other.startswith(own):
-            raise OptionError("the folder has tables of the warehouse", folder, "Choose another one.")
+            raise OptionError(
+                "the folder has tables of the warehouse",
+                folder,
+                "Choose another folder for COPY INTO, or leave OVERWRITE out.",
+            )
         if not file_io.folder_exists(place):
             file_io.delete_folder(place)
     old = [f"{place}/{status.path}" for status in file_io.list_tree(place)]
@@ -75,7 +79,8 @@ def _csv(rows: pa.Table, form: FileFormat, zone: str) -> str:
 def _field_texts(column: pa.ChunkedArray, name: str, form: FileFormat, zone: str) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise UnsupportedError(f"column '{name}' of type {kind} cannot be in a CSV file", "COPY INTO", "Use PARQUET.")
+        problem = f"column '{name}' of type {kind} cannot be in a CSV file"
+        raise UnsupportedError(problem, "COPY INTO", "Write FILE_FORMAT = (TYPE = PARQUET).")
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     texts = _in_quotes(column.cast(pa.string()), form) if is_text else _plain_texts(column, zone)
     return pc.fill_null(texts, "")
@@ -137,7 +142,8 @@ def _json(rows: pa.Table, zone: str) -> str:
         column, kind = rows.column(number), rows.schema.field(number).type
         place = f"c{number}"
         if pa.types.is_nested(kind) and _has_times(kind):
-            raise UnsupportedError(f"column '{name}' has times inside, of type {kind}", "COPY INTO", "Use PARQUET.")
+            problem = f"column '{name}' has times inside, of type {kind}"
+            raise UnsupportedError(problem, "COPY INTO", "Write FILE_FORMAT = (TYPE = PARQUET).")
         columns[place] = _plain_texts(column, zone) if pa.types.is_temporal(kind) else column
         value = place
         if pa.types.is_floating(kind):

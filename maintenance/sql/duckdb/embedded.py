@@ -152,7 +152,8 @@ def translated(resolved: Resolved) -> str:
     try:
         return resolved.tree.sql(Duck, comments=False)
     except SqlglotError as error:
-        raise SqlError("something in the query is not known without Spark", "query", "Give the session one.") from error
+        fix = "Open the session with a Spark session, or with engine='spark'."
+        raise SqlError("something in the query is not known without Spark", "query", fix) from error
 
 
 def _rows(relation: Relation) -> "RelationDataset | pa.Table":
@@ -270,7 +271,8 @@ def check_assignable(types: Sequence[str], fields: Sequence[DataField], *, is_sp
     """
     if len(types) != len(fields):
         names = ", ".join(field.name for field in fields)
-        raise SqlError(f"{len(types)} columns are given where {len(fields)} are needed", "query", f"Give {names}.")
+        fix = f"Give a value for each of these columns: {names}."
+        raise SqlError(f"{len(types)} columns are given where {len(fields)} are needed", "query", fix)
     for kind, field in zip(types, fields, strict=True):
         is_nested = kind != '"NULL"' and not _is_plain(kind)
         is_other = (

@@ -84,7 +84,8 @@ def check_literals(table: Table, choice: PartitionValue) -> None:
     for field in choice.fields:
         if field.type.root not in (*_LITERALS, "DECIMAL") and choice.values_by_name[field.name] is not None:
             problem = f"partitions by {field.name}, a {field.type}, cannot be refreshed one by one"
-            raise UnsupportedError(problem, f"table {table.identifier}", "Refresh the whole table.")
+            fix = "Refresh the whole table: leave PARTITION out of ALTER MATERIALIZED TABLE … REFRESH."
+            raise UnsupportedError(problem, f"table {table.identifier}", fix)
 
 
 def by_clock(table: Table, formatters: Mapping[str, str], since: datetime, now: datetime) -> Choices:

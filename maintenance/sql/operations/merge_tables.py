@@ -113,7 +113,7 @@ def _statement(run: Run, asked: MergeTables) -> tuple[Session, str]:
         pass
     for name in ("source_table", "merge_condition"):
         if not getattr(asked, name):
-            raise SqlError(f"argument '{name}' is missing", _WHERE, "Give it.")
+            raise SqlError(f"argument '{name}' is missing", _WHERE, f"Give {name} => '…' in the call.")
     for name in _CONDITIONS:
         if getattr(asked, name):
             _check_condition(getattr(asked, name), name, caller)
@@ -136,7 +136,8 @@ def _clauses(asked: MergeTables, session: Session) -> Iterator[str]:
         raise SqlError("'not_matched_insert_condition' stands without values", _WHERE, "Add not_matched_insert_values.")
     by_source = asked.not_matched_by_source_upsert_setting
     if by_source == _ALL:
-        raise SqlError("rows that the source has not got cannot get its values", _WHERE, "Write a = 1, b = 2.")
+        fix = "Write the values into not_matched_by_source_upsert_setting, such as a = 1, b = 2."
+        raise SqlError("rows that the source has not got cannot get its values", _WHERE, fix)
     matched = ("MATCHED", setting, asked.matched_upsert_condition, asked.matched_delete_condition)
     lacking = (
         "NOT MATCHED BY SOURCE",
@@ -148,7 +149,7 @@ def _clauses(asked: MergeTables, session: Session) -> Iterator[str]:
         if upsert and deleted and not upserted:
             name = f"{words.lower().replace(' ', '_')}_upsert_condition"
             problem = f"rows are changed and deleted, and '{name}' does not say which"
-            raise SqlError(problem, _WHERE, "Give both conditions.")
+            raise SqlError(problem, _WHERE, f"Add {name}, or leave the delete out.")
         if upsert:
             changed = _all_columns(asked, session) if upsert == _ALL else upsert
             yield f"WHEN {words}{_and(upserted)} THEN UPDATE SET {changed}"
@@ -184,7 +185,7 @@ def _source_columns(asked: MergeTables, session: Session) -> list[str]:
     names = run_query(session, cursor.query(), cursor).column_names
     if len(names) != needed:
         problem = f"the source has {len(names)} columns where '*' needs {needed}"
-        raise SqlError(problem, f"table {'.'.join(source)}", "Write each column.")
+        raise SqlError(problem, f"table {'.'.join(source)}", "Write an assignment for each column: a = s.a, b = s.b.")
     return [_quoted((source[-1], name)) for name in names]
 
 

@@ -79,7 +79,8 @@ class RenameTable:
         old = session.table_name(self.path)
         new = session.table_name(self.new if len(self.new) > 1 else (old.catalog, old.database, *self.new))
         if old.catalog != new.catalog:
-            raise SqlError("a table cannot be renamed into another catalog", f"table {old.identifier}", "Copy it.")
+            fix = "Copy it with CALL sys.clone or CREATE TABLE … AS SELECT, then drop it here."
+            raise SqlError("a table cannot be renamed into another catalog", f"table {old.identifier}", fix)
         session.catalog_of(old.catalog).rename_table(old.identifier, new.identifier, self.if_exists)
         return Result()
 

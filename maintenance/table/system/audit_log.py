@@ -87,7 +87,7 @@ class AuditLogView(PlannedView):
                 raise OptionError(
                     f"'{TABLE_READ_SEQUENCE_NUMBER_ENABLED.key}' is set and the table has no primary key",
                     self.table.identifier,
-                    "Unset the option.",
+                    f"Unset '{TABLE_READ_SEQUENCE_NUMBER_ENABLED.key}' of the table.",
                 )
             system = (ROW_KIND, SEQUENCE_NUMBER)
         return (*system, *(self._shown(column) for column in table.schema.fields))

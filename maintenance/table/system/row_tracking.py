@@ -34,9 +34,8 @@ class RowTrackingView(PlannedView):
     def fields(self) -> tuple[DataField, ...]:
         """The columns. Raises: OptionError: the table does not track its rows."""
         if not self.table.model.tracks_rows:
-            raise OptionError(
-                f"'{ROW_TRACKING_ENABLED.key}' is not set", self.table.identifier, "Read another system table."
-            )
+            fix = f"Set '{ROW_TRACKING_ENABLED.key}' when the table is made, or read another system table."
+            raise OptionError(f"'{ROW_TRACKING_ENABLED.key}' is not set", self.table.identifier, fix)
         table, _ = self.table.target()
         return (*table.schema.fields, ROW_ID, SEQUENCE_NUMBER)
 

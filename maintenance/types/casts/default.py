@@ -28,7 +28,7 @@ def default_value(text: str, data_type: DataType, zone: str) -> pa.Scalar:
     is_quoted = text.startswith("'") and text.endswith("'")
     try:
         if text == "'":
-            raise DataError("a single quote is not a text", "cast", "Close it.")
+            raise DataError("a single quote is not a text", "cast", "Close the text with a second single quote.")
         return array_of_text(text[1:-1] if is_quoted else text, data_type, zone)[0]
     except (DataError, UnsupportedError) as error:
         raise SchemaError(error.found, where, "Give a text that can be cast to the type.") from error

@@ -66,7 +66,7 @@ def _map(content: str, is_call: bool, data_type: DataType, zone: str) -> pa.Arra
         raise DataError(f"'{content}' is not a list of entries", "cast", "Write entries as k -> v.")
     latest = dict(pairs)
     if "null" in latest:
-        raise DataError(f"'{content}' has a key that is null", "cast", "Leave it out.")
+        raise DataError(f"'{content}' has a key that is null", "cast", "Leave the entry without a key out of the text.")
     key, value = map_parts(data_type)
     keys = _joined([_part(text, key, zone) for text in latest], key)
     values = _joined([_part(text, value, zone) for text in latest.values()], value)

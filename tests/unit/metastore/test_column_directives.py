@@ -59,7 +59,7 @@ def test_comments_become_types(tmp_path: Path) -> None:
         ("ARRAY<INT>", "__VECTOR_FIELD", SchemaError, "not the length"),
         ("ARRAY<INT>", "__VECTOR_FIELD;0", SchemaError, "1 to"),
         ("ARRAY<STRING>", "__VECTOR_FIELD;2", SchemaError, "elements"),
-        ("INT", "__VECTOR_FIELD;2", SchemaError, "Declare it ARRAY"),
+        ("INT", "__VECTOR_FIELD;2", SchemaError, "Declare the column as ARRAY"),
     ],
 )
 def test_comments_that_are_refused(

@@ -58,7 +58,7 @@ def test_objects_that_are_not_there(table: ObjectTable) -> None:
         table.read_object("c.txt")
     with pytest.raises(PaimonError):
         table.read_object("sub")
-    with pytest.raises(DataError, match="from 0"):
+    with pytest.raises(DataError, match="of 0 or more"):
         table.read_object("a.txt", -1)
 
 

@@ -259,5 +259,6 @@ def _wrong(texts: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> dict[int
     first = _wrong(texts[:half], convert)
     if len(first) > _MOST_BAD:
         problem = next(iter(first.values()))
-        raise DataError(f"more than {_MOST_BAD} values are wrong: {problem}", "messages", "Check the format.")
+        fix = "Check that 'format' of the ingestion is the format of these files."
+        raise DataError(f"more than {_MOST_BAD} values are wrong: {problem}", "messages", fix)
     return first | {half + index: problem for index, problem in _wrong(texts[half:], convert).items()}

@@ -56,7 +56,8 @@ def check(texts: pa.Array, fits: Callable[[pa.Array], pa.Array], what: str) -> N
     """Raises: DataError: one of the texts does not fit."""
     wrong = texts.filter(pc.invert(fits(texts)))
     if len(wrong):
-        raise DataError(f"'{wrong[0]}' is {what}", "value", "Correct it.")
+        fix = "Correct the value where the messages are made, or leave the column out of the table."
+        raise DataError(f"'{wrong[0]}' is {what}", "value", fix)
 
 
 def _timestamps(texts: pa.Array, data_type: DataType, zone: str) -> pa.Array:
@@ -129,7 +130,8 @@ def _numbers(texts: pa.Array) -> np.ndarray:
     try:
         return np.asarray(pc.fill_null(texts.cast(pa.int64()), 0))
     except pa.ArrowInvalid as error:
-        raise DataError(str(error).splitlines()[0], "value", "Correct it.") from error
+        fix = "Correct the value where the messages are made, or leave the column out of the table."
+        raise DataError(str(error).splitlines()[0], "value", fix) from error
 
 
 def base64_values(texts: pa.Array, data_type: DataType) -> pa.Array:
