@@ -50,7 +50,7 @@ def test_a_minimum_needs_a_delay() -> None:
     both = {"read.stream.minRowsPerTrigger": "5", "read.stream.maxTriggerDelayMs": "100"}
     assert Limits.of(both) == Limits(min_rows=5, max_delay=100)
     for key, value in both.items():
-        with pytest.raises(OptionError, match="Set .*, or neither"):
+        with pytest.raises(OptionError, match=r"Set .*, or neither"):
             Limits.of({key: value})
 
 

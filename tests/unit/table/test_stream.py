@@ -279,7 +279,7 @@ def test_starts_with_files_made_since(tmp_path: Path) -> None:
 
 
 def test_limits(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="Set .*, or neither"):
+    with pytest.raises(OptionError, match=r"Set .*, or neither"):
         Limits.of({"read.stream.minRowsPerTrigger": "3"})
     limits = Limits.of({"read.stream.maxfilespertrigger": "3", "read.stream.maxBytesPerTrigger": "1 kb"})
     assert limits == Limits(max_files=3, max_bytes=1024)
