@@ -1,17 +1,20 @@
 """What Dagster loads: the only place where tables, assets, jobs, schedules and sensors come together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from maintenance.errors import OptionError
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.automation import automated
 from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
 from paimon_maintenance.assets.checks.judgements import table_checks
 from paimon_maintenance.assets.checks.orphan_check import orphan_check
 from paimon_maintenance.assets.checks.proofs import proof_check
+from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS
+from paimon_maintenance.assets.databases import Database, database_asset, database_checks, databases_of
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
 from paimon_maintenance.assets.partitions import changelog_asset, compaction_asset, state_asset
@@ -21,6 +24,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
+from paimon_maintenance.assets.steps.any_table import AnyTable
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
 from paimon_maintenance.assets.steps.bin import empty_bin
 from paimon_maintenance.assets.steps.copies import COPIES
@@ -29,6 +33,7 @@ from paimon_maintenance.assets.steps.many_tables import compact_many
 from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
+from paimon_maintenance.jobs.any_table import any_table_jobs, expire_tables_job
 from paimon_maintenance.jobs.jobs import (
     audit_job,
     change_rows_job,
@@ -60,11 +65,15 @@ from paimon_maintenance.sensors.radar import radar_sensor
 class _Loaded:
     """What the builders below are given.
 
+    Tables that are partitions of their databases have neither steps nor jobs of their own.
+
     Attributes:
         described: the project as it was written; `project`: with what its patterns have found.
         doubtful: patterns that match nothing.
         zone: where days begin, unless a table's settings say otherwise.
-        steps: of each table.
+        steps: of each table that is an asset.
+        any_table: the steps of those that are partitions.
+        alike: the jobs of these, by their actions; empty where there is none.
     """
 
     described: Project
@@ -73,21 +82,41 @@ class _Loaded:
     catalog: PaimonCatalog
     zone: ZoneInfo
     steps: Sequence[TableSteps]
+    any_table: AnyTable
+    alike: Mapping[str, dg.JobDefinition]
 
     @classmethod
     def of(cls, project: Project) -> "_Loaded":
         catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog, history=project.history)
         found, zone = discover(project, catalog), ZoneInfo(project.expiry.time_zone)
-        steps = [TableSteps.of(table, zone) for table in found.project.tables]
-        return cls(project, found.project, found.doubtful, catalog, zone, steps)
+        grouped = [table for table in found.project.tables if table.grouped]
+        if grouped and not CHECKS_HAVE_PARTITIONS:
+            raise OptionError(
+                "tables cannot be partitions: the checks of this release of Dagster have none",
+                "tables.yaml, assets: per: database",
+                "Install Dagster 1.13 or newer, or leave the setting out.",
+            )
+        steps = [TableSteps.of(table, zone) for table in found.project.tables if not table.grouped]
+        any_table = AnyTable(grouped, zone)
+        alike = any_table_jobs(any_table) if grouped else {}
+        return cls(project, found.project, found.doubtful, catalog, zone, steps, any_table, alike)
 
     @property
     def tables(self) -> Sequence[TableConfig]:
         return self.project.tables
 
     @property
+    def own(self) -> Sequence[TableConfig]:
+        """The tables that are assets."""
+        return [steps.table for steps in self.steps]
+
+    @property
+    def databases(self) -> Sequence[Database]:
+        return databases_of(self.any_table.tables)
+
+    @property
     def partitioned(self) -> Sequence[TableConfig]:
-        return [table for table in self.tables if table.partition_keys]
+        return [table for table in self.own if table.partition_keys]
 
 
 def build_definitions(project: Project) -> dg.Definitions:
@@ -107,14 +136,19 @@ def _tables(loaded: _Loaded) -> dg.Definitions:
     compact_jobs = [compact_job(steps) for steps in loaded.steps]
     shown_at = [maintain_job(steps) for steps in loaded.steps]
     shown_at += [refresh_job(steps.table) for steps in loaded.steps if steps.refresh]
+    alike = [loaded.alike["compact"]] if loaded.alike else []
     ingest_jobs = [ingest_job(steps) for steps in loaded.steps if steps.ingestion]
     return dg.Definitions(
         assets=[
             *(automated(table_asset(steps), steps.table, loaded.catalog) for steps in loaded.steps),
-            *(alone(landing_asset(table)) for table in loaded.tables if table.landing),
+            *(alone(landing_asset(table)) for table in loaded.own if table.landing),
+            *(database_asset(database, loaded.any_table) for database in loaded.databases),
         ],
-        jobs=[*compact_jobs, *shown_at, *ingest_jobs],
-        sensors=[latest_sensor(loaded.tables, compact_jobs, shown_at), *refresh_sensors(loaded.tables)],
+        jobs=[*compact_jobs, *shown_at, *ingest_jobs, *loaded.alike.values()],
+        sensors=[
+            latest_sensor(loaded.tables, [*compact_jobs, *alike], shown_at),
+            *refresh_sensors(loaded.own),
+        ],
     )
 
 
@@ -127,7 +161,7 @@ def _partitions(loaded: _Loaded) -> dg.Definitions:
             *(compaction_asset(table) for table in partitioned),
             *(changelog_asset(table) for table in partitioned if table.writes_changelog),
         ],
-        sensors=[partition_sensor(partitioned)],
+        sensors=[partition_sensor(partitioned, loaded.databases)],
     )
 
 
@@ -141,20 +175,22 @@ def _tags(loaded: _Loaded) -> dg.Definitions:
 
 def _checks(loaded: _Loaded) -> dg.Definitions:
     """What is wrong with tables, and who is told of it."""
-    audited = [table for table in loaded.tables if table.has_changelog]
+    audited = [table for table in loaded.own if table.has_changelog]
     night = night_job(loaded.project, loaded.tables)
-    prove_jobs = [prove_job(table) for table in loaded.tables]
+    prove_jobs = [prove_job(table) for table in loaded.own]
+    alike = [loaded.alike[keys.PROVE]] if loaded.alike else []
     return dg.Definitions(
         asset_checks=[
-            *(table_checks(table) for table in loaded.tables),
+            *(table_checks(table) for table in loaded.own),
             *(changelog_check(table) for table in audited),
-            *(fsck_check(table) for table in loaded.tables),
-            *(orphan_check(table) for table in loaded.tables),
-            *(proof_check(table) for table in loaded.tables),
+            *(fsck_check(table) for table in loaded.own),
+            *(orphan_check(table) for table in loaded.own),
+            *(proof_check(table) for table in loaded.own),
+            *(checks for database in loaded.databases for checks in database_checks(database)),
         ],
         jobs=[
             *(audit_job(table) for table in audited),
-            *(fsck_job(table) for table in loaded.tables),
+            *(fsck_job(table) for table in loaded.own),
             *prove_jobs,
             night,
         ],
@@ -162,7 +198,7 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
         sensors=[
             radar_sensor(loaded.described, loaded.tables, loaded.doubtful),
             alert_sensor(loaded.project),
-            proof_sensor(loaded.tables, prove_jobs),
+            proof_sensor(loaded.tables, [*prove_jobs, *alike]),
         ],
     )
 
@@ -171,7 +207,9 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
     """The daily expiry of all tables, and that of each."""
     graphs = [expiry_graph(steps) for steps in loaded.steps]
     expire = expire_job(graphs)
-    of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.tables, graphs, strict=True)]
+    of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.own, graphs, strict=True)]
+    if loaded.alike:
+        expire = expire_tables_job(AnyTable(loaded.tables, loaded.zone))
     daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables")
     return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
 

@@ -1,6 +1,9 @@
 """What releases of Dagster call otherwise, or do not allow yet."""
 
+from typing import Any
+
 import dagster as dg
+from dagster import AssetCheckEvaluation
 
 # Before 1.12 a policy of the same name was another thing.
 if tuple(map(int, dg.__version__.split(".")[:2])) >= (1, 12):
@@ -8,7 +11,23 @@ if tuple(map(int, dg.__version__.split(".")[:2])) >= (1, 12):
 else:
     from dagster.preview.freshness import FreshnessPolicy
 
-__all__ = ["FreshnessPolicy", "pool_name"]
+# Checks have partitions in later releases alone.
+CHECKS_HAVE_PARTITIONS = "partition" in getattr(AssetCheckEvaluation, "_fields", ())
+__all__ = ["CHECKS_HAVE_PARTITIONS", "FreshnessPolicy", "of_partition", "partition_filter", "pool_name"]
+
+
+def of_partition(partition: str | None) -> dict[str, str]:
+    """The argument of a check's result that says of which partition it is."""
+    return {} if partition is None else {"partition": partition}
+
+
+def partition_filter(partition: str | None, *, unpartitioned: bool = False) -> dict[str, Any]:
+    """The argument that chooses the results of a check of one partition; of None: all, or those of no partition."""
+    if partition is None and not unpartitioned:
+        return {}
+    from dagster._core.event_api import PartitionKeyFilter
+
+    return {"partition_filter": PartitionKeyFilter(key=partition)}
 
 
 def _is_allowed(pool: str) -> bool:

@@ -1,5 +1,7 @@
 """Names that assets, ops, jobs and sensors agree on, all made from a table's identifier."""
 
+from typing import NamedTuple
+
 import dagster as dg
 
 from paimon_maintenance.assets.dagster_release import pool_name
@@ -12,8 +14,32 @@ EXPIRY_SCHEDULE = "daily_expiry"
 APPLY_PLAN = "apply_plan"
 ACKNOWLEDGE, ACKNOWLEDGED = "acknowledge", "acknowledgement"
 REFRESH = "refresh"
+# The first step of a job that is for any table, whose config names it; and the job that expires one.
+CHOOSE, EXPIRE_TABLE = "choose", "expire_table"
 KEEP_FRESH = "keep_fresh"
 FLEET = dg.AssetKey(["maintenance", "fleet"])
+
+
+class Spot(NamedTuple):
+    """Where Dagster shows a table. `partition`: of its database's asset; None: the asset is the table's own."""
+
+    asset: dg.AssetKey
+    partition: str | None = None
+
+    @property
+    def path(self) -> str:
+        """Of the page in Dagster."""
+        return f"/assets/{'/'.join(self.asset.path)}"
+
+
+def spot(identifier: str, *, grouped: bool = False) -> Spot:
+    """Where Dagster shows a table. `grouped`: with the others of its database."""
+    return Spot(database_key(identifier), identifier) if grouped else Spot(asset_key(identifier))
+
+
+def database_key(name: str) -> dg.AssetKey:
+    """The asset of a database, or of the one that a table is in: ``demo.flights`` -> ``demo``."""
+    return dg.AssetKey([name.partition(".")[0]])
 
 
 def asset_key(identifier: str) -> dg.AssetKey:
@@ -34,6 +60,12 @@ def node(identifier: str, step: str) -> str:
 def job(action: str, identifier: str) -> str:
     """The name of a table's job: ``compact_demo_flights``."""
     return f"{action}_{identifier.replace('.', '_')}"
+
+
+def job_config(identifier: str, config: str = "") -> str:
+    """The config of a job that is for any table, filled in with this one. `config`: of its other steps."""
+    others = config.removeprefix("ops: {")
+    return f"ops: {{{CHOOSE}: {{config: {{table: {identifier}}}}}{f', {others}' if others else '}'}"
 
 
 def refresh_sensor(identifier: str) -> str:

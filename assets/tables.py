@@ -14,9 +14,7 @@ no indexed columns, no file index; no time for its partitions, no expiry of them
 removal of them.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -25,14 +23,11 @@ import dagster as dg
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages import catalogue
 from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
-from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
+from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, applies, chain
+from paimon_maintenance.assets.steps.compaction import COMPACT
 from paimon_maintenance.assets.steps.ingestion import INGEST, LANDED, REFRESH
 from paimon_maintenance.assets.steps.ops import describe_op, record_op, step_op
 from paimon_maintenance.assets.steps.step import Step
-
-# The short name of a step, and its op.
-NamedOp = tuple[str, dg.OpDefinition]
 
 
 @dataclass(frozen=True)
@@ -52,36 +47,20 @@ class TableSteps:
         """The steps that apply to `table`; `zone`: where the days of its tags begin."""
 
         def of(*steps: Step) -> tuple[NamedOp, ...]:
-            return tuple((step.name, step_op(step, table, zone)) for step in steps)
+            return tuple((step.name, step_op(step, table, zone)) for step in steps if applies(step, table))
 
         # Dagster takes what an asset depends on from the inputs of its first step.
         above = {name: dg.In(dg.Nothing) for name in _above(table)}
         compact = COMPACT if table.landing or table.materialized else COMPACT.with_inputs(above)
-        changelog = of(CHANGELOG) if table.writes_changelog else ()
-        indexes = of(FILE_INDEX) if table.has_file_index else ()
-        orphans = of(ORPHANS) if table.orphans is not None else ()
-        partitions = of(EXPIRE_PARTITIONS) if table.may_expire_partitions else ()
         return cls(
             table,
-            ingestion=of(INGEST) if table.landing else (),
+            ingestion=of(INGEST),
             refresh=of(REFRESH.with_inputs(above)) if table.materialized else (),
-            compaction=(*of(compact), *changelog, *indexes),
-            expiry=(*of(TAG), *partitions, *of(EXPIRE_SNAPSHOTS, EXPIRE_TAGS), *orphans),
+            compaction=of(compact, *COMPACTION[1:]),
+            expiry=of(*EXPIRY),
             describe=("describe", describe_op(table)),
             record=("record", record_op(table)),
         )
-
-
-def chain(steps: Sequence[NamedOp], above: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """Connect the steps inside a graph's body, each under its short name; returns the last one's output.
-
-    `above`: the graph's inputs, for the first step.
-    """
-    (name, first), *others = steps
-    summary = first.alias(name)(**above)
-    for name, step in others:
-        summary = step.alias(name)(summary)
-    return summary
 
 
 def _above(table: TableConfig) -> dict[str, dg.AssetKey]:

@@ -34,7 +34,7 @@ def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.Asse
         key=keys.tags(table.identifier),
         description=f"The tags of {table.identifier}, one at the end of each period; a backfill tags missed ones.",
         group_name=keys.asset_key(table.identifier).path[0],
-        deps=[keys.asset_key(table.identifier)],
+        deps=[] if table.grouped else [keys.asset_key(table.identifier)],
         partitions_def=periods_of(policy, zone),
         backfill_policy=dg.BackfillPolicy.multi_run(1),
         kinds={"paimon"},

@@ -2,6 +2,7 @@
 
     python -m benchmarks.sensor [--tables 1000] [--sensor check_radar] [--store s3] [--delay 0.02]
     python -m benchmarks.sensor [--tables 100] --catalog jdbc
+    python -m benchmarks.sensor --tables 10000 --per database [--changes 0 10]
 
 Small real tables, a real Dagster instance, the sensor as the daemon calls it. `first`: nothing is known yet, so every
 table is judged. Then a tick after 0, 10 and all tables got another commit. With a store the requests are counted, too:
@@ -12,6 +13,7 @@ files.
 
 import argparse
 import logging
+import shutil
 import tempfile
 import time
 from collections import Counter
@@ -72,7 +74,7 @@ class Place:
 
 
 def create(place: Place, tables: int) -> list[CatalogTable]:
-    """Tables with one commit each."""
+    """Tables with one commit each. On a local disk all but the first are copies of it."""
     catalog = place.catalog.open()
     catalog.create_database("bench")
 
@@ -85,6 +87,11 @@ def create(place: Place, tables: int) -> list[CatalogTable]:
         table.write_arrow(_ROW)
         return table
 
+    if place.relay is None and place.calls is None:
+        first = Path(one(0).location)
+        for number in range(1, tables):
+            shutil.copytree(first, first.with_name(f"t{number:05d}"))
+        return [place.catalog.get_table(f"bench.t{number:05d}") for number in range(tables)]
     with ThreadPoolExecutor(1 if place.relay is None else _WRITERS) as pool:
         return list(pool.map(one, range(tables)))
 
@@ -111,21 +118,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--store", choices=("s3",), help="put the warehouse there; else it is on the local disk")
     parser.add_argument("--delay", type=float, default=0.02, help="seconds that every answer of the store takes longer")
     parser.add_argument("--catalog", choices=("filesystem", "jdbc", "hive", "rest"), help="count what is asked of it")
+    parser.add_argument("--per", choices=("table", "database"), default="table", help="what is an asset")
+    parser.add_argument("--changes", type=int, nargs="*", help="how many tables get a commit before a tick")
     chosen = parser.parse_args(arguments)
     logging.disable(logging.INFO)
     opened = _place(chosen.store, chosen.delay) if chosen.catalog is None else _catalog(chosen.catalog)
     with opened as place, dg.instance_for_test() as instance:
-        run(place, instance, chosen.tables, chosen.sensor)
+        run(place, instance, chosen)
 
 
-def run(place: Place, instance: dg.DagsterInstance, count: int, sensor: str) -> None:
+def run(place: Place, instance: dg.DagsterInstance, chosen: argparse.Namespace) -> None:
+    count, sensor = chosen.tables, chosen.sensor
     started = time.perf_counter()
     tables = create(place, count)
     print(f"{count} tables made in {time.perf_counter() - started:.1f} s")
     started = time.perf_counter()
     catalog = place.catalog
     settings = {"warehouse": catalog.warehouse, "catalog": catalog.options}
-    project = Project.model_validate({**settings, "patterns": [{"pattern": "bench.*"}]})
+    project = Project.model_validate({**settings, "patterns": [{"pattern": "bench.*"}], "assets": {"per": chosen.per}})
     definitions = build_definitions(project)
     definitions.get_repository_def().load_all_definitions()  # as a code server does
     print(f"definitions loaded in {time.perf_counter() - started:.1f} s")
@@ -135,7 +145,7 @@ def run(place: Place, instance: dg.DagsterInstance, count: int, sensor: str) -> 
         HINTS.forget()
         print(f"{'late':>10}", end="")
         cursor = tick(definitions, instance, sensor, place, cursor)
-    for changed in (0, 10, count):
+    for changed in (0, 10, count) if chosen.changes is None else chosen.changes:
         for table in tables[:changed]:
             table.write_arrow(_ROW)
         print(f"{f'{changed} new':>10}", end="")

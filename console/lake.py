@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -129,7 +130,7 @@ class Lake:
             self._judged(cursor),
             automation_of(self.instance, location),
             frozenset(state.name for state in states if state.is_running),
-            Links(project.alerts.address, location),
+            Links(project.alerts.address, location, partial(self._is_partition, project)),
             self._digests.get(),
         )
 
@@ -172,6 +173,10 @@ class Lake:
     def _plan_work(self) -> FleetReport:
         project = self.project.get()
         return planned(self._catalog(project), project, list(self._named.get().values()), self.now())
+
+    def _is_partition(self, project: Project, table: str) -> bool:
+        described = self._named.get().get(table) if project.assets.per == "database" else None
+        return described is not None and known_table(described, self._catalog(project)).grouped
 
     def _list(self) -> Mapping[str, TableConfig]:
         project = self.project.get()

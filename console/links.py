@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -14,10 +14,18 @@ from paimon_maintenance.assets.pages.table_page import launchpad
 from paimon_maintenance.assets.steps.launched import JOBS, op_name
 from paimon_maintenance.assets.steps.statements import STATEMENT, STATEMENT_OP
 
+# The jobs whose first step is told the table.
+_OF_ANY_TABLE = (
+    "maintain", "ingest", "compact", keys.EXPIRE_TABLE, "audit", "fsck", keys.PROVE,
+)  # fmt: skip
 _NAMED = re.compile(r"\bthe (job|schedule|sensor) (?!that\b)(\w+)")
 # Actions that a job of each table does, and its first step.
 _OF_TABLES = {"compact": ("compact", "compact"), "expire_snapshots": ("expire", "tag")}
 _SNAPSHOT = re.compile(r"\bsnapshot_id:? (\d+)")
+
+
+def _is_not(_: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +35,23 @@ class Links:
     Attributes:
         dagster: its address, without a slash at the end.
         location: the code location that has the jobs; None: not known.
+        grouped: whether a table is a partition of its database.
     """
 
     dagster: str = ""
     location: str | None = None
+    grouped: Callable[[str], bool] = _is_not
 
     def home(self) -> str:
         return self._to("/")
 
     def asset(self, table: str) -> str:
-        return self._to(f"/assets/{'/'.join(keys.asset_key(table).path)}")
+        spot = keys.spot(table, grouped=self.grouped(table))
+        return self._to(spot.path if spot.partition is None else with_query(spot.path, _partition(spot)))
 
     def check(self, table: str, check: str) -> str:
-        return self._to(f"/assets/{'/'.join(keys.asset_key(table).path)}?view=checks&checkDetail={check}")
+        spot = keys.spot(table, grouped=self.grouped(table))
+        return self._to(f"{spot.path}?view=checks&checkDetail={check}")
 
     def run(self, run_id: str) -> str:
         return self._to(f"/runs/{run_id}")
@@ -49,6 +61,8 @@ class Links:
         return self._to(launchpad(self.location, job, config))
 
     def table_job(self, action: str, table: str, config: str = "") -> str:
+        if self.grouped(table):
+            return self.job(keys.EXPIRE_TABLE if action == "expire" else action, keys.job_config(table, config))
         return self.job(keys.job(action, table), config)
 
     def action(self, table: str, operation: str, *, dry_run: bool) -> str:
@@ -109,6 +123,8 @@ class Links:
         if job == JOBS["rollback_to"]:
             snapshot = _SNAPSHOT.search(text)
             return self.launched("rollback_to", table, f", snapshot_id: {snapshot[1]}" if snapshot else "")
+        if job in _OF_ANY_TABLE and self.grouped(table):
+            return self.job(job, keys.job_config(table))
         return self.job(job)
 
     def automation(self) -> str:
@@ -117,6 +133,10 @@ class Links:
 
     def _to(self, path: str) -> str:
         return f"{self.dagster}{path}" if self.dagster else ""
+
+
+def _partition(spot: keys.Spot) -> Mapping[str, object]:
+    return {"view": "partitions", "partition": spot.partition}
 
 
 def page_of(table: str) -> str:

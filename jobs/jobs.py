@@ -18,11 +18,12 @@ from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.proposals import PROPOSE, proposals_op
+from paimon_maintenance.assets.steps.chain import NamedOp, chain
 from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
 from paimon_maintenance.assets.steps.ops import job_of, job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
-from paimon_maintenance.assets.tables import NamedOp, TableSteps, chain
+from paimon_maintenance.assets.tables import TableSteps
 
 EXPIRE = "expire"
 

@@ -29,7 +29,14 @@ from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.table.acknowledged import COMPACTIONS_PROVED, OF_WRITERS
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
-from paimon_maintenance.assets.checks.closing import has_failed, last_settled
+from paimon_maintenance.assets.checks.closing import (
+    LONG,
+    failing_partitions,
+    has_failed,
+    last_settled,
+    latest_results,
+)
+from paimon_maintenance.assets.checks.databases import found_and_fix, last_rows
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
@@ -136,35 +143,67 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
 
     A check that is just running, or whose run died before it had a result, is as it was before.
     """
-    whose: dict[AssetCheckKey, str | None] = {
-        AssetCheckKey(keys.asset_key(table.identifier), check): table.identifier
-        for table in tables
-        for check in _CHECKS
-    }
-    whose[AssetCheckKey(keys.FLEET, CONFIGURATION)] = None
+    whose: dict[keys.Spot, str | None] = {table.spot: table.identifier for table in tables}
+    fleet = keys.Spot(keys.FLEET)
+    whole = [spot for spot in whose if spot.partition is None]
+    found = {**latest_results(instance, whole, list(_CHECKS)), **latest_results(instance, [fleet], [CONFIGURATION])}
+    partitions = [spot for spot in whose if spot.partition is not None]
+    found |= failing_partitions(instance, partitions, LONG)
     faults: Faults = {}
-    for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(whose)).items():
-        settled = last_settled(instance, key, record)
+    for (_, rows), key in ((told, key) for key, told in _of_databases(instance, partitions).items()):
+        for table, row in rows.items():
+            alert = _database_alert(table, key.name, row, url)
+            faults[alert.fault] = alert
+    for (spot, check), record in found.items():
+        settled = last_settled(instance, AssetCheckKey(spot.asset, check), record)
         if settled is None or not has_failed(settled):
             continue
-        alert = _check_alert(key, settled, whose[key], url)
+        alert = _check_alert(spot, check, settled, whose.get(spot), url)
         faults[alert.fault] = alert
     return faults
 
 
-def _check_alert(key: AssetCheckKey, record: Any, table: str | None, url: str) -> Alert:
+def _of_databases(instance: DagsterInstance, spots: Sequence[keys.Spot]) -> Mapping[AssetCheckKey, tuple[Any, Any]]:
+    """The checks of databases that fail; of tables that Dagster no longer has nobody is told."""
+    names = {spot.partition for spot in spots}
+    told = last_rows(instance, list(dict.fromkeys(spot.asset.path[0] for spot in spots)))
+    return {
+        key: (record, {table: row for table, row in rows.items() if table in names})
+        for key, (record, rows) in told.items()
+        if key.name in _CHECKS
+    }
+
+
+def _database_alert(table: str, check: str, row: Mapping[str, Any], url: str) -> Alert:
+    text, fix = found_and_fix(row)
+    link = f"{url}{keys.spot(table, grouped=True).path}?view=checks&checkDetail={check}"
+    kind = _KINDS.get(check, "settings")
+    summary = text or _CHECKS.get(check, "")
+    return Alert(
+        f"check:{table}:{check}",
+        "failed",
+        f"Check {check} of {table}",
+        summary,
+        fix or _OPEN_CHECK,
+        link,
+        (table,),
+        kind,
+    )
+
+
+def _check_alert(spot: keys.Spot, check: str, record: Any, table: str | None, url: str) -> Alert:
     event = record.event.dagster_event if record.event else None
     evaluated = event.asset_check_evaluation_data if event else None
     fix = evaluated.metadata.get("next step") if evaluated else None
-    described = (evaluated.description if evaluated else None) or _CHECKS.get(key.name, "")
+    described = (evaluated.description if evaluated else None) or _CHECKS.get(check, "")
     text, _, named = described.partition(_NEXT_STEP)
     step = str(fix.value) if fix else named
-    link = f"{url}/assets/{'/'.join(key.asset_key.path)}?view=checks&checkDetail={key.name}"
-    subject = f"Check {key.name} of {table}" if table else f"Check {key.name} of tables.yaml"
+    link = f"{url}{spot.path}?view=checks&checkDetail={check}"
+    subject = f"Check {check} of {table}" if table else f"Check {check} of tables.yaml"
     summary = (text.rstrip().removesuffix(step) if step else text).rstrip()
-    fault = f"check:{table}:{key.name}" if table else f"check:{key.name}"
+    fault = f"check:{table}:{check}" if table else f"check:{check}"
     tables = (table,) if table else ()
-    return Alert(fault, "failed", subject, summary, step or _OPEN_CHECK, link, tables, _KINDS.get(key.name, "settings"))
+    return Alert(fault, "failed", subject, summary, step or _OPEN_CHECK, link, tables, _KINDS.get(check, "settings"))
 
 
 def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:

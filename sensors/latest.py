@@ -32,6 +32,7 @@ from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.table_of_run import run_config, run_tags, table_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
@@ -124,7 +125,7 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
     busy: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
         busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}
-        busy |= {run.tags.get("paimon/table", "")} & names
+        busy |= {table_of(run)} & names
         busy |= names if run.job_name in (COMPACT_DATABASE, PLAN_FLEET) else set()
     return busy
 
@@ -137,6 +138,8 @@ def latest_sensor(
     Args: `jobs`: their compaction jobs; `shown_at`: the jobs of their assets. The sensor launches none of these, but
         Dagster names a sensor on an asset's page only if a job of the asset is among its targets.
     """
+
+    described = {table.identifier: table for table in tables}
 
     @dg.sensor(
         name=keys.LATEST_SENSOR,
@@ -160,7 +163,7 @@ def latest_sensor(
         states = {table: state for table, state in turn.found.items() if table not in postponed}
         judged = {**cursor.tables, **{table: str(state.snapshot) for table, state in states.items()}}
         return dg.SensorResult(
-            run_requests=[_request(table, due_tables[table]) for table in chosen],
+            run_requests=[_request(described[table], due_tables[table]) for table in chosen],
             skip_reason=None if chosen else _silence(turn, busy, paused),
             cursor=turn.cursor(judged).serialize(),
         )
@@ -168,12 +171,13 @@ def latest_sensor(
     return latest_snapshots
 
 
-def _request(table: str, state: NewestState) -> dg.RunRequest:
+def _request(table: TableConfig, state: NewestState) -> dg.RunRequest:
+    reason = {"paimon/base_snapshot": str(state.snapshot.id), "paimon/reason": state.reason}
     return dg.RunRequest(
-        run_key=f"{table}@{state.snapshot}",
-        job_name=keys.job("compact", table),
-        run_config=_config(state),
-        tags={"paimon/base_snapshot": str(state.snapshot.id), "paimon/reason": state.reason},
+        run_key=f"{table.identifier}@{state.snapshot}",
+        job_name=table.job("compact"),
+        run_config=run_config(table, _config(state)),
+        tags={**run_tags(table), **reason},
     )
 
 

@@ -18,6 +18,7 @@ from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.databases import Database
 from paimon_maintenance.assets.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -159,13 +160,25 @@ def _number(tags: Mapping[str, str] | None, name: str) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
-    """The sensor for all partitioned tables."""
+def tables_as_partitions(instance: DagsterInstance, databases: Sequence[Database]) -> list[PartitionsRequest]:
+    """What makes the partitions of databases their tables."""
+    requests: list[PartitionsRequest] = []
+    for database in databases:
+        there = set(instance.get_dynamic_partitions(keys.partitions(database.name)))
+        names = [table.identifier for table in database.tables]
+        new, gone = [name for name in names if name not in there], sorted(there.difference(names))
+        requests += [database.partitions.build_add_request(new)] if new else []
+        requests += [database.partitions.build_delete_request(gone)] if gone else []
+    return requests
+
+
+def partition_sensor(tables: Sequence[TableConfig], databases: Sequence[Database] = ()) -> dg.SensorDefinition:
+    """The sensor for all partitioned tables, and for databases whose tables are partitions."""
 
     @dg.sensor(
         name="partition_mirror",
         minimum_interval_seconds=INTERVAL_SECONDS,
-        default_status=dg.DefaultSensorStatus.RUNNING if tables else dg.DefaultSensorStatus.STOPPED,
+        default_status=dg.DefaultSensorStatus.RUNNING if tables or databases else dg.DefaultSensorStatus.STOPPED,
         description="Mirrors the partitions of the tables, and which of them are compacted. Starts no run.",
     )
     def partition_mirror(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
@@ -175,7 +188,7 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
         turn = turns.take(tables)
         for name, error in turn.errors.items():
             context.log.error(f"{name} cannot be read; it will be looked at again: {error}")
-        requests: list[PartitionsRequest] = []
+        requests = tables_as_partitions(context.instance, databases)
         events: list[Event] = []
         room = _EVENTS
         for table in tables:

@@ -21,6 +21,7 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.proofs import Proved
 from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.table_of_run import run_config, run_tags
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import last_failures, pausing
 from paimon_maintenance.sensors.cursor import Cursor
@@ -72,10 +73,10 @@ def _seen(table: Table, before: Seen) -> Seen | None:
     return Seen(str(newest), str(newest) if compacted else before.open)
 
 
-def is_proved(instance: DagsterInstance, table: str, snapshot: str) -> bool:
+def is_proved(instance: DagsterInstance, table: TableConfig, snapshot: str) -> bool:
     """Whether a result of the check is about that snapshot, or a later one."""
     asked = SnapshotIdentity.parse(snapshot)
-    trail = [SnapshotIdentity.parse(text) for text in Proved.of(instance, table).trail]
+    trail = [SnapshotIdentity.parse(text) for text in Proved.of(instance, table.spot).trail]
     return asked is not None and any(
         found is not None and found.id >= asked.id and found.time_millis >= asked.time_millis for found in trail
     )
@@ -84,6 +85,7 @@ def is_proved(instance: DagsterInstance, table: str, snapshot: str) -> bool:
 def proof_sensor(tables: Sequence[TableConfig], jobs: Sequence[Any]) -> dg.SensorDefinition:
     """The sensor for all tables. It is on from the start where a table's `proofs` ask for it."""
     watched = [table for table in tables if table.proofs is not None]
+    described = {table.identifier: table for table in watched}
 
     @dg.sensor(
         name=keys.PROOF_SENSOR,
@@ -100,13 +102,14 @@ def proof_sensor(tables: Sequence[TableConfig], jobs: Sequence[Any]) -> dg.Senso
         busy = in_progress(context.instance, watched)
         requests = []
         for name, one in seen.items():
-            if one.open and name not in busy:
-                if is_proved(context.instance, name, one.open):
+            if one.open and name in described and name not in busy:
+                if is_proved(context.instance, described[name], one.open):
                     seen[name] = Seen(one.snapshot)
                 elif not pausing(context.instance, name, now, keys.PROVE):
                     _, failures = last_failures(context.instance, name, keys.PROVE)
                     key = f"{name}@{one.open}#{failures}" if failures else f"{name}@{one.open}"
-                    requests.append(dg.RunRequest(key, job_name=keys.job(keys.PROVE, name)))
+                    table = described[name]
+                    requests.append(dg.RunRequest(key, run_config(table), run_tags(table), table.job(keys.PROVE)))
         return dg.SensorResult(
             run_requests=requests,
             skip_reason=None if requests else unread(turn.errors) or "No new compactions of other engines.",

@@ -90,24 +90,26 @@ class Publisher:
     Attributes:
         location: the code location, for links; None: not known.
         histories: table -> rows of the history, newest first.
-        materialized: asset -> when it was last materialised, seconds since 1970.
-        by_runs: the assets whose last materialisation is a run's.
+        materialized: table's place in Dagster -> when it was last materialised, seconds since 1970.
+        by_runs: those whose last materialisation is a run's.
         again: seconds until checks and page are reported after the next materialisation; a table may get many of them.
         who_holds: the bytes of a table by holder, as metadata.
-        committed: the assets for which a commit of somebody else was reported.
+        committed: those for which a commit of somebody else was reported.
+        judged: the tables that are partitions: their checks are of the databases.
         beside: what is known of orphans and the bin, of the tables asked for.
     """
 
     now: datetime
     location: str | None
     histories: Mapping[str, Sequence[Mapping[str, Any]]]
-    materialized: dict[dg.AssetKey, float]
-    by_runs: Set[dg.AssetKey]
+    materialized: dict[keys.Spot, float]
+    by_runs: Set[keys.Spot]
     again: float
     who_holds: Callable[[Table], Mapping[str, Any]]
     events: list[Event] = field(default_factory=list)
-    committed: list[dg.AssetKey] = field(default_factory=list)
+    committed: list[keys.Spot] = field(default_factory=list)
     beside: AskBeside = nothing_known
+    judged: dict[str, Sequence[Judgement]] = field(default_factory=dict)
 
     def publish(self, examined: Examined, before: Judged) -> Judged:
         """Report a table. Returns what is to be remembered of it."""
@@ -117,12 +119,15 @@ class Publisher:
     def _checks(self, examined: Examined, before: Judged, judged: Judged) -> Judged:
         now, judgements = self.now.timestamp(), examined.health.judgements
         # Results that a run wrote would be out of date beside a commit that is reported without a run.
-        asset = keys.asset_key(examined.config.identifier)
-        everything = asset in self.committed and asset in self.by_runs
+        spot = examined.config.spot
+        everything = spot in self.committed and spot in self.by_runs
         everything |= self._is_covered(examined.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
         fresh = examined.judged.state != before.state
         chosen = judgements if everything else [j for j in judgements if _has_news(j, before, fresh=fresh)]
-        self.events += [evaluation(asset, judgement) for judgement in chosen]
+        if spot.partition is None:
+            self.events += [evaluation(spot, judgement) for judgement in chosen]
+        else:
+            self.judged[spot.partition] = judgements
         # A check that cannot be judged now stays what it was reported as.
         unjudged = set(before.failing) - {judgement.check for judgement in judgements}
         failing = tuple(sorted({*examined.judged.failing, *unjudged}))
@@ -130,7 +135,7 @@ class Publisher:
 
     def _is_covered(self, config: TableConfig, reported: float) -> bool:
         """Whether a materialisation hides what was reported at that time, and it is time to report it again."""
-        materialized = self.materialized.get(keys.asset_key(config.identifier), 0.0)
+        materialized = self.materialized.get(config.spot, 0.0)
         return reported < materialized and self.now.timestamp() - reported >= self.again
 
     def _page(self, examined: Examined, before: Judged, judged: Judged) -> Judged:
@@ -157,14 +162,15 @@ class Publisher:
             and RUN_PROPERTY not in (snapshot.properties or {})
         ):
             self.events.append(commit_materialization(config, snapshot, page))
-            self.materialized[keys.asset_key(config.identifier)] = self.now.timestamp()
-            self.committed.append(keys.asset_key(config.identifier))
+            self.materialized[config.spot] = self.now.timestamp()
+            self.committed.append(config.spot)
         else:
             self._observe(config, f"As read at snapshot {shape.snapshot_id or 0}.", page)
         return replace(judged, snapshot=published)
 
     def _observe(self, config: TableConfig, text: str, page: Mapping[str, Any]) -> None:
-        self.events.append(dg.AssetObservation(keys.asset_key(config.identifier), description=text, metadata=page))
+        spot = config.spot
+        self.events.append(dg.AssetObservation(spot.asset, partition=spot.partition, description=text, metadata=page))
 
     def publish_fleet(self, known: Sequence[Judged], before: Judged) -> Judged:
         """Report the page over all tables, if a table's state has changed, or numbers have some while ago."""

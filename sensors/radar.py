@@ -21,6 +21,7 @@ from maintenance.monitor.readable import READABLE
 from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import repeated_checks
+from paimon_maintenance.assets.checks.databases import evaluations, last_rows
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.checks.health_past import remember
 from paimon_maintenance.assets.checks.judgements import evaluation
@@ -42,6 +43,7 @@ INTERVAL_SECONDS = 30
 _FLEET = "fleet_page"
 # Older runs are not on a table's page.
 _PAST = timedelta(days=30)
+_AT_ONCE = 500
 
 
 def cursor_of(text: str | None) -> Cursor[Judged]:
@@ -157,6 +159,7 @@ def radar_sensor(
         reported = {name: publisher.publish(found, before[name] or Judged()) for name, found in turn.found.items()}
         records = {name: found.health.record for name, found in turn.found.items() if found.health.record is not None}
         remember(context.instance, records)
+        publisher.events += _of_databases(context.instance, tables, publisher.judged)
         publisher.events += repeated_checks(context.instance, publisher.committed, of_runs=True)
         known = {name: table for name, table in before.items() if table} | reported
         fleet = publisher.publish_fleet(list(known.values()), cursor.tables.get(_FLEET, Judged()))
@@ -189,21 +192,54 @@ def _histories(
         return {}
 
 
-def _materialized(
-    instance: dg.DagsterInstance, turn: Turn[Examined]
-) -> tuple[dict[dg.AssetKey, float], set[dg.AssetKey]]:
-    """When the assets of the tables that were looked at were last materialised, seconds since 1970; which by a run."""
-    records = instance.get_asset_records([keys.asset_key(name) for name in turn.found])
-    last = {record.asset_entry.asset_key: record.asset_entry.last_materialization_record for record in records}
-    known = {key: record for key, record in last.items() if record is not None}
+def _materialized(instance: dg.DagsterInstance, turn: Turn[Examined]) -> tuple[dict[keys.Spot, float], set[keys.Spot]]:
+    """When the tables that were looked at were last materialised, seconds since 1970; which by a run."""
+    spots = [examined.config.spot for examined in turn.found.values()]
+    records = instance.get_asset_records([spot.asset for spot in spots if spot.partition is None])
+    last = {keys.Spot(r.asset_entry.asset_key): r.asset_entry.last_materialization_record for r in records}
+    known: dict[keys.Spot, dg.EventLogRecord] = {spot: record for spot, record in last.items() if record is not None}
+    known |= last_of_partitions(instance, spots)
     return (
         {key: record.timestamp for key, record in known.items()},
         {key for key, record in known.items() if record.run_id},
     )
 
 
+def _of_databases(
+    instance: dg.DagsterInstance, tables: Sequence[TableConfig], judged: Mapping[str, Sequence[Judgement]]
+) -> list[Event]:
+    """The checks of the databases whose tables are partitions, as far as tables of them were judged."""
+    by_database: dict[str, dict[str, Sequence[Judgement]]] = {}
+    for table, judgements in judged.items():
+        by_database.setdefault(table.partition(".")[0], {})[table] = judgements
+    members: dict[str, list[str]] = {}
+    for one in tables:
+        if one.grouped:
+            members.setdefault(one.identifier.partition(".")[0], []).append(one.identifier)
+    before = last_rows(instance, list(by_database))
+    return [event for name, found in by_database.items() for event in evaluations(name, members[name], found, before)]
+
+
+def last_of_partitions(instance: dg.DagsterInstance, spots: Sequence[keys.Spot]) -> dict[keys.Spot, dg.EventLogRecord]:
+    """The last materialisations of those that are partitions of their database."""
+    found: dict[keys.Spot, dg.EventLogRecord] = {}
+    names = {spot.partition for spot in spots if spot.partition is not None}
+    for asset in {spot.asset for spot in spots if spot.partition is not None}:
+        latest = instance.event_log_storage.get_latest_storage_id_by_partition(
+            asset, dg.DagsterEventType.ASSET_MATERIALIZATION, names
+        )
+        ids = list(latest.values())
+        for start in range(0, len(ids), _AT_ONCE):
+            chosen = dg.AssetRecordsFilter(asset, storage_ids=ids[start : start + _AT_ONCE])
+            for record in instance.fetch_materializations(chosen, limit=_AT_ONCE).records:
+                found[keys.Spot(asset, record.partition_key)] = record
+    return found
+
+
 def _news(judgement: Judgement, before: Judged, now: datetime, again: float) -> tuple[list[Event], Judged]:
     """The judgement over the configuration as an event, unless it is what was reported a short while ago."""
     if judgement.summary == before.state and now.timestamp() - before.at < again:
         return [], before
-    return [evaluation(keys.FLEET, judgement)], Judged(judgement.summary, now.timestamp(), _failing([judgement]))
+    return [evaluation(keys.Spot(keys.FLEET), judgement)], Judged(
+        judgement.summary, now.timestamp(), _failing([judgement])
+    )

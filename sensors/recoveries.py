@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
+from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.closing import latest_results
 from paimon_maintenance.sensors.routes import Reported
 
 _CHECK, _RUN = "check:", "run:"
@@ -17,8 +18,7 @@ def what_was_done(instance: DagsterInstance, fault: str, before: Reported, url: 
     """What was done, in sentences; where no run of Dagster did it, that."""
     if fault.startswith(_CHECK):
         table, _, check = fault.removeprefix(_CHECK).rpartition(":")
-        asset = keys.asset_key(table) if table else keys.FLEET
-        says = _says(instance, AssetCheckKey(asset, check))
+        says = _says(instance, table, check)
         run = _by_run(instance, None, _tags(table), before, url)
         return f"{says or 'The check passes again.'} {run or _BY_OTHERS}"
     if fault.startswith(_RUN):
@@ -32,9 +32,11 @@ def _tags(table: str) -> dict[str, str]:
     return {"paimon/table": table} if table else {"paimon/action": "fleet"}
 
 
-def _says(instance: DagsterInstance, check: AssetCheckKey) -> str:
-    """What a check says now that it passes."""
-    record: Any = instance.event_log_storage.get_latest_asset_check_execution_by_key([check]).get(check)
+def _says(instance: DagsterInstance, table: str, check: str) -> str:
+    """What a check says now that it passes. `table`: empty: it is about all of them."""
+    spots = [keys.spot(table, grouped=grouped) for grouped in (False, True)] if table else [keys.Spot(keys.FLEET)]
+    results = latest_results(instance, spots, [check]).values()
+    record: Any = max(results, key=lambda result: float(result.create_timestamp), default=None)
     evaluated = None if record is None else record.evaluation
     text = getattr(evaluated, "description", None)
     return f"The check says now: {text.rstrip('.')}." if text else ""

@@ -55,14 +55,27 @@ def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
     def changelog_holds(
         context: dg.AssetCheckExecutionContext, config: AuditConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
-            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
-            report = audit_changelog(spark.session(), opened, config.start, config.end)
-            context.log.info(str(report))
-            metadata = {**_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)}
-            return dg.AssetCheckResult(passed=report.holds, description=str(report), metadata=metadata)
+        return audited(context, config, catalog, spark, table)
 
     return changelog_holds
+
+
+def audited(
+    context: Any, config: AuditConfig, catalog: PaimonCatalog, spark: Spark, table: TableConfig
+) -> dg.AssetCheckResult:
+    """The result of `changelog_holds`. `context`: of a check or an op."""
+    with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
+        opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+        report = audit_changelog(spark.session(), opened, config.start, config.end)
+        context.log.info(str(report))
+        metadata = {**_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)}
+        return dg.AssetCheckResult(
+            check_name=CHANGELOG_HOLDS,
+            asset_key=table.spot.asset,
+            passed=report.holds,
+            description=str(report),
+            metadata=metadata,
+        )
 
 
 def _metadata(report: AuditReport) -> dict[str, Any]:
@@ -101,18 +114,27 @@ def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
     def fsck_holds(
         context: dg.AssetCheckExecutionContext, config: FsckConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
-            file_io, location = catalog.place_of(table.identifier)
-            session = spark.session() if config.deep else None
-            report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)
-            return dg.AssetCheckResult(
-                passed=report.healthy,
-                severity=_severity(report),
-                description=_fsck_summary(report),
-                metadata={**_fsck_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)},
-            )
+        return examined(context, config, catalog, spark, table)
 
     return fsck_holds
+
+
+def examined(
+    context: Any, config: FsckConfig, catalog: PaimonCatalog, spark: Spark, table: TableConfig
+) -> dg.AssetCheckResult:
+    """The result of `fsck`. `context`: of a check or an op."""
+    with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
+        file_io, location = catalog.place_of(table.identifier)
+        session = spark.session() if config.deep else None
+        report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)
+        return dg.AssetCheckResult(
+            check_name=FSCK,
+            asset_key=table.spot.asset,
+            passed=report.healthy,
+            severity=_severity(report),
+            description=_fsck_summary(report),
+            metadata={**_fsck_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)},
+        )
 
 
 def _severity(report: FsckReport) -> dg.AssetCheckSeverity:

@@ -20,6 +20,7 @@ from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
+from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS, partition_filter
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
@@ -33,43 +34,96 @@ _SETTLED = ("SUCCEEDED", _FAILED)
 
 def write_checks(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig) -> None:
     """Write every check of a table as an event of this run; call it before the table's materialisation."""
-    key = keys.asset_key(config.identifier)
+    spot = config.spot
+    if config.grouped:
+        return  # the checks are of its database, and the sensor check_radar judges that
     try:
         automation = automation_of(context.instance, location_of(context.run))
         judgements = look_at(catalog, config, datetime.now(UTC), automation=automation)
-        found = [evaluation(key, judgement) for judgement in judgements]
-        for event in (*found, *repeated_checks(context.instance, [key])):
+        found = [evaluation(spot, judgement) for judgement in judgements]
+        for event in (*found, *repeated_checks(context.instance, [spot])):
             context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
     except Exception as error:  # noqa: BLE001 - the work is done; the sensor check_radar writes the checks soon
         context.log.warning(f"The checks of {config.identifier} could not be written: {error}")
 
 
 def repeated_checks(
-    instance: DagsterInstance, assets: Sequence[dg.AssetKey], *, of_runs: bool = False
+    instance: DagsterInstance, spots: Sequence[keys.Spot], *, of_runs: bool = False
 ) -> Iterator[dg.AssetCheckEvaluation]:
-    """The last results of the long checks, with the time at which they were found. `of_runs`: only those of runs."""
-    wanted = [AssetCheckKey(asset, check) for asset in assets for check in LONG]
-    latest = instance.event_log_storage.get_latest_asset_check_execution_by_key(wanted) if wanted else {}
-    for key, record in latest.items():
+    """The last results of the long checks, with the time at which they were found. `of_runs`: only those of runs.
+
+    Not of partitions: Dagster keeps no second result of one that no run has made.
+    """
+    spots = [spot for spot in spots if spot.partition is None]
+    for (spot, check), record in latest_results(instance, spots, LONG).items():
         if of_runs and not record.run_id:
             continue
-        settled = last_settled(instance, key, record)
+        settled = last_settled(instance, AssetCheckKey(spot.asset, check), record)
         if settled is not None and settled.evaluation is not None:
             yield _repeated(settled.evaluation, settled.event.timestamp)
+
+
+def latest_results(
+    instance: DagsterInstance, spots: Sequence[keys.Spot], checks: Sequence[str]
+) -> dict[tuple[keys.Spot, str], Any]:
+    """The newest executions of checks, where there are any."""
+    storage, found = instance.event_log_storage, dict[tuple[keys.Spot, str], Any]()
+    whole = [AssetCheckKey(spot.asset, check) for spot in spots if spot.partition is None for check in checks]
+    if whole:
+        records = storage.get_latest_asset_check_execution_by_key(whole)
+        found |= {(keys.Spot(key.asset_key), key.name): record for key, record in records.items()}
+    for asset, names in _partitions_of(spots).items():
+        wanted = [AssetCheckKey(asset, check) for check in checks]
+        # Of many tables few have a result of these checks.
+        if len(names) > 1:
+            known = {info.partition_key for info in storage.get_asset_check_partition_info(wanted)}
+            names = [name for name in names if name in known]
+        for name in names:
+            records = storage.get_latest_asset_check_execution_by_key(wanted, **partition_filter(name))
+            found |= {(keys.Spot(asset, name), key.name): record for key, record in records.items()}
+    return found
+
+
+def failing_partitions(
+    instance: DagsterInstance, spots: Sequence[keys.Spot], checks: Sequence[str]
+) -> dict[tuple[keys.Spot, str], Any]:
+    """The newest executions of checks of partitions, of those that did not pass: most of many tables pass."""
+    storage, found = instance.event_log_storage, dict[tuple[keys.Spot, str], Any]()
+    for asset, names in _partitions_of(spots).items():
+        wanted, known = [AssetCheckKey(asset, check) for check in checks], set(names)
+        for info in storage.get_asset_check_partition_info(wanted):
+            if info.partition_key not in known or info.latest_execution_status.name == "SUCCEEDED":
+                continue
+            key = info.check_key
+            records = storage.get_latest_asset_check_execution_by_key([key], **partition_filter(info.partition_key))
+            found |= {(keys.Spot(asset, info.partition_key), key.name): record for record in records.values()}
+    return found
+
+
+def _partitions_of(spots: Sequence[keys.Spot]) -> dict[dg.AssetKey, list[str]]:
+    partitions: dict[dg.AssetKey, list[str]] = {}
+    for spot in spots:
+        if CHECKS_HAVE_PARTITIONS and spot.partition is not None:
+            partitions.setdefault(spot.asset, []).append(spot.partition)
+    return partitions
 
 
 def last_settled(instance: DagsterInstance, check: AssetCheckKey, newest: Any) -> Any:
     """The newest result of a check; None: it never had one. `newest`: its newest execution, which may have none."""
     if newest.status.name in _SETTLED:
         return newest
-    history = settled_history(instance, check, 1)
+    history = settled_history(instance, check, 1, getattr(newest, "partition", None))
     return history[0] if history else None
 
 
-def settled_history(instance: DagsterInstance, check: AssetCheckKey, limit: int) -> Sequence[Any]:
-    """The newest results of a check, the newest first."""
+def settled_history(
+    instance: DagsterInstance, check: AssetCheckKey, limit: int, partition: str | None = None
+) -> Sequence[Any]:
+    """The newest results of a check, the newest first. `partition`: of this one alone."""
     settled = {status for status in AssetCheckExecutionRecordStatus if status.name in _SETTLED}
-    return instance.event_log_storage.get_asset_check_execution_history(check, limit=limit, status=settled)
+    return instance.event_log_storage.get_asset_check_execution_history(
+        check, limit=limit, status=settled, **partition_filter(partition)
+    )
 
 
 def has_failed(record: Any) -> bool:

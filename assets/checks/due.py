@@ -90,7 +90,7 @@ def compaction_chore(
     """The compaction, if it is due. `reported_by`: the check that asks for it already."""
     if not need.due:
         return
-    what, job = f"a compaction is due: {need.reason}", keys.job("compact", config.identifier)
+    what, job = f"a compaction is due: {need.reason}", config.job("compact")
     if reported_by is not None:
         yield Chore(what, f"{reported_by} reports it")
     elif not config.compaction.automatic:
@@ -114,7 +114,7 @@ def expiry_chore(
         return
     listed = f"{', '.join(going[:-1])} and {going[-1]}" if len(going) > 1 else going[0]
     what, schedule = f"{listed} can expire", keys.EXPIRY_SCHEDULE
-    fix = f"Switch the schedule {schedule} on, or launch the job {keys.job('expire', config.identifier)}."
+    fix = f"Switch the schedule {schedule} on, or launch the job {config.job('expire')}."
     done_by = f"the schedule {schedule} does it" if automation.expires else ""
     yield Chore(what, done_by, f"the schedule {schedule} is off", fix)
 
@@ -128,7 +128,7 @@ def index_chore(
         return
     lack = "lacks" if lacking == 1 else "lack"
     what = f"{lacking:,} of {number_of(shape.files, 'file')} {lack} a file index that is declared"
-    job = keys.job("compact", config.identifier)
+    job = config.job("compact")
     fix = f"Launch the job {job}: its step rewrite_file_index builds them."
     snapshot = table.latest_snapshot()
     idle = snapshot is not None and now - datetime.fromtimestamp(snapshot.time_millis / 1000, now.tzinfo) > _IDLE

@@ -64,5 +64,5 @@ def expiry_due(
         return Judgement(EXPIRY_DUE, True, f"nothing has to expire: {due}{frees}", details=details)
     limit = f", more than max_retained_share, {config.checks.max_retained_share:.0%}" if is_too_much else ""
     summary = f"{due}{limit}, and the schedule {keys.EXPIRY_SCHEDULE} is off{frees}"
-    fix = f"Switch the schedule {keys.EXPIRY_SCHEDULE} on, or launch the job {keys.job('expire', config.identifier)}."
+    fix = f"Switch the schedule {keys.EXPIRY_SCHEDULE} on, or launch the job {config.job('expire')}."
     return Judgement(EXPIRY_DUE, False, summary, fix, details)

@@ -23,6 +23,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judging import look_at
+from paimon_maintenance.assets.dagster_release import of_partition
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -63,59 +64,69 @@ _SEVERE = (
 _JOB = re.compile(r"\bthe job (?!that\b)(\w+)")
 
 
-def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:
+def evaluation(spot: keys.Spot, judgement: Judgement) -> dg.AssetCheckEvaluation:
     """A judgement as an event that needs no run."""
-    return dg.AssetCheckEvaluation(asset_key=asset, **_outcome(asset, judgement))
+    outcome: dict[str, Any] = {**of_partition(spot.partition), **_outcome(spot, judgement)}
+    return dg.AssetCheckEvaluation(asset_key=spot.asset, **outcome)
 
 
-def check_result(
-    asset: dg.AssetKey, judgement: Judgement, more: Mapping[str, Any] | None = None
-) -> dg.AssetCheckResult:
+def check_result(spot: keys.Spot, judgement: Judgement, more: Mapping[str, Any] | None = None) -> dg.AssetCheckResult:
     """A judgement as the result of a check in a run. `more`: metadata of the run."""
-    outcome = _outcome(asset, judgement)
-    return dg.AssetCheckResult(asset_key=asset, **{**outcome, "metadata": {**outcome["metadata"], **(more or {})}})
+    outcome = _outcome(spot, judgement)
+    return dg.AssetCheckResult(asset_key=spot.asset, **{**outcome, "metadata": {**outcome["metadata"], **(more or {})}})
 
 
-def console_of(asset: dg.AssetKey) -> Mapping[str, dg.MetadataValue[Any]]:
-    """The page of the console about an asset: of its table, or of all tables."""
-    return console_link("") if asset == keys.FLEET else console_link("tables", ".".join(asset.path))
+def console_of(spot: keys.Spot) -> Mapping[str, dg.MetadataValue[Any]]:
+    """The page of the console about what is shown there: of its table, or of all tables."""
+    return (
+        console_link("")
+        if spot.asset == keys.FLEET
+        else console_link("tables", spot.partition or ".".join(spot.asset.path))
+    )
 
 
-def _outcome(asset: dg.AssetKey, judgement: Judgement) -> dict[str, Any]:
+def _outcome(spot: keys.Spot, judgement: Judgement) -> dict[str, Any]:
     """What Dagster records of a judgement."""
     return {
         "check_name": judgement.check,
         "passed": judgement.passed,
         "severity": _severity(judgement),
         "description": _description(judgement),
-        "metadata": {**_metadata(judgement), **console_of(asset)},
+        "metadata": {**_metadata(judgement), **console_of(spot)},
     }
 
 
 def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
     """The checks of a table, to be run from its page or by a job."""
-    key = keys.asset_key(config.identifier)
 
     @dg.multi_asset_check(
         name=keys.node(config.identifier, "checks"),
-        specs=[dg.AssetCheckSpec(name, asset=key, description=text) for name, text in DESCRIPTIONS.items()],
+        specs=[
+            dg.AssetCheckSpec(name, asset=config.spot.asset, description=text) for name, text in DESCRIPTIONS.items()
+        ],
         can_subset=True,
     )
     def checks(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> Iterator[dg.AssetCheckResult]:
-        with as_dagster_failure(context, lambda: catalog.place_of(config.identifier)):
-            automation = automation_of(context.instance, location_of(context.run))
-            judgements = look_at(catalog, config, datetime.now(UTC), automation=automation)
-            if not judgements:
-                catalog.get_table(config.identifier)  # which says that it does not exist
-            selected = {check.name for check in context.selected_asset_check_keys}
-            for judgement in judgements:
-                if judgement.check in selected:
-                    yield check_result(key, judgement)
-            missing = sorted(selected - {judgement.check for judgement in judgements})
-            if missing:
-                raise _not_judged(missing, judgements)
+        yield from _judged_now(context, catalog, config, {check.name for check in context.selected_asset_check_keys})
 
     return checks
+
+
+def _judged_now(
+    context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog, config: TableConfig, selected: set[str]
+) -> Iterator[dg.AssetCheckResult]:
+    """The results of those checks of a table. Raises: dg.Failure: some cannot be judged."""
+    with as_dagster_failure(context, lambda: catalog.place_of(config.identifier)):
+        automation = automation_of(context.instance, location_of(context.run))
+        judgements = look_at(catalog, config, datetime.now(UTC), automation=automation)
+        if not judgements:
+            catalog.get_table(config.identifier)  # which says that it does not exist
+        for judgement in judgements:
+            if judgement.check in selected:
+                yield check_result(config.spot, judgement)
+        missing = sorted(selected - {judgement.check for judgement in judgements})
+        if missing:
+            raise _not_judged(missing, judgements)
 
 
 def _not_judged(checks: Sequence[str], judgements: Sequence[Judgement]) -> dg.Failure:
@@ -125,9 +136,13 @@ def _not_judged(checks: Sequence[str], judgements: Sequence[Judgement]) -> dg.Fa
     return dg.Failure(description, metadata={"next step": reason.fix}, allow_retries=False)
 
 
+def is_severe(judgement: Judgement) -> bool:
+    """Whether what was found endangers the table, or makes reads of it wrong."""
+    return judgement.severe or judgement.check in _SEVERE
+
+
 def _severity(judgement: Judgement) -> dg.AssetCheckSeverity:
-    severe = judgement.severe or judgement.check in _SEVERE
-    return dg.AssetCheckSeverity.ERROR if severe else dg.AssetCheckSeverity.WARN
+    return dg.AssetCheckSeverity.ERROR if is_severe(judgement) else dg.AssetCheckSeverity.WARN
 
 
 def _description(judgement: Judgement) -> str:

@@ -1,6 +1,7 @@
 """The asset check of files that nothing names. It lists every folder of a table, so it runs beside `fsck`."""
 
 from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
@@ -24,23 +25,27 @@ ORPHAN_BYTES = "orphan_bytes"
 
 def orphan_check(table: TableConfig) -> dg.AssetChecksDefinition:
     """Whether files that nothing names take up much of the table's space; changes nothing."""
-    asset = keys.asset_key(table.identifier)
 
     @dg.asset_check(
-        asset=asset,
+        asset=table.spot.asset,
         name=ORPHAN_BYTES,
         description="Files that no snapshot, tag, changelog or branch names take up little space.",
         pool=keys.pool(table.identifier),  # an expiry meanwhile would only make it look twice
     )
     def few_orphans(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> dg.AssetCheckResult:
-        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
-            try:
-                judgement = _look(catalog, table, context.log.info)
-            except CorruptFileError as error:
-                judgement = _unknown(error)
-            return check_result(asset, judgement)
+        return counted(context, catalog, table)
 
     return few_orphans
+
+
+def counted(context: Any, catalog: PaimonCatalog, table: TableConfig) -> dg.AssetCheckResult:
+    """The result of `orphan_bytes`. `context`: of a check or an op."""
+    with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
+        try:
+            judgement = _look(catalog, table, context.log.info)
+        except CorruptFileError as error:
+            judgement = _unknown(error)
+        return check_result(table.spot, judgement)
 
 
 def _look(catalog: PaimonCatalog, config: TableConfig, progress: Callable[[str], None]) -> Judgement:
@@ -91,7 +96,7 @@ def _exceeded(found: OrphanBytes, limits: ChecksPolicy) -> str | None:
 
 
 def _fix(table: TableConfig) -> str:
-    job = keys.job("expire", table.identifier)
+    job = table.job("expire")
     if table.orphans is None:
         return f"Set the policy 'orphans' of the table in tables.yaml; {job} then has the step {ORPHANS.key}."
     return f"Launch the job {job}, whose step {ORPHANS.key} removes them; with dry_run it only lists them."

@@ -31,7 +31,7 @@ from maintenance.operations.refs.rollback_to_as_latest import OPERATION as ROLLB
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import EXAMINED, last_settled, settled_history
+from paimon_maintenance.assets.checks.closing import EXAMINED, last_settled, latest_results, settled_history
 from paimon_maintenance.assets.checks.judgements import check_result
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.policies import ProofsPolicy
@@ -107,10 +107,10 @@ class Proved:
     failed: tuple[FailedProof, ...] = ()
 
     @classmethod
-    def of(cls, instance: DagsterInstance, identifier: str) -> "Proved":
+    def of(cls, instance: DagsterInstance, spot: keys.Spot) -> "Proved":
         """As the newest result of the check says it."""
-        key = check_key(identifier)
-        newest = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).get(key)
+        key = check_key(spot)
+        newest = latest_results(instance, [spot], [key.name]).get((spot, key.name))
         settled = None if newest is None else last_settled(instance, key, newest)
         found = None if settled is None or settled.evaluation is None else settled.evaluation.metadata.get(_MEMORY)
         stored: Any = found.value if found is not None else {}
@@ -167,15 +167,15 @@ def _is_undone(table: Table, failed: FailedProof) -> bool:
     return False
 
 
-def check_key(identifier: str) -> AssetCheckKey:
+def check_key(spot: keys.Spot) -> AssetCheckKey:
     """The check of a table's compactions."""
-    return AssetCheckKey(keys.asset_key(identifier), COMPACTIONS_PROVED)
+    return AssetCheckKey(spot.asset, COMPACTIONS_PROVED)
 
 
-def read_today(instance: DagsterInstance, identifier: str, now: float) -> int:
+def read_today(instance: DagsterInstance, spot: keys.Spot, now: float) -> int:
     """The bytes that proofs of a table have read in the last 24 hours. `now`: seconds since 1970."""
     total = 0
-    for record in settled_history(instance, check_key(identifier), _RESULTS_LOOKED_AT):
+    for record in settled_history(instance, check_key(spot), _RESULTS_LOOKED_AT, spot.partition):
         if record.create_timestamp < now - _DAY_SECONDS:
             break
         metadata = {} if record.evaluation is None else record.evaluation.metadata
@@ -186,10 +186,9 @@ def read_today(instance: DagsterInstance, identifier: str, now: float) -> int:
 
 def proof_check(of: TableConfig) -> dg.AssetChecksDefinition:
     """Whether compactions of other engines left every row as it was. It reads the files before and after them."""
-    asset, policy = keys.asset_key(of.identifier), of.proofs or ProofsPolicy()
 
     @dg.asset_check(
-        asset=asset,
+        asset=of.spot.asset,
         name=COMPACTIONS_PROVED,
         description="Compactions of other engines left every row as it was.",
         pool=keys.pool(of.identifier),  # an expiry meanwhile would take what has to be read
@@ -197,27 +196,35 @@ def proof_check(of: TableConfig) -> dg.AssetChecksDefinition:
     def compactions_proved(
         context: dg.AssetCheckExecutionContext, config: ProofConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with as_dagster_failure(context, lambda: catalog.place_of(of.identifier)):
-            table = catalog.get_table(of.identifier)
-            proved = Proved.of(context.instance, of.identifier)
-            since = proved.up_to(table) if config.since is None else config.since
-            budget = config.max_bytes
-            if budget is None and policy.max_bytes_per_day is not None:
-                budget = max(0, policy.max_bytes_per_day - read_today(context.instance, of.identifier, time.time()))
-            latest = table.snapshots.latest_id() or 0
-            report = ProveCompactionsReport(of.identifier, min(since or 0, latest))
-            until = config.until
-            if (since or 0) < min(until or latest, latest):
-                report = prove_compactions(
-                    spark.session(), table, since=since, until=until, max_bytes=budget, percent=policy.percent,
-                    progress=context.log.info,
-                )  # fmt: skip
-            proved = proved.after(table, report)
-            (judgement,) = _but_acknowledged(catalog, of.identifier, _judged(report, proved))
-            more = {**proved.metadata, **spark.metadata(), "seconds": round(report.seconds, 3)}
-            return check_result(asset, judgement, more)
+        return proved_now(context, config, catalog, spark, of)
 
     return compactions_proved
+
+
+def proved_now(
+    context: Any, config: ProofConfig, catalog: PaimonCatalog, spark: Spark, of: TableConfig
+) -> dg.AssetCheckResult:
+    """The result of `compactions_proved`. `context`: of a check or an op."""
+    policy = of.proofs or ProofsPolicy()
+    with as_dagster_failure(context, lambda: catalog.place_of(of.identifier)):
+        table = catalog.get_table(of.identifier)
+        proved = Proved.of(context.instance, of.spot)
+        since = proved.up_to(table) if config.since is None else config.since
+        budget = config.max_bytes
+        if budget is None and policy.max_bytes_per_day is not None:
+            budget = max(0, policy.max_bytes_per_day - read_today(context.instance, of.spot, time.time()))
+        latest = table.snapshots.latest_id() or 0
+        report = ProveCompactionsReport(of.identifier, min(since or 0, latest))
+        until = config.until
+        if (since or 0) < min(until or latest, latest):
+            report = prove_compactions(
+                spark.session(), table, since=since, until=until, max_bytes=budget, percent=policy.percent,
+                progress=context.log.info,
+            )  # fmt: skip
+        proved = proved.after(table, report)
+        (judgement,) = _but_acknowledged(catalog, of.identifier, _judged(report, proved))
+        more = {**proved.metadata, **spark.metadata(), "seconds": round(report.seconds, 3)}
+        return check_result(of.spot, judgement, more)
 
 
 def _but_acknowledged(catalog: PaimonCatalog, identifier: str, judgement: Judgement) -> Sequence[Judgement]:

@@ -73,7 +73,7 @@ def actions(table: TableConfig) -> tuple[str, ...]:
 def jobs(table: TableConfig) -> dg.MarkdownMetadataValue:
     """Links to the table's jobs. Lists show descriptions as plain text, so the links are not part of them."""
     # Dagster finds the code location of a job itself under this path.
-    names = [keys.job(action, table.identifier) for action in actions(table)]
+    names = [table.job(action) for action in actions(table)]
     return dg.MetadataValue.md(", ".join(f"[{name}](/guess/{name})" for name in names))
 
 

@@ -233,7 +233,7 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
             metadata=page.metadata(),
             check_results=[
                 dg.AssetCheckResult(passed=not page.ill, check_name=ALL_HEALTHY, description=page.summary),
-                check_result(keys.FLEET, configuration(project, catalog, project.patterns).judgement),
+                check_result(keys.Spot(keys.FLEET), configuration(project, catalog, project.patterns).judgement),
             ],
         )
 

@@ -23,7 +23,7 @@ from maintenance.operations.retention.held_bytes import (
 )
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import EXAMINED
+from paimon_maintenance.assets.checks.closing import EXAMINED, latest_results
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -138,9 +138,11 @@ def holders_page(found: Holders | None) -> dict[str, Any]:
 
 def known_orphans(instance: dg.DagsterInstance, identifiers: Iterable[str]) -> dict[str, KnownOrphans]:
     """What was last counted, of those tables whose orphans anybody has counted."""
-    checks = {dg.AssetCheckKey(keys.asset_key(name), ORPHAN_BYTES): name for name in identifiers}
-    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(checks))
-    found = {checks[key]: _counted(record) for key, record in records.items()}
+    # Whoever asks does not know whether the table is an asset or a partition of its database.
+    names = {keys.spot(name, grouped=grouped): name for name in identifiers for grouped in (False, True)}
+    results = latest_results(instance, list(names), [ORPHAN_BYTES])
+    newest = sorted(results.items(), key=lambda result: float(result[1].create_timestamp))
+    found = {names[spot]: _counted(record) for (spot, _), record in newest}
     return {name: orphans for name, orphans in found.items() if orphans is not None}
 
 

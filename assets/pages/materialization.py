@@ -51,11 +51,12 @@ def closing_page(
 
 
 def materialization(
-    identifier: str, version: str, description: str, metadata: Mapping[str, Any]
+    spot: keys.Spot, version: str, description: str, metadata: Mapping[str, Any]
 ) -> dg.AssetMaterialization:
     """The event that says what a table is at a snapshot. `version`: `data_version` there."""
     return dg.AssetMaterialization(
-        asset_key=keys.asset_key(identifier),
+        asset_key=spot.asset,
+        partition=spot.partition,
         description=description,
         metadata=metadata,
         tags={"dagster/data_version": version},
@@ -78,4 +79,4 @@ def commit_materialization(
         **column_lineage(table),
     }
     summary = f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}."
-    return materialization(table.identifier, str(SnapshotIdentity.of(snapshot)), summary, metadata)
+    return materialization(table.spot, str(SnapshotIdentity.of(snapshot)), summary, metadata)

@@ -25,7 +25,6 @@ from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
-from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.expiring import retention_of
 from paimon_maintenance.assets.pages.catalogue import actions
 from paimon_maintenance.assets.project.config import TableConfig
@@ -144,7 +143,7 @@ def _verdict(view: TableView) -> str:
         due = due_of(view.judgements)
         verdict = f"**Every check passes;** {due}." if due else "**Healthy:** every check passes, and nothing is due."
         return f"{verdict} {read}"
-    page = f"/assets/{'/'.join(keys.asset_key(view.identifier).path)}?view=checks&checkDetail="
+    page = f"{view.config.spot.path}?view=checks&checkDetail="
     lines = [
         f"**{part_of(len(failed), len(view.judgements), 'check', ('fails', 'fail'))}.** {read}",
         "",
@@ -279,16 +278,16 @@ def _run_links(past: Sequence[Mapping[str, Any]]) -> str:
 
 def _next_steps(view: TableView) -> str:
     """Links to the table's jobs; of compaction and expiry also a dry run, which changes nothing and keeps a plan."""
-    name = view.identifier
     dry = {
         "what a compaction would merge": ("compact", "ops: {compact: {config: {dry_run: true}}}"),
         "what an expiry would delete": ("expire", "ops: {tag: {config: {dry_run: true}}}"),
     }
     plans = [
-        f"[{text}]({launchpad(view.location, keys.job(job, name), config)})" for text, (job, config) in dry.items()
+        f"[{text}]({launchpad(view.location, view.config.job(job), view.config.job_config(config))})"
+        for text, (job, config) in dry.items()
     ]
-    names = [keys.job(action, name) for action in actions(view.config)]
-    jobs = [f"[{job}]({launchpad(view.location, job)})" for job in names]
+    names = [view.config.job(action) for action in actions(view.config)]
+    jobs = [f"[{job}]({launchpad(view.location, job, view.config.job_config())})" for job in names]
     return f"See {', '.join(plans)}. Run {', '.join(jobs)}."
 
 

@@ -31,6 +31,7 @@ from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
 from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
 from maintenance.types.data_type import DataField
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.entry import Entry
 from paimon_maintenance.assets.project.policies import (
     Alerts,
@@ -186,6 +187,7 @@ class TableConfig(TableSettings):
     """One table: what it is called, how it is created if it does not exist, where its rows come from."""
 
     _origin: Origin | None = PrivateAttr(default=None)
+    _per_database: bool = PrivateAttr(default=False)
 
     identifier: str = Field(pattern=r"^\w+\.\w+$", description="database.table")
     columns: dict[str, TypeText] = Field(
@@ -212,6 +214,26 @@ class TableConfig(TableSettings):
     def zone(self) -> ZoneInfo:
         """Where days begin: as its project's expiry says; UTC where it comes from no file."""
         return ZoneInfo("UTC" if self._origin is None else self._origin.project.expiry.time_zone)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether Dagster shows it as a partition of its database. A materialized table has conditions of its own."""
+        return self._per_database and self.materialized is None
+
+    @property
+    def spot(self) -> keys.Spot:
+        """Where Dagster shows it."""
+        return keys.spot(self.identifier, grouped=self.grouped)
+
+    def job(self, action: str) -> str:
+        """The job that does something to it: its own, or the one for any table."""
+        if not self.grouped:
+            return keys.job(action, self.identifier)
+        return keys.EXPIRE_TABLE if action == "expire" else action
+
+    def job_config(self, config: str = "") -> str:
+        """The config of such a job. `config`: of its steps."""
+        return keys.job_config(self.identifier, config) if self.grouped else config
 
     @property
     def rules(self) -> Rules:
@@ -242,14 +264,14 @@ class TableConfig(TableSettings):
         options = given.get("options") if isinstance(given, Mapping) else None
         if not isinstance(options, Mapping) or not {PRIMARY_KEY, PARTITION} & set(options):
             return given
-        rest, keys = dict(options), {}
+        rest, found = dict(options), {}
         for option, name in ((PRIMARY_KEY, "primary_keys"), (PARTITION, "partition_keys")):
             if isinstance(rest.get(option), str):
                 try:
-                    keys[name] = keys_of(rest, option, given.get(name) or ())
+                    found[name] = keys_of(rest, option, given.get(name) or ())
                 except SchemaError as error:
                     raise ValueError(error.found) from error
-        return {**given, **keys, "options": rest}
+        return {**given, **found, "options": rest}
 
     @field_validator("options")
     @classmethod
@@ -363,6 +385,14 @@ class Expiry(Entry):
     time_zone: ZoneName = Field(default="UTC", description="An IANA name: the zone of the schedule's days and hours.")
 
 
+class Assets(Entry):
+    """What is an asset in Dagster."""
+
+    per: Literal["table", "database"] = Field(
+        default="table", description="database: one asset for each, with its tables as partitions; for thousands."
+    )
+
+
 class EmptyBin(Entry):
     """When the bin is emptied, once its schedule is switched on; what goes, the policies `bin` of the tables say."""
 
@@ -420,6 +450,7 @@ class Project(Entry):
         default=None, description="Prices: gb_month, million_requests, core_hour, and their currency."
     )
     radar: Radar = Radar()
+    assets: Assets = Assets()
     alerts: Alerts = Alerts()
     history: Annotated[str, Field(pattern=r"^\w+$")] | None = Field(
         default=HISTORY_DATABASE,
@@ -469,6 +500,7 @@ class Project(Entry):
         origin = table.origin or (None if self._file is None else Origin(self._file, self))
         merged = self._with_settings(table).model_copy()
         merged._origin = origin
+        merged._per_database = self.assets.per == "database"
         return merged
 
     def _with_settings(self, table: TableConfig) -> TableConfig:

@@ -12,9 +12,12 @@ import dagster as dg
 
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project
+from paimon_maintenance.assets.project.table_of_run import is_of_database, table_of
 
 # The actions with a job for each table: its name says which.
 _TABLE_ACTIONS = ("maintain", "refresh", "compact", "expire", "ingest", "audit", "fsck", keys.PROVE)
+# The jobs for any table, whose runs say which.
+_OF_ANY_TABLE = (*(action for action in _TABLE_ACTIONS if action != "expire"), keys.EXPIRE_TABLE)
 _ASSETS = "__ASSET_JOB"  # Dagster's name of a run of assets that belongs to no job
 _NAMES: ContextVar[frozenset[str]] = ContextVar("tables of this process's run", default=frozenset())
 
@@ -31,8 +34,10 @@ def within_run(run: dg.DagsterRun) -> Iterator[None]:
 
 def tables_of(run: dg.DagsterRun) -> frozenset[str]:
     """The identifiers of the tables that a run's definitions are about; empty if that can be any table."""
-    table = run.tags.get("paimon/table")
+    table = table_of(run)
     if table and run.job_name in [keys.job(action, table) for action in _TABLE_ACTIONS]:
+        return frozenset([table])
+    if table and (run.job_name in _OF_ANY_TABLE or is_of_database(run)):
         return frozenset([table])
     checks = run.asset_check_selection or ()
     selected = [*(run.asset_selection or ()), *(check.asset_key for check in checks)]

@@ -18,6 +18,7 @@ from maintenance.spark.opened import forget_lost, is_opened, open_session, stop
 from maintenance.spark.sail import is_sail, meaningless
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
+from paimon_maintenance.assets.project.table_of_run import table_of
 
 LOG4J = Path(__file__).resolve().with_name("log4j2.properties")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -157,10 +158,12 @@ def spark_of(project: Project) -> Spark:
 
 def of_run(run: dg.DagsterRun) -> tuple[str | None, str | None]:
     """The job that a run belongs to, as in `jobs` of the Spark settings, and its table if it is about a single one."""
-    action, table = run.tags.get("paimon/action"), run.tags.get("paimon/table")
+    action, table = run.tags.get("paimon/action"), table_of(run) or None
     selected = set(run.asset_selection or ()) or {check.asset_key for check in run.asset_check_selection or ()}
     if action or not selected:
         return action, table
+    if table is not None:
+        return "maintain", table
     # Launched from the page of an asset: the table's own key runs the whole chain, those beside it compact.
     names = {".".join(key.path[:2]) for key in selected}
     parts = {make(name) for name in names for make in (keys.compaction, keys.changelog)}

@@ -33,11 +33,13 @@ class RunSummary:
         steps: by their names, in the order in which they ran.
         before: the table's shape before the first step that measured it.
         is_dry: a step was a dry run, so those behind it are.
+        table: that the run is about, where its steps are those of any table.
     """
 
     steps: Mapping[str, StepSummary] = field(default_factory=dict)
     before: Numbers = field(default_factory=dict)
     is_dry: bool = False
+    table: str = ""
 
     @classmethod
     def of(cls, step: str, done: StepSummary) -> "RunSummary":

@@ -70,7 +70,7 @@ def _event(
     if isinstance(report, MigrateReport):
         summary = f"Made of the files of {source}."
         version = data_version(catalog.get_table(report.target), report.snapshot_id)
-        return materialization(report.target, version, summary, metadata)
+        return materialization(keys.spot(report.target), version, summary, metadata)
     return dg.AssetObservation(keys.asset_key(source), description=f"Copied to {report.target}.", metadata=metadata)
 
 

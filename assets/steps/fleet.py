@@ -100,7 +100,8 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
             version = data_version(table, shape.snapshot_id)
             metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
             write_checks(context, catalog, described[line.table])
-            context.log_event(materialization(line.table, version, f"After {line.operation}.", metadata))
+            spot = described[line.table].spot
+            context.log_event(materialization(spot, version, f"After {line.operation}.", metadata))
 
         def has_bin(identifier: str) -> bool:
             return described[identifier].bin is not None

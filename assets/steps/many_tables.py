@@ -25,6 +25,7 @@ from maintenance.operations.databases.compact_database import (
 from maintenance.operations.databases.compact_database import plan as plan_compaction
 from maintenance.operations.operation import Operation
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import report_numbers, shape_numbers
@@ -60,6 +61,9 @@ class _CompactMany(OfCatalog):
 
         return replace(OPERATION, plan=partial(plan_compaction, opened=opened), again=partial(again, opened=opened))
 
+    def _spot(self, name: str) -> keys.Spot:
+        return self.described[name].spot if name in self.described else keys.spot(name)
+
     def request(self, work: Work) -> Any:
         return replace(super().request(work), tables=_pattern(self.described, work.config))
 
@@ -73,7 +77,7 @@ class _CompactMany(OfCatalog):
                 keep_summary(work.context, work.catalog, name, done.after, summary)
                 if name in self.described:
                     write_checks(work.context, work.catalog, self.described[name])
-                work.context.log_event(_materialization(work.catalog.get_table(name), done))
+                work.context.log_event(_materialization(self._spot(name), work.catalog.get_table(name), done))
         work.context.add_output_metadata({
             **metadata,
             "tables": len(report.reports),
@@ -124,7 +128,7 @@ def _row(name: str, done: CompactReport) -> dict[str, Any]:
     return {"table": name, "snapshots": len(done.snapshot_ids), "files": files, "proof": proof, "seconds": seconds}
 
 
-def _materialization(table: Table, done: CompactReport) -> dg.AssetMaterialization:
+def _materialization(spot: keys.Spot, table: Table, done: CompactReport) -> dg.AssetMaterialization:
     metadata = {"snapshot": done.after.snapshot_id or 0, **shape_numbers(done.after)}
     version = data_version(table, done.after.snapshot_id)
-    return materialization(table.identifier, version, "After compact_database.", metadata)
+    return materialization(spot, version, "After compact_database.", metadata)

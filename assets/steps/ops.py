@@ -26,11 +26,13 @@ from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.step import Step, run_step
 
+DESCRIBES = "Reads the table's metadata and records it with the asset."
+RECORDS = "Reports the table's new state to its asset."
 Compute = Callable[[dg.OpExecutionContext, RunSummary], dg.Output[RunSummary]]
 
 
 @functools.cache
-def _schema(config: type[dg.Config]) -> Any:
+def config_schema_of(config: type[dg.Config]) -> Any:
     """What the Launchpad knows of a step's config. The same for every table, and slow to work out."""
     return config.to_config_schema()
 
@@ -39,19 +41,30 @@ def step_op(step: Step, table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
     """A step of a table. `zone`: where days begin, unless the table's settings say otherwise."""
 
     def compute(context: dg.OpExecutionContext, summary: RunSummary) -> dg.Output[RunSummary]:
-        config, catalog = step.config(**context.op_config), context.resources.catalog
-        if summary.is_dry:
-            config = config.model_copy(update={"dry_run": True})
-        with as_dagster_failure(context):
-            absent = summary.is_dry and catalog.get_or_none(table.identifier)[1] is None
-        if absent:
-            context.log.info("Nothing to plan: the table does not exist yet.")
-            return dg.Output(summary)
-        with failing(context, catalog, table, step.name):
-            return dg.Output(run_step(step, step.work(context, table, config, zone), summary))
+        return carried_out(step, context, table, zone, summary)
 
-    resources = {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
-    return _op(table, step.name, step.description, compute, resources, _schema(step.config), step.ins)
+    return _op(table, step.name, step.description, compute, resources_of(step), config_schema_of(step.config), step.ins)
+
+
+def resources_of(step: Step) -> set[str]:
+    """What the op of a step needs."""
+    return {"catalog", "spark"} if step.operation.uses_spark else {"catalog"}
+
+
+def carried_out(
+    step: Step, context: dg.OpExecutionContext, table: TableConfig, zone: ZoneInfo, summary: RunSummary
+) -> dg.Output[RunSummary]:
+    """A step of a table, with the config of its op."""
+    config, catalog = step.config(**context.op_config), context.resources.catalog
+    if summary.is_dry:
+        config = config.model_copy(update={"dry_run": True})
+    with as_dagster_failure(context):
+        absent = summary.is_dry and catalog.get_or_none(table.identifier)[1] is None
+    if absent:
+        context.log.info("Nothing to plan: the table does not exist yet.")
+        return dg.Output(summary)
+    with failing(context, catalog, table, step.name):
+        return dg.Output(run_step(step, step.work(context, table, config, zone), summary))
 
 
 def _op(
@@ -126,27 +139,37 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
     """Close an asset's chain: its output is the table as it now stands."""
 
     def describe(context: dg.OpExecutionContext, summary: RunSummary) -> dg.Output[RunSummary]:
-        catalog = context.resources.catalog
-        with failing(context, catalog, table, "describe"):
-            metadata, version = _closed(context, catalog, table, summary)
-            return dg.Output(summary, metadata=metadata, data_version=dg.DataVersion(version))
+        return described(context, table, summary)
 
-    return _op(table, "describe", "Reads the table's metadata and records it with the asset.", describe, {"catalog"})
+    return _op(table, "describe", DESCRIBES, describe, {"catalog"})
+
+
+def described(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
+    """The output that closes an asset's chain."""
+    catalog = context.resources.catalog
+    with failing(context, catalog, table, "describe"):
+        metadata, version = _closed(context, catalog, table, summary)
+        return dg.Output(summary, metadata=metadata, data_version=dg.DataVersion(version))
 
 
 def record_op(table: TableConfig) -> dg.OpDefinition:
     """Close the chain of a job that is not an asset's: report the table's new state to its asset."""
 
     def record(context: dg.OpExecutionContext, summary: RunSummary) -> dg.Output[RunSummary]:
-        catalog = context.resources.catalog
-        with failing(context, catalog, table, "record"):
-            if summary.is_dry and not summary.steps:
-                context.log.info("Nothing to record: this was a dry run.")
-            else:
-                record_state(context, catalog, table, summary)
-            return dg.Output(summary)
+        return recorded(context, table, summary)
 
-    return _op(table, "record", "Reports the table's new state to its asset.", record, {"catalog"})
+    return _op(table, "record", RECORDS, record, {"catalog"})
+
+
+def recorded(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
+    """The output that closes the chain of a job that is not an asset's."""
+    catalog = context.resources.catalog
+    with failing(context, catalog, table, "record"):
+        if summary.is_dry and not summary.steps:
+            context.log.info("Nothing to record: this was a dry run.")
+        else:
+            record_state(context, catalog, table, summary)
+        return dg.Output(summary)
 
 
 def job_of_op(name: str, op: dg.OpDefinition, description: str, action: str | None = None) -> dg.JobDefinition:
@@ -172,7 +195,7 @@ def record_state(
     """
     metadata, version = _closed(context, catalog, table, summary)
     text = f"After {', '.join(summary.steps) or 'nothing'}{more}."
-    context.log_event(materialization(table.identifier, version, text, metadata))
+    context.log_event(materialization(table.spot, version, text, metadata))
 
 
 def _closed(

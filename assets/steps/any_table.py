@@ -1,0 +1,272 @@
+"""The steps of any table: those of databases whose tables are partitions of one asset.
+
+The first step says which table a run is about: the config of a job, or the partition of an asset. A step that does not
+apply to the table says so and passes on. An op's pool is fixed, so the pool of the table is taken within the step.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from pydantic import Field
+
+from maintenance.errors import OptionError, PaimonError
+from maintenance.spark.errors import as_paimon_error
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.asset_checks import AuditConfig, FsckConfig, audited, examined
+from paimon_maintenance.assets.checks.orphan_check import counted
+from paimon_maintenance.assets.checks.proofs import ProofConfig, proved_now
+from paimon_maintenance.assets.dagster_release import of_partition
+from paimon_maintenance.assets.project.config import TableConfig
+from paimon_maintenance.assets.project.table_of_run import TABLE
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.runs.history import keep_failure
+from paimon_maintenance.assets.runs.summary import RunSummary
+from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
+from paimon_maintenance.assets.steps.ops import (
+    DESCRIBES,
+    RECORDS,
+    carried_out,
+    config_schema_of,
+    described,
+    failing,
+    known_table,
+    record_state,
+    recorded,
+    resources_of,
+)
+from paimon_maintenance.assets.steps.step import Step, run_step
+
+_POLL_SECONDS = 0.5
+Body = Callable[[dg.OpExecutionContext, TableConfig, RunSummary], dg.Output[RunSummary]]
+
+
+class ChooseConfig(dg.Config):
+    """Which table a run is about."""
+
+    table: str = Field(description="database.table, one of those that Dagster has, such as sales.orders.")
+
+
+class ExpireTablesConfig(dg.Config):
+    """Which tables to expire."""
+
+    tables: list[str] = Field(default=["*.*"], description="Patterns such as sales.*, of the tables that Dagster has.")
+    without: list[str] = Field(default=[], description="Patterns of tables to leave out.")
+    dry_run: bool = Field(default=False, description="Only say what would be done, and keep a plan for each table.")
+
+
+@dataclass(frozen=True)
+class AnyTable:
+    """Makes the ops. `tables`: those that a run may be about; `zone`: as of the steps of one table."""
+
+    tables: Sequence[TableConfig]
+    zone: ZoneInfo
+    # Assets and jobs share each op: two of one name are not allowed.
+    _made: dict[str, dg.OpDefinition] = field(default_factory=dict)
+
+    def choose(self) -> NamedOp:
+        """The first step of a job: its config names the table."""
+
+        def chosen(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
+            yield self._chosen(context, context.op_config["table"])
+
+        text = "Says which table this run is about."
+        return keys.CHOOSE, self._definition("choose", text, chosen, set(), config_schema_of(ChooseConfig), first=True)
+
+    def choose_partition(self) -> NamedOp:
+        """The first step of an asset: its partition is the table."""
+
+        def chosen(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
+            yield self._chosen(context, context.partition_key)
+
+        text = "The partition is the table that this run is about."
+        return keys.CHOOSE, self._definition("choose_partition", text, chosen, set(), first=True)
+
+    def step(self, step: Step) -> NamedOp:
+        """A step of the chain."""
+
+        def body(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
+            if not applies(step, table):
+                context.log.info(f"{table.identifier} has no step {step.name}.")
+                return dg.Output(summary)
+            return carried_out(step, context, table, self.zone, summary)
+
+        return step.name, self._op(step.name, step.description, body, resources_of(step), step.config)
+
+    def describe(self) -> NamedOp:
+        """The last step of an asset."""
+        return "describe", self._op("describe", DESCRIBES, described, {"catalog"})
+
+    def record(self) -> NamedOp:
+        """The last step of a job."""
+        return "record", self._op("record", RECORDS, recorded, {"catalog"})
+
+    def checks(self) -> Mapping[str, tuple[NamedOp, ...]]:
+        """The steps of the jobs that run the long checks: action -> steps."""
+
+        def of(name: str, text: str, config: type[dg.Config], check: Callable[..., dg.AssetCheckResult]) -> NamedOp:
+            def body(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
+                catalog, spark = context.resources.catalog, context.resources.spark
+                with failing(context, catalog, table, name):
+                    report(context, table, check(context, config(**(context.op_config or {})), catalog, spark, table))
+                return dg.Output(summary)
+
+            return name, self._op(name, text, body, {"catalog", "spark"}, config)
+
+        orphans = of("orphan_bytes", "Counts the files that nothing names.", dg.Config, _counted)
+        files = of("fsck", "Examines all that the table is made of; changes nothing.", FsckConfig, examined)
+        audit = of("audit", "Proves that the changelog turns one state into the next.", AuditConfig, audited)
+        text = "Proves that compactions by other engines left every row as it was."
+        return {"fsck": (files, orphans), "audit": (audit,), keys.PROVE: (of("prove", text, ProofConfig, proved_now),)}
+
+    def expire_tables(self) -> dg.OpDefinition:
+        """An op that expires all tables, one after the other. One that fails does not block the others."""
+
+        def expired(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[Any]]:
+            config = ExpireTablesConfig(**context.op_config)
+            with as_dagster_failure(context):
+                tables = _matching(self.tables, config)
+                outcomes = {table.identifier: self._expired(context, table, config.dry_run) for table in tables}
+                failed = [name for name, error in outcomes.items() if error is not None]
+                context.add_output_metadata({"tables": len(tables), "tables that failed": len(failed)})
+                if worst_part(outcomes) is not None:
+                    raise parts_failed(outcomes, "tables")
+            yield dg.Output(None, "result")
+
+        return dg.OpDefinition(
+            expired,
+            name="expire_tables",
+            description="Expires partitions, snapshots and tags of tables. One that fails does not block the others.",
+            ins={},
+            outs={"result": dg.Out(dg.Nothing)},
+            config_schema=config_schema_of(ExpireTablesConfig),
+            required_resource_keys={"catalog", "spark"},
+        )
+
+    def _expired(self, context: dg.OpExecutionContext, table: TableConfig, dry_run: bool) -> PaimonError | None:
+        """Expire a table; returns what went wrong."""
+        catalog, summary = context.resources.catalog, RunSummary(table=table.identifier)
+        quiet: Any = _OfOneTable(context)
+        try:
+            with holding(context, table):
+                for step in EXPIRY:
+                    if applies(step, table):
+                        config = step.config(dry_run=dry_run or summary.is_dry)
+                        summary = run_step(step, step.work(quiet, table, config, self.zone), summary)
+                if summary.steps:
+                    record_state(context, catalog, table, summary)
+        except Exception as error:  # noqa: BLE001 - a table that fails must not block the others
+            found = as_paimon_error(error, f"expiry of {table.identifier}")
+            context.log.error(f"{table.identifier} could not be expired: {found}")
+            keep_failure(context, catalog, table.identifier, "expire", dg.Failure(str(found)))
+            return found
+        return None
+
+    def _chosen(self, context: dg.OpExecutionContext, name: str) -> dg.Output[RunSummary]:
+        with as_dagster_failure(context):
+            table = known_table(self.tables, name, context.job_name)
+        # So that lists of runs, pauses after failures and alerts know it, however the run was started.
+        if context.run.tags.get(TABLE) != table.identifier:
+            context.instance.add_run_tags(context.run_id, {TABLE: table.identifier})
+        return dg.Output(RunSummary(table=table.identifier))
+
+    def _op(
+        self, name: str, description: str, body: Body, resources: set[str], config: type[dg.Config] | None = None
+    ) -> dg.OpDefinition:
+        def yielded(context: dg.OpExecutionContext, inputs: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
+            summary = inputs["summary"]
+            table = next(table for table in self.tables if table.identifier == summary.table)
+            with holding(context, table):
+                yield body(context, table, summary)
+
+        schema = None if config in (None, dg.Config) else config_schema_of(config)
+        return self._definition(name, description, yielded, resources, schema)
+
+    def _definition(
+        self,
+        name: str,
+        description: str,
+        compute: Callable[..., Any],
+        resources: set[str],
+        config_schema: Any = None,
+        *,
+        first: bool = False,
+    ) -> dg.OpDefinition:
+        if name not in self._made:
+            summary = dg.In(RunSummary, description="What the steps before this one did.")
+            self._made[name] = dg.OpDefinition(
+                compute,
+                name=f"any_table__{name}",
+                description=description,
+                ins={} if first else {"summary": summary},
+                outs={"result": dg.Out(RunSummary)},
+                config_schema=config_schema,
+                required_resource_keys=resources,
+                tags={"paimon/action": name},
+            )
+        return self._made[name]
+
+
+@contextmanager
+def holding(context: dg.OpExecutionContext, table: TableConfig) -> Iterator[None]:
+    """Take the table's pool as an op of one table does: no two steps work on a table at the same time."""
+    step = context.get_step_execution_context().step.key
+    with InstanceConcurrencyContext(context.instance, context.run) as slots:
+        pool = keys.pool(table.identifier)
+        if not slots.claim(pool, step):
+            context.log.info(f"Another run works on {table.identifier}; this step waits for its pool.")
+            while not slots.claim(pool, step):
+                time.sleep(_POLL_SECONDS)
+        try:
+            yield
+        finally:
+            slots.free_step(step)
+
+
+def report(context: dg.OpExecutionContext, table: TableConfig, result: dg.AssetCheckResult) -> None:
+    """Write the result of a check of a table as an event of this run."""
+    event = dg.AssetCheckEvaluation(
+        asset_key=table.spot.asset,
+        check_name=str(result.check_name),
+        passed=result.passed,
+        metadata=result.metadata,
+        severity=result.severity,
+        description=result.description,
+        **of_partition(table.spot.partition),  # type: ignore[arg-type] # releases differ
+    )
+    context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
+
+
+def _counted(context: Any, _: Any, catalog: Any, __: Any, table: TableConfig) -> dg.AssetCheckResult:
+    return counted(context, catalog, table)
+
+
+def _matching(tables: Sequence[TableConfig], config: ExpireTablesConfig) -> list[TableConfig]:
+    names = [table.identifier for table in tables]
+    chosen = {name for pattern in config.tables for name in names if fnmatchcase(name, pattern)}
+    chosen -= {name for pattern in config.without for name in names if fnmatchcase(name, pattern)}
+    if not chosen:
+        problem = f"no table matches {', '.join(config.tables) or 'nothing'}"
+        raise OptionError(problem, "config of expire_tables", f"There are {', '.join(names[:20])}.")
+    return [table for table in tables if table.identifier in chosen]
+
+
+class _OfOneTable:
+    """The context of an op that works on many tables: what a step would show on the op's page goes into the log."""
+
+    def __init__(self, context: dg.OpExecutionContext) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def add_output_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """The id of a plan that was kept; the numbers are in the table's history."""
+        if "plan id" in metadata:
+            self._context.log.info(f"Kept the plan {getattr(metadata['plan id'], 'value', metadata['plan id'])}.")
