@@ -86,6 +86,8 @@ MENDED = (
     "i16 % CAST(5 AS TINYINT)", "MOD(YEAR(ts), 7)", "TO_TIMESTAMP_LTZ(i16 * i32, 3)",
     "TRY_CAST(TO_TIMESTAMP_LTZ(i16 * i32, 3) AS DATE)", "TO_TIMESTAMP_LTZ(f64, 3)", "TO_TIMESTAMP_LTZ(d2, 0)",
     "TO_TIMESTAMP_LTZ(253402300799999, 3)", "TO_TIMESTAMP_LTZ(253402300800000, 3)",
+    "f64 + 0", "0e0 + f32", "f64 + (1 - 1)", "-(0e0)", "f64 * -(0e0)", "CAST(-(0e0) AS STRING)", "CAST('-0' AS DOUBLE)",
+    "CAST(0e0 * -1 AS STRING)", "CEIL(-0.5e0)", "CEIL(dy TO DAY)", "REPLACE(s, '', CAST(NULL AS STRING))",
     "DATE_FORMAT(TIMESTAMP '1500-12-28 00:00:00', 'yyyy-MM-dd')", "MAP['a', clock]", "ROW(clock, 1)", "MAP['a', f32]",
 )  # fmt: skip
 _MIXED = "(SELECT id, f64, d2 FROM samples UNION ALL SELECT id, CAST(i32 AS DOUBLE), d2 FROM samples) AS q"
@@ -101,6 +103,9 @@ QUERIES = (
     "SELECT ARRAY[f64] AS w FROM samples UNION SELECT ARRAY[CAST(i32 AS DOUBLE)] FROM samples",
     "SELECT ROW(f64) AS w FROM samples UNION SELECT ROW(CAST(i32 AS DOUBLE)) FROM samples",
     "SELECT f32 AS w FROM samples UNION ALL SELECT f64 FROM samples",
+    *(f"SELECT {name}(x) AS w FROM (SELECT {zeros} AS x FROM samples) AS q" for name in ("MIN", "MAX") for zeros in (
+        "CASE WHEN id = 0 THEN 0e0 WHEN id = 1 THEN f64 END", "CASE WHEN id < 1 THEN f64 * 0 ELSE ABS(i8 * 0e0) END")),
+    "SELECT DISTINCT f64 * 0 AS w FROM samples", "SELECT COUNT(*) AS w FROM samples GROUP BY f64 * 0",
     "SELECT tn AS w FROM samples UNION SELECT ts FROM samples",
     "SELECT ts AS w FROM samples UNION ALL SELECT tw FROM samples",
     "SELECT tw AS w FROM samples UNION ALL SELECT FLOOR(CAST(tm AS TIMESTAMP(9)) TO QUARTER) FROM samples",
@@ -110,7 +115,8 @@ QUERIES = (
     "SELECT q.c IN (q.s) AS w FROM (SELECT * FROM samples) AS q",
 )  # fmt: skip
 WINDOWS = ("AVG(f32) OVER (PARTITION BY b ORDER BY id)", "AVG(MOD(i64, 7)) OVER (PARTITION BY b ORDER BY id)",
-           "SUM(f32) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)")  # fmt: skip
+           "SUM(f32) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+           "MIN(CASE WHEN id = 0 THEN 0e0 WHEN id = 1 THEN f64 END) OVER (ORDER BY id)")  # fmt: skip
 AGGREGATES = ("STDDEV_SAMP(i32)", "STDDEV_POP(i8)", "VAR_POP(d2)", "SUM(i16)", "COLLECT(v)", "MAX(f64)", "MAX(f32)",
               "SUM(f64) FILTER (WHERE id = 1)", "SUM(f32) FILTER (WHERE id = 1)", "AVG(f64) FILTER (WHERE id = 1)",
               "STDDEV_POP(d18)", "VAR_SAMP(d18)", "FIRST_VALUE(i32)", "LAST_VALUE(d18)", "FIRST_VALUE(v)",

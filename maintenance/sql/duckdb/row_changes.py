@@ -54,7 +54,7 @@ from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.sql.cursor import Source
-from maintenance.sql.query.carried import carried, natural
+from maintenance.sql.query.carried import carried, natural, with_declared
 from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.run import prepared
 from maintenance.table.planning import branches_of
@@ -221,7 +221,7 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
     Only new values are computed. All others are taken from the old rows, so that they stay as they are.
     """
     fields = [*table.schema.fields, *(ROW_ID for name in old.column_names if name == ROW_ID.name)]
-    target = carried(old.select([field.name for field in fields]), fields)
+    target = with_declared(carried(old.select([field.name for field in fields]), fields), fields)
     bound = {**change.bound, TARGET: target.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
     computed = [field for field in table.schema.fields if _is_computed(change, field)]
     resolved = prepared(session, _query(change, computed), change.source, bound)

@@ -5,6 +5,7 @@ argument.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -15,7 +16,7 @@ from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry,
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
 from maintenance.sql.expressions.ordering import is_nested, key
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.zeros import has_signs, sign, unsigned
+from maintenance.sql.expressions.zeros import has_signs, is_float, sign, unsigned
 from maintenance.types.data_type import DataType
 
 
@@ -53,7 +54,7 @@ def _sum(call: Call) -> exp.Expr:
 
 
 def _signed(call: Call, made: exp.Expr) -> exp.Expr:
-    """A sum or an average of floats in Flink, where that of -0.0 alone is -0.0, but 0.0 over a window."""
+    """A sum of floats in Flink, where that of -0.0 alone is -0.0, but 0.0 over a window."""
     if call.kind.root not in ("FLOAT", "DOUBLE") or call.is_over:
         return cast_node(made, call.kind)
     template = "CASE WHEN bool_and(a = 0 AND 1 / a < 0) THEN CAST('-0.0' AS DOUBLE) ELSE m END"
@@ -97,7 +98,7 @@ def _average(call: Call) -> exp.Expr:
         if not call.is_over:
             return filled(_OF_LARGE, {"m": _of(call, "avg"), "a": _again(call).nodes[0]})
     made = cast_node(_of(call, "avg"), call.kind)
-    return _signed(call, made) if call.is_flink else made
+    return unsigned(made, call.kind) if call.is_flink else made
 
 
 def _kept(call: Call) -> Call:
@@ -234,7 +235,15 @@ def _least(call: Call, function: str) -> exp.Expr:
         return _extreme(call.nodes[0], key(call.nodes[0].copy(), call.kind), _ORDERS[function])
     if is_nested(call.kind):
         return filled(f"arg_{function}(a, k)", {"a": call.nodes[0], "k": key(call.nodes[0].copy(), call.kind)})
-    return exp.Anonymous(this=function, expressions=[call.nodes[0]])
+    made = exp.Anonymous(this=function, expressions=[call.nodes[0]])
+    return _first_zero(call, made) if call.is_flink and is_float(call.kind) else made
+
+
+def _first_zero(call: Call, made: exp.Expr) -> exp.Expr:
+    """The least or greatest float in Flink: of zeros of both signs it is the one that comes first."""
+    zero = Typed(filled("CASE WHEN a = 0 THEN a END", {"a": call.nodes[0].copy()}), call.kind, exp.Null())
+    found = seen(replace(call, arguments=[zero]), "first")
+    return filled("CASE WHEN m = 0 THEN z ELSE m END", {"m": made, "z": found})
 
 
 def _first(call: Call, function: str) -> exp.Expr:
@@ -330,7 +339,8 @@ def _greatest(call: Call) -> exp.Expr:
     """In Flink nothing is greater than NaN, or less."""
     if not (call.is_flink and call.kind.root in ("FLOAT", "DOUBLE")):
         return _least(call, "max")
-    return filled("COALESCE(max(a) FILTER (WHERE NOT isnan(a)), max(a))", {"a": call.nodes[0]})
+    made = filled("COALESCE(max(a) FILTER (WHERE NOT isnan(a)), max(a))", {"a": call.nodes[0]})
+    return _first_zero(call, made)
 
 
 def _seen_kind(call: Call) -> DataType | None:

@@ -14,6 +14,7 @@ from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed
 from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, MOST_DIGITS
 from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
 from maintenance.sql.expressions.templates import apart, filled
+from maintenance.sql.expressions.zeros import is_constant
 from maintenance.types.data_type import DataType
 
 _NODES: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "%": exp.Mod}
@@ -64,8 +65,19 @@ def _reckoned(call: Call) -> exp.Expr | Typed:
         call.arguments[1] = _nonzero(call)
     one, other = call.nodes
     made = _NODES[call.name](this=apart(one), expression=apart(other))
+    if call.is_flink and call.name == "+" and call.kind.root in ("FLOAT", "DOUBLE"):
+        return _without_zero(call, made)
     if call.is_flink and kinds.is_integer(call.kind) and call.name != "%":
         made.meta[WRAPS] = call.kind
+    return made
+
+
+def _without_zero(call: Call, made: exp.Expr) -> exp.Expr:
+    """A sum of floats in Flink, which leaves a zero that is written away, and with it -0.0 as it is."""
+    for constant, value in (call.arguments, reversed(call.arguments)):
+        if is_constant(constant.written) and not is_constant(value.written):
+            parts = {"c": constant.node.copy(), "v": value.node.copy(), "s": made}
+            return filled("CASE WHEN c = 0 THEN v ELSE s END", parts)
     return made
 
 

@@ -100,6 +100,7 @@ def _cast(typing: Typing, node: exp.Cast, scope: Scope) -> Typed:
         # Flink reckons with milliseconds, which what is known when it plans loses.
         made = filled("CAST(left(CAST(a AS VARCHAR), 8) AS TIME)", {"a": made})
     declared = target.declared.as_nullable(is_try or not value.is_never_null)
+    made = typing.without_sign(made, target.kind, node) if typing.is_flink else made
     return Typed(target.cut(made), target.kind, node, declared=declared)
 
 

@@ -18,7 +18,7 @@ from maintenance.sql.expressions.scopes import Columns, Declared, Scope
 from maintenance.sql.expressions.stamps import is_wide, with_earlier
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.typing import Typing
-from maintenance.sql.query.carried import is_carried
+from maintenance.sql.query.carried import declared_types, is_carried
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataType
@@ -264,6 +264,8 @@ class Queries:
         relation = self.resolved.relations.get(node.name) if isinstance(node, exp.Table) else None
         if relation is not None:
             scope.declared[name] = _renamed(node, [(column.name, column.type) for column in relation.fields()])
+        elif node.name in self.resolved.bound:
+            scope.declared[name] = _renamed(node, declared_types(self.resolved.bound[node.name].schema))
         elif self.typing.is_flink:
             scope.declared[name] = _renamed(node, _declared_of(node, scope))
         for join in node.args.get("joins") or ():
@@ -295,7 +297,9 @@ class Queries:
         if relation is not None:
             return [(column.name, plain(column.type)) for column in relation.fields()]
         if node.name in self.resolved.bound:
-            return [(part.name, type_of_arrow(part)) for part in self.resolved.bound[node.name].schema]
+            schema = self.resolved.bound[node.name].schema
+            known = {name: plain(kind) for name, kind in declared_types(schema)}
+            return [(part.name, known.get(part.name) or type_of_arrow(part)) for part in schema]
         found = scope.table(node.name)
         if found is None:
             raise refusals.error_at(

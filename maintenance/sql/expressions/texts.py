@@ -1,7 +1,7 @@
 """Functions of texts and bytes. Source: Spark's `stringExpressions.scala`, `UTF8String`; Flink's `SqlFunctionUtils`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -9,7 +9,7 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import NULL, STRING, array, widest
-from maintenance.sql.expressions.templates import filled
+from maintenance.sql.expressions.templates import filled, made
 from maintenance.types.data_type import DataType
 
 # No text stands for white space.
@@ -50,6 +50,16 @@ _BYTES = (
     "CASE WHEN b >= 0 THEN array_slice(a, greatest(b, 1), greatest(b, 1) + {0} - 1)"
     " WHEN b < 0 THEN array_slice(a, greatest(octet_length(a) + b + 1, 1), greatest(octet_length(a) + b + {0}, 0)) END"
 )
+
+
+def _part(template: str) -> Callable[[Call], exp.Expr]:
+    """A part of a text. One whose place and length are written, from the front, has no cases."""
+
+    def says(call: Call) -> exp.Expr:
+        is_plain = all(each.whole is not None and each.whole > 0 for each in call.arguments[1:])
+        return made("substring(a, b, c)" if is_plain else template, call.nodes)
+
+    return says
 
 
 def _joined(call: Call) -> exp.Expr:
@@ -340,11 +350,11 @@ ENTRIES: Sequence[Entry] = (
     entry("ltrim.from", "STRING, STRING", "STRING", "CASE WHEN b = '' AND a IS NOT NULL"
           " THEN error('TRIM(LEADING) is given no sign to take away') ELSE ltrim(a, b) END", FLINK),
     entry("substring substr", "STRING, INT", "STRING", _SUB.format(_REST), SPARK),
-    entry("substring substr", "STRING, INT, INT", "STRING", _OF_LENGTH.format(_SUB.format("paimon_not_negative(c)")),
-    SPARK),
+    entry("substring substr", "STRING, INT, INT", "STRING",
+          _part(_OF_LENGTH.format(_SUB.format("paimon_not_negative(c)"))), SPARK),
     entry("substring substr", "STRING, INT", "STRING", _SUB_IN_FLINK.format(_REST), FLINK),
-    entry("substring substr", "STRING, INT, INT", "STRING", f"CASE WHEN c >= 0 THEN {_SUB_IN_FLINK.format('c')} END",
-    FLINK),
+    entry("substring substr", "STRING, INT, INT", "STRING",
+          _part(f"CASE WHEN c >= 0 THEN {_SUB_IN_FLINK.format('c')} END"), FLINK),
     entry("substring substr", "BINARY, INT", "BINARY", _BYTES.format(_REST), SPARK),
     entry("substring substr", "BINARY, INT, INT", "BINARY",
     _OF_LENGTH.format(_BYTES.format("paimon_not_negative(c)")), SPARK),

@@ -214,6 +214,8 @@ def _floored_micros(call: Call, rest: exp.Expr) -> exp.Expr:
         problem = f"FLOOR and CEIL to {unit.upper()}"
         listed = ", ".join(each.upper() for each in _FLOOR_UNITS)
         raise refusals.unsupported(call.typing.source, call.written, problem, f"Use one of {listed}.")
+    if unit == "day" and call.kind.root == "DATE" and not call.name.startswith("floor"):
+        return filled("a + 1", {"a": value.node})  # the next one, of every day
     floor = cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
     if call.name.startswith("floor"):
         return floor

@@ -18,7 +18,7 @@ from maintenance.sql.expressions.kinds import NULL
 from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.table import entries_of
 from maintenance.sql.expressions.templates import PLACES, made, renamed
-from maintenance.sql.expressions.zeros import unsigned
+from maintenance.sql.expressions.zeros import is_constant, is_float, unsigned
 from maintenance.sql.place import unknown_column
 from maintenance.types.data_type import DataType
 
@@ -158,12 +158,22 @@ class Typing:
         call.kind = kind
         said = self._said(found, call)
         result = said if isinstance(said, Typed) else Typed(said, call.kind, node)
-        result.declared = declared.of_call(call) if self.is_flink else None
+        if self.is_flink:
+            result.declared = declared.of_call(call)
+            result.node = self.without_sign(result.node, result.kind, node)
         if wrap is not None:
             result.node = wrapped(result.node, wrap, node)
         elif "start" in node.meta and "start" not in result.node.meta:
             result.node.meta.update(place_of(node))
         return result
+
+    def without_sign(self, made: exp.Expr, kind: DataType, node: exp.Expr) -> exp.Expr:
+        """A float, without the sign of a zero if Flink reckons it when it plans. It reckons what is cast as a whole."""
+        around = node.parent
+        while isinstance(around, exp.Paren):
+            around = around.parent
+        is_whole = isinstance(node, exp.Neg) or not isinstance(around, exp.Cast)
+        return unsigned(made, kind) if is_float(kind) and is_whole and is_constant(node) else made
 
     def _check_nulls(self, name: str, arguments: Sequence[Typed], node: exp.Expr) -> None:
         """Flink finds no type for a NULL that is written in most places."""

@@ -93,7 +93,8 @@ def sign(node: exp.Expr, kind: DataType) -> exp.Expr:
         return exp.Anonymous(
             this="list_value", expressions=[filled("CAST(a AS VARCHAR)", {"a": each}) for each in signs]
         )
-    return filled("a = 0 AND 1 / a < 0", {"a": node.copy()})
+    # A NaN that is reckoned has a sign, and one that is read has none.
+    return filled("(a = 0 OR isnan(a)) AND signbit(a)", {"a": node.copy()})
 
 
 def with_sign(key: exp.Expr, kind: DataType) -> list[exp.Expr]:
@@ -136,12 +137,26 @@ def _listed(query: exp.Expr, name: str, columns: Sequence[exp.Identifier]) -> ex
     return inner
 
 
+_RANDOM = ("rand", "rand_integer")
+
+
+def is_constant(written: exp.Expr) -> bool:
+    """Whether Flink reckons an expression when it plans, which takes the sign of a zero away."""
+    return written.find(exp.Column, exp.Query) is None and not any(
+        str(call.this).lower() in _RANDOM for call in written.find_all(exp.Anonymous)
+    )
+
+
+def is_float(kind: DataType) -> bool:
+    return kind.root in ("FLOAT", "DOUBLE")
+
+
 def has_signs(kind: DataType) -> bool:
     """Whether zeros of a type, or of a part of it, may have signs."""
     inner = [part.type for part in kind.fields] if kind.root == "ROW" else []
     if kind.root == "ARRAY" and kind.element is not None:
         inner = [kind.element]
-    return kind.root in ("FLOAT", "DOUBLE") or any(map(has_signs, inner))
+    return is_float(kind) or any(map(has_signs, inner))
 
 
 def _unsigned_row(node: exp.Expr, kind: DataType) -> exp.Expr:

@@ -4,6 +4,7 @@ A TIMESTAMP(7..9) is a struct there: microseconds, and the nanoseconds behind th
 join by their parts in this order, and nothing rounds them. Expressions that need a timestamp name the microseconds.
 """
 
+import json
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -11,10 +12,11 @@ import pyarrow as pa
 from maintenance.format.variant.extension import VariantType, far_type
 from maintenance.types import nanos
 from maintenance.types.arrow import VARIANT, arrow_type
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataField, DataType
 from maintenance.types.far_timestamps import FarTimestampType, in_far
 from maintenance.types.nanos import NANOS, in_nanoseconds
 from maintenance.types.nested import Path, Rebuild, leaves_of, retyped
+from maintenance.types.type_text import parse_data_type
 
 MICROS, REST = "paimon_micros", "paimon_nanos"
 """The parts of such a struct."""
@@ -47,6 +49,21 @@ def carried(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
             made = _REBUILD.column(_REBUILD.column(column, retyped(far_type(field), _as_leaf)), wanted.type)
         columns.append(made)
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+_DECLARED = b"paimon_declared"
+"""Under this key a schema has the types of its columns as a table declares them, in the order of their names."""
+
+
+def with_declared(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
+    """The rows, which know what their columns are declared as: with lengths and NOT NULL."""
+    return rows.replace_schema_metadata({_DECLARED: json.dumps([[each.name, str(each.type)] for each in fields])})
+
+
+def declared_types(schema: pa.Schema) -> list[tuple[str, DataType]]:
+    """The types by name, as far as they are known."""
+    listed = json.loads((schema.metadata or {}).get(_DECLARED, b"[]"))
+    return [(name, parse_data_type(text)) for name, text in listed]
 
 
 def carried_schema(fields: Sequence[DataField]) -> pa.Schema:

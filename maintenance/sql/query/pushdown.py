@@ -101,7 +101,7 @@ def _condition(condition: exp.Expr, tables: Mapping[str, Relation], resolved: Re
     zoned = with_instants(plain, relation.fields(), resolved.zone, is_flink=resolved.source.dialect is Flink)
     if zoned is None:
         return
-    text = zoned.sql("spark")
+    text = zoned.sql("spark", copy=False)
     if relation.understands(text):
         relation.where.append(text)
 

@@ -304,6 +304,8 @@ def _of_one_side(when: exp.When, name: str, other: str) -> exp.When:
     for part in (when.args.get("condition"), values, *updates):
         for column in part.find_all(exp.Column) if isinstance(part, exp.Expr) else ():
             outer = next(part for part in ("table", "db", "catalog", "") if not column.args.get(part))
+            if isinstance(column.parent, exp.Bracket) and column.name.upper() == "MAP":
+                continue  # it makes a map in Flink
             is_named = outer != "table" and column.parts[0].name.lower() in (name.lower(), other.lower())
             if outer and not is_named and column.find_ancestor(exp.Query) is None:
                 column.set(outer, exp.to_identifier(name, quoted=True))

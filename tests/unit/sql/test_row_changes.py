@@ -96,6 +96,18 @@ def test_a_query_without_a_name_as_source(session: Session) -> None:
     assert rows(session)[:3] == [(1, 10, "a"), (2, 200, "b"), (3, 300, "c")]
 
 
+def test_lengths_of_texts_and_times_are_those_of_the_table(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql("CREATE TABLE t (k INT, c CHAR(5), d TIME(0), x STRING)")
+    session.sql("INSERT INTO t VALUES (1, CAST(NULL AS CHAR(5)), TIME '01:02:03', '')")
+    session.sql("INSERT INTO t VALUES (2, 'ab', TIME '01:02:04', '')")
+    session.sql("UPDATE t SET x = TYPEOF(c) WHERE d < TIME '01:02:04'")
+    session.sql("DELETE FROM t WHERE c IN ('ab', x)")
+    source, values = "(SELECT 3 AS j) AS s ON k = j", "(k, x) VALUES (j, MAP[1, 'm'][1])"
+    session.sql(f"MERGE INTO t USING {source} WHEN NOT MATCHED THEN INSERT {values}")
+    assert [(row[0], row[3]) for row in rows(session)] == [(1, "CHAR(5)"), (3, "m")]
+
+
 def test_fields_of_the_side_that_a_clause_is_about(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")
     for name, row in (("t", "(1, struct(5, struct(6)), 0)"), ("s", "(2, struct(7, struct(8)), 0)")):
