@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 _PLACES = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
 _NAMESPACE, _PREFIX = "OPENLINEAGE_NAMESPACE", "OPENLINEAGE__"
-_PRODUCER = "paimon-maintenance"
+_NAME = "paimon-maintenance"
+# The specification wants a URI.
+_PRODUCER = f"urn:{_NAME}"
 # Steps that bring rows in; all others work on those that are there.
 _INGESTING = ("ingest", "refresh_materialized_table")
 
@@ -64,9 +66,11 @@ def _events(
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
     from openlineage.client.generated import error_message_run, output_statistics_output_dataset, parent_run
 
-    space = os.environ.get(_NAMESPACE, _PRODUCER)
+    space = os.environ.get(_NAMESPACE, _NAME)
     started_by = parent_run.ParentRunFacet(
-        run=parent_run.Run(runId=context.run_id), job=parent_run.Job(namespace=space, name=context.job_name)
+        run=parent_run.Run(runId=context.run_id),
+        job=parent_run.Job(namespace=space, name=context.job_name),
+        producer=_PRODUCER,
     )
     run = Run(runId=str(uuid5(UUID(context.run_id), f"{entry.table_name} {entry.operation}")))
     run.facets = {"parent": started_by}
@@ -79,14 +83,16 @@ def _events(
     yield event(eventTime=_time(begun), eventType=RunState.START, outputs=[])
     if entry.outcome == FAILED:
         run.facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(
-            message=str(entry.details.get("found", "")), programmingLanguage="Python"
+            message=str(entry.details.get("found", "")), programmingLanguage="Python", producer=_PRODUCER
         )
         yield event(eventTime=_time(entry.finished_at), eventType=RunState.FAIL, outputs=[])
         return
     statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
     told: dict[str, Any] = {}
     if shape is not None:
-        told["outputStatistics"] = statistics(rowCount=shape.rows, size=shape.bytes, fileCount=shape.files)
+        told["outputStatistics"] = statistics(
+            rowCount=shape.rows, size=shape.bytes, fileCount=shape.files, producer=_PRODUCER
+        )
     output = OutputDataset(namespace=namespace, name=name, facets=facets, outputFacets=told)
     yield event(eventTime=_time(entry.finished_at), eventType=RunState.COMPLETE, outputs=[output])
 
@@ -107,14 +113,16 @@ def _facets(table: Table, warehouse: str, snapshot_id: int | None) -> dict[str, 
     ]
     known_as = symlinks_dataset.Identifier(namespace=warehouse, name=table.identifier, type="TABLE")
     facets: dict[str, Any] = {
-        "schema": schema_dataset.SchemaDatasetFacet(fields=fields),
-        "symlinks": symlinks_dataset.SymlinksDatasetFacet(identifiers=[known_as]),
+        "schema": schema_dataset.SchemaDatasetFacet(fields=fields, producer=_PRODUCER),
+        "symlinks": symlinks_dataset.SymlinksDatasetFacet(identifiers=[known_as], producer=_PRODUCER),
         "storage": storage_dataset.StorageDatasetFacet(
-            storageLayer="paimon", fileFormat=table_options.FILE_FORMAT.of(table.options)
+            storageLayer="paimon", fileFormat=table_options.FILE_FORMAT.of(table.options), producer=_PRODUCER
         ),
     }
     if snapshot_id is not None:
-        facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=str(snapshot_id))
+        facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(
+            datasetVersion=str(snapshot_id), producer=_PRODUCER
+        )
     return facets
 
 

@@ -1,5 +1,7 @@
 """Steps of runs as events of OpenLineage: what they name, and that nothing depends on who listens."""
 
+from datetime import datetime
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import dagster as dg
@@ -59,6 +61,12 @@ def test_a_step_begins_and_ends_as_a_part_of_its_run(
     )
     assert table["outputFacets"]["outputStatistics"]["rowCount"] == 2
     assert begun["inputs"][0]["name"] == table["name"]
+    # The specification wants URIs, and times with their zone.
+    everything = [*facets.values(), *table["outputFacets"].values(), *ended["run"]["facets"].values()]
+    producers = {ended["producer"], *(facet["_producer"] for facet in everything)}
+    assert producers == {"urn:paimon-maintenance"}
+    assert all(urlsplit(facet["_schemaURL"]).scheme for facet in everything)
+    assert datetime.fromisoformat(ended["eventTime"]).tzinfo is not None
 
 
 def test_a_failure_has_its_message(project: Project, instance: dg.DagsterInstance, listening: type[Receiver]) -> None:
