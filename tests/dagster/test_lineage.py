@@ -62,7 +62,7 @@ def test_a_step_begins_and_ends_as_a_part_of_its_run(
     assert table["outputFacets"]["outputStatistics"]["rowCount"] == 2
     assert begun["inputs"][0]["name"] == table["name"]
     # The specification wants URIs, and times with their zone.
-    everything = [*facets.values(), *table["outputFacets"].values(), *ended["run"]["facets"].values()]
+    everything = [*facets.values(), *table["outputFacets"].values(), parent]
     producers = {ended["producer"], *(facet["_producer"] for facet in everything)}
     assert producers == {"urn:paimon-maintenance"}
     assert all(urlsplit(facet["_schemaURL"]).scheme for facet in everything)
