@@ -22,6 +22,7 @@ from maintenance.monitor.named_writers import with_jobs
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from maintenance.monitor.readable import READABLE
 from maintenance.monitor.retention import RETENTION_BLOCKERS
+from maintenance.monitor.score import HEALTH_TARGETS
 from maintenance.monitor.second_compactor import COMPACTS_ALONE
 from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
@@ -71,7 +72,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((READABLE, SNAPSHOT_CHAIN_INTACT, DELETION_VECTORS_INTACT, FSCK, CHANGELOG_HOLDS), "damage"),
     COMPACTIONS_PROVED: "damage",
     **dict.fromkeys((*OF_WRITERS, COMPACTS_ALONE), "conflict"),
-    **dict.fromkeys((LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG, NOTHING_DUE), "backlog"),
+    **dict.fromkeys((LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG, NOTHING_DUE, HEALTH_TARGETS), "backlog"),
     **dict.fromkeys((RETENTION_BLOCKERS, ORPHAN_BYTES, EXPIRY_DUE), "space"),
     ROWS_VISIBLE: "invisible",
     FRESHNESS: "stale",

@@ -14,6 +14,7 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from maintenance.monitor.readable import READABLE
 from maintenance.monitor.retention import RETENTION_BLOCKERS
+from maintenance.monitor.score import HEALTH_TARGETS
 from maintenance.monitor.second_compactor import COMPACTS_ALONE
 from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
@@ -45,6 +46,7 @@ DESCRIPTIONS = {
     SMALL_FILES: "Most files are large enough.",
     CHANGELOG_LAG: "Few commits wait for the changelog that shows their changes.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
+    HEALTH_TARGETS: "Every part of the health keeps to the target that tables.yaml sets.",
     EXPIRY_DUE: "Old snapshots expire, or the schedule that starts it is on.",
     NOTHING_DUE: "No compaction, expiry, file index or tag is due, or the sensor or schedule that does it is on.",
 }

@@ -15,7 +15,7 @@ from maintenance.monitor.health import AskAcknowledged, Judging
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import naming_jobs
 from maintenance.monitor.readable import ReadFault
-from maintenance.monitor.score import HealthRecord, Held, health_record
+from maintenance.monitor.score import HealthRecord, Held, health_record, health_targets
 from maintenance.monitor.triggers import judge as compaction_need
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
@@ -107,6 +107,8 @@ def see(
         faults[0] = _with_way_back(catalog, config.identifier, faults)
     judgements = tuple(naming_jobs(judgement, config.writers) for judgement in reading.judging.whole(faults))
     record = None if reading.table is None else _record(reading, reading.table, config, now, orphans)
+    if record is not None:
+        judgements = (*judgements, health_targets(record, config.health.targets))
     found = (reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
     return TableHealth(judgements, *found, record)
 

@@ -16,7 +16,7 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import naming_jobs
 from maintenance.monitor.readable import ReadFault
 from maintenance.monitor.retention import retention_blockers
-from maintenance.monitor.score import HealthRecord, Held, health_record
+from maintenance.monitor.score import HealthRecord, Held, health_record, health_targets
 from maintenance.monitor.triggers import NOTHING_DUE, judge
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
@@ -54,7 +54,10 @@ class Judge:
         if judging is None:
             return ()
         writers = {} if self.file is None else self.file.writers(name)
-        return tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
+        judgements = tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
+        if not rules.health or judging.faults:
+            return judgements
+        return (*judgements, health_targets(self.record(name), rules.health))
 
     def record(self, name: str) -> HealthRecord:
         """How well a table is kept. Raises: UnsupportedError: it has no snapshots; what reading its metadata raises."""

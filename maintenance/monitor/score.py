@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from maintenance.amounts import seconds_text, size_text
+from maintenance.amounts import number_of, seconds_text, size_text
 from maintenance.compaction.clustering import is_clustered
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
@@ -126,6 +126,42 @@ class HealthRecord:
         """The parts beyond their targets, those first that cost the score most."""
         over = [part for part in self.parts if part.state != GOOD]
         return tuple(sorted(over, key=lambda part: (part.points - 100) * part.measure.weight))
+
+
+HEALTH_TARGETS = "health_targets"
+_MERGE = "Compact the table."
+_DROP = "Compact the table fully: that drops rows that are deleted."
+_STEPS = {
+    "invisible_seconds": _MERGE,
+    "sorted_runs": f"{_MERGE} With a smaller 'num-sorted-run.compaction-trigger' that comes earlier.",
+    "level0_files": _MERGE,
+    "small_files": "Compact the table, fully where buckets have many; larger commits or fewer buckets make fewer.",
+    "vector_share": _DROP,
+    "delete_share": _DROP,
+    "changelog_seconds": "Run produce_changelog, or compact the table.",
+    "changelog_commits": "Run produce_changelog, or compact the table.",
+    "manifests": "Run compact_manifest.",
+    "old_snapshots": "Run expire_snapshots.",
+    "bucket_bytes": "Set a larger 'bucket' and rescale; advise says how many.",
+    "bucket_skew": "Look at the columns of the bucket key: many rows have few of their values.",
+    "consumer_bytes": "Reset or delete consumers with which nobody reads; held_bytes names them.",
+    "tag_bytes": "Delete tags and branches that nobody needs; held_bytes names them.",
+    "orphan_bytes": "Run remove_orphan_files.",
+}
+
+
+def health_targets(record: HealthRecord, targets: Mapping[str, float]) -> Judgement:
+    """Whether the parts of the health keep to the targets that somebody has set. `targets`: by name of the part."""
+    judged = [part for part in record.parts if part.name in targets]
+    over = [part for part in record.worst if part.name in targets]
+    rows = [{"part": part.name, "now": part.text(part.value), "target": part.text(part.target)} for part in judged]
+    if not over:
+        said = "no targets are set" if not targets else f"{number_of(len(judged), 'part')} with a target keep to it"
+        return Judgement(HEALTH_TARGETS, True, said, details={"parts": rows} if rows else {})
+    named = [f"{part.name} is {part.text(part.value)}, and its target {part.text(part.target)}" for part in over]
+    steps = " ".join(dict.fromkeys(_STEPS[part.name] for part in over))
+    fix = f"{steps} Or set another target, in health.targets."
+    return Judgement(HEALTH_TARGETS, False, "; ".join(named), fix, {"parts": rows})
 
 
 def part_rows(record: HealthRecord) -> list[dict[str, str]]:

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
-from maintenance.monitor.score import FAR_OVER, GOOD, MEASURES, OVER, HealthRecord, Held, Part, health_record
+from maintenance.monitor.score import (
+    FAR_OVER,
+    GOOD,
+    MEASURES,
+    OVER,
+    HealthRecord,
+    Held,
+    Part,
+    health_record,
+    health_targets,
+)
 from maintenance.operations.compaction.compact import compact
 from tests.small_tables import put, small_table
 from tests.tables import live
@@ -134,3 +144,22 @@ def test_targets_and_what_holds_bytes_can_be_given(tmp_path: Path) -> None:
 def test_a_table_without_commits_has_no_parts(tmp_path: Path) -> None:
     found = record(small_table(tmp_path))
     assert (found.score, found.parts) == (100, ())
+
+
+def test_targets_that_are_set_are_kept_to_or_the_next_step_is_said(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    for number in range(4):
+        put(table, {1: f"{number}"})
+    targets = {"sorted_runs": 3.0, "bucket_bytes": 1 << 30}
+    failed = health_targets(record(table, targets=targets), targets)
+    assert not failed.passed
+    assert failed.summary == "sorted_runs is 4 sorted runs, and its target 3 sorted runs"
+    assert failed.fix.startswith("Compact the table.")
+    assert "2 parts" in health_targets(record(table, targets={**targets, "sorted_runs": 4.0}), targets).summary
+    assert health_targets(record(table, targets={"sorted_runs": 1.0}), {}).passed
+
+
+def test_each_part_has_a_next_step() -> None:
+    for measure in MEASURES.values():
+        found = HealthRecord(1, datetime.now(UTC), (Part(measure, 2.0, 1.0),))
+        assert health_targets(found, {measure.name: 1.0}).fix.endswith("Or set another target, in health.targets.")
