@@ -6,7 +6,7 @@ Source: the Iceberg specification, Java `IcebergManifestFileMeta`.
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import fastavro
@@ -132,106 +132,74 @@ def parse_list(data: bytes, where: str) -> list[IcebergManifest]:
 
 
 def _manifest_of_record(record: Mapping[str, Any]) -> IcebergManifest:
-    def count(name: str) -> int:
-        value: int = record.get(f"{name}_files_count", record.get(f"{name}_data_files_count"))
-        return value
-
     summaries = tuple(
         PartitionSummary(part["contains_null"], part.get("contains_nan"), part["lower_bound"], part["upper_bound"])
         for part in record["partitions"] or ()
     )
-    return IcebergManifest(
-        record["manifest_path"],
-        record["manifest_length"],
-        record["content"],
-        record["sequence_number"],
-        record["min_sequence_number"],
-        record["added_snapshot_id"],
-        count("added"),
-        count("existing"),
-        count("deleted"),
-        record["added_rows_count"],
-        record["existing_rows_count"],
-        record["deleted_rows_count"],
-        summaries,
-        record.get("first_row_id"),
-    )
+    # Iceberg 1.4 has other names for some, and only format version 3 the last one.
+    found = {"first_row_id": None, **record}
+    known = {own: found[name if name in found else _legacy(name)] for _, name, own, _ in _FIELDS if own is not None}
+    return IcebergManifest(**{**known, "partitions": summaries})
 
 
 def serialize_list(manifests: Iterable[IcebergManifest], *, version: int, legacy: bool, codec: str) -> bytes:
     """The bytes of a list. `version`: of Iceberg's format; `legacy`: counts have the names of Iceberg 1.4."""
-    form = _schema(legacy=legacy, row_ids=version >= ROW_IDS_SINCE)
-    names = [part["name"] for part in form["fields"]]
-    records = [dict(zip(names, _values(manifest), strict=False)) for manifest in manifests]
+    fields = [field for field in _FIELDS if field[1] != "first_row_id" or version >= ROW_IDS_SINCE]
+    names = [_legacy(name) if legacy else name for _, name, _, _ in fields]
+    parts = [_field(number, name, avro) for name, (number, _, _, avro) in zip(names, fields, strict=True)]
+    form = {"type": "record", "name": "manifest_file", "fields": parts}
+    records = [
+        {name: _value(manifest, attribute) for name, (_, _, attribute, _) in zip(names, fields, strict=True)}
+        for manifest in manifests
+    ]
     header = {"avro.schema": json.dumps(form), "format-version": str(version)}
     return write_records(
         fastavro.parse_schema(form), records, codec, 1, {key: text.encode() for key, text in header.items()}
     )
 
 
-def _values(manifest: IcebergManifest) -> tuple[Any, ...]:
-    """The values of a manifest, in file order; files of old versions have no last one."""
-    summaries = [
-        {
-            "contains_null": part.contains_null,
-            "contains_nan": part.contains_nan,
-            "lower_bound": part.lower_bound,
-            "upper_bound": part.upper_bound,
-        }
-        for part in manifest.partitions
-    ]
-    return (
-        manifest.path,
-        manifest.length,
-        SPEC_ID,
-        manifest.content,
-        manifest.sequence_number,
-        manifest.min_sequence_number,
-        manifest.added_snapshot_id,
-        manifest.added_files,
-        manifest.existing_files,
-        manifest.deleted_files,
-        manifest.added_rows,
-        manifest.existing_rows,
-        manifest.deleted_rows,
-        summaries,
-        manifest.first_row_id,
-    )
+def _value(manifest: IcebergManifest, attribute: str | None) -> Any:
+    """What a manifest has under a name; tables of Paimon have one partition spec."""
+    if attribute == "partitions":
+        return [asdict(part) for part in manifest.partitions]
+    return SPEC_ID if attribute is None else getattr(manifest, attribute)
 
 
-def _schema(*, legacy: bool, row_ids: bool) -> dict[str, Any]:
-    files = "data_files_count" if legacy else "files_count"
-    summary = {
-        "type": "record",
-        "name": "r508",
-        "fields": [
-            _field(509, "contains_null", "boolean"),
-            _field(518, "contains_nan", ["null", "boolean"]),
-            _field(510, "lower_bound", ["null", "bytes"]),
-            _field(511, "upper_bound", ["null", "bytes"]),
-        ],
-    }
-    fields = [
-        _field(500, "manifest_path", "string"),
-        _field(501, "manifest_length", "long"),
-        _field(502, "partition_spec_id", "int"),
-        _field(517, "content", "int"),
-        _field(515, "sequence_number", "long"),
-        _field(516, "min_sequence_number", "long"),
-        _field(503, "added_snapshot_id", ["null", "long"]),
-        _field(504, f"added_{files}", "int"),
-        _field(505, f"existing_{files}", "int"),
-        _field(506, f"deleted_{files}", "int"),
-        _field(512, "added_rows_count", "long"),
-        _field(513, "existing_rows_count", "long"),
-        _field(514, "deleted_rows_count", "long"),
-        _field(507, "partitions", ["null", {"type": "array", "items": summary, "element-id": 508}]),
-    ]
-    if row_ids:
-        fields.append(_field(520, "first_row_id", ["null", "long"]))
-    return {"type": "record", "name": "manifest_file", "fields": fields}
+def _legacy(name: str) -> str:
+    """What Iceberg 1.4 calls a field."""
+    return name.replace("_files_count", "_data_files_count")
 
 
 def _field(field_id: int, name: str, avro: Any) -> dict[str, Any]:
     form = {"name": name, "type": avro, "field-id": field_id}
     return {**form, "default": None} if isinstance(avro, list) else form
+
+
+_SUMMARY = {
+    "type": "record",
+    "name": "r508",
+    "fields": [
+        _field(509, "contains_null", "boolean"),
+        _field(518, "contains_nan", ["null", "boolean"]),
+        _field(510, "lower_bound", ["null", "bytes"]),
+        _field(511, "upper_bound", ["null", "bytes"]),
+    ],
+}
+_FIELDS: Sequence[tuple[int, str, str | None, Any]] = (
+    (500, "manifest_path", "path", "string"),
+    (501, "manifest_length", "length", "long"),
+    (502, "partition_spec_id", None, "int"),
+    (517, "content", "content", "int"),
+    (515, "sequence_number", "sequence_number", "long"),
+    (516, "min_sequence_number", "min_sequence_number", "long"),
+    (503, "added_snapshot_id", "added_snapshot_id", ["null", "long"]),
+    (504, "added_files_count", "added_files", "int"),
+    (505, "existing_files_count", "existing_files", "int"),
+    (506, "deleted_files_count", "deleted_files", "int"),
+    (512, "added_rows_count", "added_rows", "long"),
+    (513, "existing_rows_count", "existing_rows", "long"),
+    (514, "deleted_rows_count", "deleted_rows", "long"),
+    (507, "partitions", "partitions", ["null", {"type": "array", "items": _SUMMARY, "element-id": 508}]),
+    (520, "first_row_id", "first_row_id", ["null", "long"]),
+)
+"""Of a list: the id and name of each field, our own name of it, and its Avro type."""
