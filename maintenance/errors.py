@@ -210,6 +210,11 @@ class StorageAccessError(StorageError):
 _NO_ACCESS = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
 )
+RESTORE = (
+    "Restore the file from a copy, or roll back with CALL sys.rollback_to to a snapshot or tag that does not need it."
+)
+ROLL_BACK = "Roll back with CALL sys.rollback_to to a snapshot or tag that is whole."
+"""What to do about damaged files of a table."""
 _STORAGE_FIX = "Check the storage, and run again."
 _STORAGE_FIXES: dict[int | None, str] = {
     errno.EACCES: "Let this process's user read and write there.",

@@ -11,7 +11,7 @@ Paimon escapes partition values by a rule of its own (`metadata.partition_path`)
 of them, so that every value is a segment.
 """
 
-from maintenance.errors import CorruptFileError, OptionError, PaimonError
+from maintenance.errors import ROLL_BACK, CorruptFileError, OptionError, PaimonError
 
 MAX_BYTES = 255
 """Bytes of a file's or folder's name on the file systems that matter."""
@@ -80,9 +80,7 @@ def stored_name(name: str, folder: str) -> str:
     """Return the name of a file as metadata holds it. Raises: CorruptFileError: it leads out of its folder."""
     fault = segment_fault(name)
     if fault is not None:
-        raise CorruptFileError(
-            f"metadata contains an impossible file name {name!r}: {fault}", folder, "Roll back to a snapshot or tag."
-        )
+        raise CorruptFileError(f"metadata contains an impossible file name {name!r}: {fault}", folder, ROLL_BACK)
     return name
 
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, UnsupportedError
 from maintenance.format.blob_descriptor import BlobDescriptor
 from maintenance.format.blob_elements import Elements, array_of_elements, parse_elements
 from maintenance.format.bytes.varint import read_varint, unzigzag, varint, zigzag
@@ -38,7 +38,7 @@ class BlobReader:
         self._ends = np.cumsum(np.maximum(self._lengths, 0))
 
     def _damaged(self, problem: str) -> CorruptFileError:
-        return CorruptFileError(f"a file of blobs {problem}", self._path, "Restore it, or roll back.")
+        return CorruptFileError(f"a file of blobs {problem}", self._path, RESTORE)
 
     def _read_lengths(self) -> np.ndarray:
         size = self._source.size()

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, DataError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, DataError, UnsupportedError
 from maintenance.format.bytes.ragged import Ragged, ends
 from maintenance.format.bytes.varint import read_varint, unzigzag, varint, zigzag
 from maintenance.format.global_index.keys import keys_of, values_of_keys
@@ -90,7 +90,7 @@ def _places(lengths: Sequence[int], at: int) -> Iterator[tuple[int, int] | None]
 
 
 def _damaged(where: str) -> CorruptFileError:
-    return CorruptFileError("a file of blobs has a damaged list of blobs", where, "Restore it, or roll back.")
+    return CorruptFileError("a file of blobs has a damaged list of blobs", where, RESTORE)
 
 
 def _lengths(data: bytes, where: str) -> list[int]:

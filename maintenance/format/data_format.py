@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.parquet.int96 import STORED, unpacked
 from maintenance.format.variant.shredding import unshredded
 from maintenance.types.arrow import arrow_type, in_unit
@@ -150,18 +150,14 @@ def decoding(path: str, problem: str = "the file is damaged") -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         if is_of_storage(error):
             raise
-        raise CorruptFileError(
-            f"{problem}: {error}", path, "Restore the file, or roll back to a snapshot without it."
-        ) from error
+        raise CorruptFileError(f"{problem}: {error}", path, RESTORE) from error
 
 
 def natural_table(table: pa.Table, fields: Sequence[DataField], path: str) -> pa.Table:
     """The columns in the order wanted, in natural types. Raises: CorruptFileError: one is missing or does not fit."""
     for part in fields:
         if part.name not in table.column_names:
-            raise CorruptFileError(
-                f"the file has no column '{part.name}'", path, "Restore it, or roll back to a whole snapshot."
-            )
+            raise CorruptFileError(f"the file has no column '{part.name}'", path, RESTORE)
     try:
         columns = [natural(table.column(part.name), part) for part in fields]
     except UnsupportedError as error:

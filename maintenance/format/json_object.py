@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from maintenance.errors import CorruptFileError, DataError, PaimonError
+from maintenance.errors import RESTORE, CorruptFileError, DataError, PaimonError
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ def parse_object(data: bytes, where: str) -> dict[str, Any]:
     except ValueError as error:
         raise CorruptFileError(f"not valid JSON: {error}", where, "Read it again, or restore the file.") from error
     if not isinstance(form, dict):
-        raise CorruptFileError("the JSON is not an object", where, "Restore the file.")
+        raise CorruptFileError("the JSON is not an object", where, RESTORE)
     return form
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from maintenance.errors import MissingFileError
+from maintenance.errors import ROLL_BACK, MissingFileError
 from maintenance.fs import local_disk
 from maintenance.fs.location import is_local, local_path
 from maintenance.fs.reported import reported
@@ -103,9 +103,7 @@ class FileIO:
         try:
             return self._storage(path).open_input(path, size)
         except FileNotFoundError as error:
-            raise MissingFileError(
-                "a file that the metadata names is missing", path, "Roll back to a snapshot or tag that is whole."
-            ) from error
+            raise MissingFileError("a file that the metadata names is missing", path, ROLL_BACK) from error
 
     @reported("write", missing_is_fault=True)
     def open_output(self, path: str) -> "pa.NativeFile":

@@ -7,12 +7,12 @@ listing their folders. The content of the files is not read.
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from maintenance.errors import CorruptFileError, ExpiredError, MissingFileError
+from maintenance.errors import RESTORE, CorruptFileError, ExpiredError, MissingFileError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.dead_vectors import DeadVector, unspent
-from maintenance.metadata.identity import RESTORE, check_size, unexpected
+from maintenance.metadata.identity import check_size, unexpected
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.schemas import Schemas
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import RESTORE, CorruptFileError
 from maintenance.format.bytes.text_hash import text_hashes
 from maintenance.format.metadata.index_manifest import DeletionVectorRange, IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
@@ -29,7 +29,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.identity import RESTORE, check_size
+from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_batch
 from maintenance.metadata.snapshots import Snapshots

@@ -6,12 +6,10 @@ many entries they have. Read under a wrong name they would give wrong rows, and 
 needed.
 """
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import RESTORE, CorruptFileError
 
 # What files of tables begin with: Avro, Parquet, ORC, JSON. A file that begins otherwise holds nothing known.
 BEGINNINGS = (b"Obj\x01", b"PAR1", b"ORC", b"{")
-
-RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that is intact."
 
 
 def check_number(kind: str, named: int, actual: int, path: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.data_format import FileSettings
 from maintenance.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
@@ -95,7 +95,7 @@ class Manifests:
             raise CorruptFileError(
                 "a manifest file that a snapshot names is missing",
                 path,
-                "Roll back to a snapshot or tag that is whole.",
+                ROLL_BACK,
             ) from error
         check_size(size, len(data), path)
         return data
@@ -181,9 +181,7 @@ class Manifests:
             group = by_bucket.setdefault((entry.partition, entry.bucket), {})
             for part in entry.dv_ranges or ():
                 if part.data_file_name in group:
-                    raise CorruptFileError(
-                        f"data file {part.data_file_name} has two deletion vectors", path, "Roll back to a snapshot."
-                    )
+                    raise CorruptFileError(f"data file {part.data_file_name} has two deletion vectors", path, ROLL_BACK)
                 group[part.data_file_name] = DeletionFile(path, part, entry.file_size)
         return by_bucket
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import ROLL_BACK, CorruptFileError, UnsupportedError
 from maintenance.types.casts.cast import STRING, cast
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField, DataType
@@ -75,7 +75,7 @@ def value_texts(values: Sequence[Value], fields: Sequence[DataField], legacy: bo
             texts.append("" if value is None else partition_text(value, field.type, legacy, zone))
         except (OverflowError, ValueError) as error:
             raise CorruptFileError(
-                f"{value!r} is not a {field.type}", f"partition column {field.name}", "Roll back to a snapshot."
+                f"{value!r} is not a {field.type}", f"partition column {field.name}", ROLL_BACK
             ) from error
     return texts
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from maintenance.amounts import number_of
-from maintenance.errors import ErrorClass
+from maintenance.errors import RESTORE, ErrorClass
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.judgement import Judgement
@@ -24,7 +24,6 @@ _TURN_SECONDS = 300
 _ALWAYS = 2**63 - 1
 _READERS = 4
 _SHOWN = 100
-_RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +100,9 @@ class _Folder:
 
 def _fault(path: str, size: int | None, expected: int) -> ReadFault | None:
     if size is None:
-        return ReadFault("a file of the current snapshot is missing", path, _RESTORE)
+        return ReadFault("a file of the current snapshot is missing", path, RESTORE)
     if size != expected:
-        return ReadFault(f"a file has {number_of(size, 'byte')}, the metadata says {expected:,}", path, _RESTORE)
+        return ReadFault(f"a file has {number_of(size, 'byte')}, the metadata says {expected:,}", path, RESTORE)
     return None
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.blob import PLACEHOLDER, bounded
 from maintenance.format.metadata.data_file import DataFileMeta, is_of_blobs
 from maintenance.read.data_file import DataFileReader
@@ -61,7 +61,7 @@ def tables_apart(
 
 
 def _misplaced(problem: str, reader: DataFileReader) -> CorruptFileError:
-    return CorruptFileError(f"a file apart from the rows {problem}", reader.path, "Roll back to a snapshot.")
+    return CorruptFileError(f"a file apart from the rows {problem}", reader.path, ROLL_BACK)
 
 
 def _follow_each_other(readers: Sequence[DataFileReader], starts: Sequence[int], count: int) -> bool:

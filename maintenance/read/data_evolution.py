@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows, written_fields
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
@@ -46,7 +46,7 @@ def _parts(files: Sequence[DataFileMeta], context: ReadContext) -> list[_Part]:
         raise CorruptFileError(
             "files of the same rows have other row ids",
             ", ".join(file.file_name for file in rows),
-            "Roll back to a snapshot.",
+            ROLL_BACK,
         )
     own = {f.file_name: {own.id for own in written_fields(f, context.schemas[f.schema_id])} for f in files}
     apart = columns_apart(files, context.schemas.__getitem__)
@@ -116,7 +116,7 @@ def joined(
         raise CorruptFileError(
             f"files of the same rows end after {start} of {count} rows",
             ", ".join(file.file_name for file in files),
-            "Roll back to a snapshot.",
+            ROLL_BACK,
         )
 
 
@@ -158,6 +158,6 @@ def _of_rows(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
         raise CorruptFileError(
             "a file apart from the rows is there, and no file of the rows",
             files[0].file_name,
-            "Roll back to a snapshot.",
+            ROLL_BACK,
         )
     return row_files

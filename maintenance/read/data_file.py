@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import CorruptFileError, DataError, MissingFileError, UnsupportedError
+from maintenance.errors import RESTORE, ROLL_BACK, CorruptFileError, DataError, MissingFileError, UnsupportedError
 from maintenance.format.blob import DescriptorReader, open_blobs
 from maintenance.format.data_format import DataReader, FileSelection
 from maintenance.format.data_formats import open_data_file
@@ -273,7 +273,7 @@ class DataFileReader:
         return CorruptFileError(
             f"the file has {rows_read} rows where its manifest says {self.file.row_count}",
             self.path,
-            "Restore the file, or roll back to a snapshot without it.",
+            RESTORE,
         )
 
     @property
@@ -359,7 +359,7 @@ class DataFileReader:
     def _complete(self, column: pa.ChunkedArray | pa.Array, field: DataField) -> pa.ChunkedArray | pa.Array:
         if column.null_count:
             raise CorruptFileError(
-                f"the file has rows without '{field.name}', and no first row id", self.path, "Roll back to a snapshot."
+                f"the file has rows without '{field.name}', and no first row id", self.path, ROLL_BACK
             )
         return column
 

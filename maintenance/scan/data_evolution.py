@@ -6,7 +6,7 @@ a read takes each column from the newest file that has it. Source: Java `DataEvo
 
 from collections.abc import Callable, Iterator, Sequence
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.scan.split import Split, SplitOptions, by_bucket, pack
@@ -15,9 +15,7 @@ from maintenance.scan.split import Split, SplitOptions, by_bucket, pack
 def row_id_range(file: DataFileMeta) -> range:
     """The row ids of a file. Raises: CorruptFileError: it has none."""
     if file.first_row_id is None:
-        raise CorruptFileError(
-            "a file of a table with data evolution has no first row id", file.file_name, "Roll back to a snapshot."
-        )
+        raise CorruptFileError("a file of a table with data evolution has no first row id", file.file_name, ROLL_BACK)
     return range(file.first_row_id, file.first_row_id + file.row_count)
 
 

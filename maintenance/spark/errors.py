@@ -14,6 +14,7 @@ from typing import Any
 
 from maintenance import errors
 from maintenance.errors import (
+    RESTORE,
     CorruptFileError,
     DataError,
     ErrorClass,
@@ -55,7 +56,7 @@ _FIXES = {
     ErrorClass.USER: "Correct what the message names, then run it again.",
     ErrorClass.INFRASTRUCTURE: "Check the storage, network or Spark named here, then run it again. What was committed "
     "stays.",
-    ErrorClass.DAMAGE: "Restore the file from a copy, or roll back to a snapshot or tag that does not need it.",
+    ErrorClass.DAMAGE: RESTORE,
     ErrorClass.DEFECT: "Report this with the stack trace. What was committed stays.",
 }
 _OWN = {

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, DataError
+from maintenance.errors import ROLL_BACK, CorruptFileError, DataError
 from maintenance.format.metadata.data_file import DataFileMeta, is_apart_from_rows, written_fields
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.options import table as table_options
@@ -171,7 +171,7 @@ def _numbered(files: Sequence[DataFileMeta], task: ColumnsTask) -> list[DataFile
         raise CorruptFileError(
             f"the files have {ends[-1]} rows where their entries say {len(task.rows)}",
             task.split.files[0].file_name,
-            "Roll back to a snapshot.",
+            ROLL_BACK,
         )
     starts = [task.rows.start + end for end in ends[:-1]]
     return [_newest(replace(file, first_row_id=start), task) for file, start in zip(files, starts, strict=True)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pyroaring import BitMap, FrozenBitMap, FrozenBitMap64
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.metadata.deletion_vector import DeletionVector, parse_index_file, serialize_index_file
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind
@@ -100,9 +100,7 @@ class BucketVectors:
         try:
             data = self.context.file_io.read_bytes(path)
         except FileNotFoundError as error:
-            raise CorruptFileError(
-                "an index file with deletion vectors is missing", path, "Roll back to a snapshot that is whole."
-            ) from error
+            raise CorruptFileError("an index file with deletion vectors is missing", path, ROLL_BACK) from error
         check_size(entry.file_size, len(data), path)
         return parse_index_file(data, entry.dv_ranges or (), path)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.dynamic import ALONE, Assigner, DynamicBucketOptions, PartitionBuckets
-from maintenance.errors import CorruptFileError
+from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.metadata.hash_index import parse_hash_index, serialize_hash_index
 from maintenance.format.metadata.index_manifest import HASH_INDEX, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind
@@ -38,7 +38,7 @@ def read_hashes(context: WriteContext, entry: IndexManifestEntry) -> np.ndarray:
     try:
         data = context.file_io.read_bytes(path)
     except FileNotFoundError as error:
-        raise CorruptFileError("a HASH index file is missing", path, "Roll back to a snapshot or tag.") from error
+        raise CorruptFileError("a HASH index file is missing", path, ROLL_BACK) from error
     check_size(entry.file_size, len(data), path)
     return parse_hash_index(data, path)
 

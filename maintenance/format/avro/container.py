@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import fastavro
 
-from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, AvroCodec
 from maintenance.format.bytes.varint import read_varint, unzigzag, varint
 from maintenance.format.columnar_records import columnar_records, is_columnar
@@ -71,7 +71,7 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
     except KeyError as error:
         raise missing_key(error, where) from error
     except Exception as error:
-        raise CorruptFileError(f"no valid metadata file: {error!r}", where, "Restore the file or roll back.") from error
+        raise CorruptFileError(f"no valid metadata file: {error!r}", where, RESTORE) from error
 
 
 def _field_names(data: bytes) -> list[str]:

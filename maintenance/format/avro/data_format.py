@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
 from maintenance.format.avro.columns import block_ends, encode_rows
 from maintenance.format.avro.container import NAMESPACE, AvroFile, container_block, container_header
@@ -182,7 +182,7 @@ class _AvroReader:
     def _damaged(self, error: Exception) -> PaimonError:
         if isinstance(error, PaimonError):
             return error.at(self._path)
-        return CorruptFileError(f"the file is not Avro: {error!r}", self._path, "Restore it, or roll back.")
+        return CorruptFileError(f"the file is not Avro: {error!r}", self._path, RESTORE)
 
     def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, 1 << 16))
@@ -208,9 +208,7 @@ class _AvroReader:
     def _check_columns(self, fields: Sequence[DataField]) -> None:
         for field in fields:
             if field.name not in self._file.column_names:
-                raise CorruptFileError(
-                    f"the file has no column '{field.name}'", self._path, "Restore it, or roll back to a snapshot."
-                )
+                raise CorruptFileError(f"the file has no column '{field.name}'", self._path, RESTORE)
 
     def _table(self, part: "pl.DataFrame | list[dict[str, Any]]", fields: Sequence[DataField]) -> pa.Table:
         stored = pa.struct([pa.field(field.name, _stored_type(field)) for field in fields])

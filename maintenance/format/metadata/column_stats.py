@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import RESTORE, CorruptFileError
 from maintenance.format.metadata.simple_stats import SimpleStats
 from maintenance.format.metadata.stats_mode import StatsKind, StatsMode
 from maintenance.format.rows.binary_layout import is_supported
@@ -135,7 +135,7 @@ def stats_values(stats: SimpleStats, fields: Sequence[DataField]) -> tuple[tuple
     highs = parse_row(stats.max_values, types, skip_unsupported=True)
     nulls = stats.null_counts if stats.null_counts is not None else (None,) * len(fields)
     if len(nulls) != len(fields):
-        raise CorruptFileError(f"{len(nulls)} null counts of {len(fields)} columns", "statistics", "Restore the file.")
+        raise CorruptFileError(f"{len(nulls)} null counts of {len(fields)} columns", "statistics", RESTORE)
     return tuple(
         # Java stores NaN as the largest value of a column that has one; that is not a bound to compare with.
         (None, None, count) if low != low or high != high else (_without_padding(low, part), high, count)

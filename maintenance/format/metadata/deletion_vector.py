@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from pyroaring import FrozenBitMap, FrozenBitMap64
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import RESTORE, CorruptFileError
 from maintenance.format.bytes.roaring_rows import serialize_bitmap
 from maintenance.format.metadata.index_manifest import DeletionVectorRange
 
@@ -25,7 +25,6 @@ _MAGIC_32 = struct.pack(">i", 1581511376)
 _MAGIC_64 = struct.pack("<i", 1681511377)
 _SIZE = 4
 _FRAME = 2 * _SIZE  # the size before, the checksum behind
-_FIX = "Restore the file, or roll back to a snapshot without it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,12 @@ class DeletionVector:
         """The vector of a whole frame, in either form. Raises: CorruptFileError."""
         magic, body = frame[_SIZE : 2 * _SIZE], frame[2 * _SIZE : -_SIZE]
         if len(frame) < _FRAME + _SIZE or magic not in (_MAGIC_32, _MAGIC_64) or frame != _framed(magic + body):
-            raise CorruptFileError("a deletion vector fails its size, magic or checksum", where, _FIX)
+            raise CorruptFileError("a deletion vector fails its size, magic or checksum", where, RESTORE)
         kind = FrozenBitMap if magic == _MAGIC_32 else FrozenBitMap64
         try:
             return cls(kind.deserialize(body))
         except (ValueError, IndexError) as error:
-            raise CorruptFileError(f"a deletion vector is not a roaring bitmap: {error}", where, _FIX) from error
+            raise CorruptFileError(f"a deletion vector is not a roaring bitmap: {error}", where, RESTORE) from error
 
     def serialize(self) -> bytes:
         """The frame as Java writes it."""
@@ -93,7 +92,7 @@ def frame_at(data: bytes, length: int, where: str) -> bytes:
     wide = data[_SIZE : 2 * _SIZE] == _MAGIC_64
     size = length if wide else length + _FRAME
     if length < 0 or len(data) < size:
-        raise CorruptFileError(f"a deletion vector of {size} bytes is cut off after {len(data)}", where, _FIX)
+        raise CorruptFileError(f"a deletion vector of {size} bytes is cut off after {len(data)}", where, RESTORE)
     return data[:size]
 
 
@@ -104,7 +103,7 @@ def frames_of(data: bytes, where: str) -> list[tuple[int, bytes]]:
         length = int.from_bytes(data[offset : offset + _SIZE], "big", signed=True)
         size = length + _FRAME
         if length < 0 or offset + size > len(data):
-            raise CorruptFileError(f"a deletion vector is cut off after {len(data)} bytes", where, _FIX)
+            raise CorruptFileError(f"a deletion vector is cut off after {len(data)} bytes", where, RESTORE)
         frames.append((offset, data[offset : offset + size]))
         offset += size
     return frames
@@ -130,7 +129,7 @@ def serialize_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, 
 def parse_index_file(data: bytes, ranges: Sequence[DeletionVectorRange], where: str) -> dict[str, DeletionVector]:
     """The vectors of an index file by name of the data file. Raises: CorruptFileError."""
     if data[:1] != bytes([INDEX_VERSION]):
-        raise CorruptFileError(f"an index file of deletion vectors begins with {data[:1]!r}", where, _FIX)
+        raise CorruptFileError(f"an index file of deletion vectors begins with {data[:1]!r}", where, RESTORE)
     return {part.data_file_name: vector_of_range(data[max(0, part.offset) :], part, where) for part in ranges}
 
 
@@ -142,6 +141,6 @@ def vector_of_range(data: bytes, part: DeletionVectorRange, where: str) -> Delet
         raise CorruptFileError(
             f"a deletion vector of {vector.cardinality} rows where the index manifest says {part.cardinality}",
             place,
-            _FIX,
+            RESTORE,
         )
     return vector

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, UnsupportedError
 from maintenance.format.avro.container import AvroColumns, read_records, record_schema, write_records
 from maintenance.format.metadata.data_file import (
     DATA_FILE_FIELDS,
@@ -141,7 +141,7 @@ class EntryCounts:
     def check(self, actual: "EntryCounts", where: str) -> None:
         """Check the counts of a manifest against these, of its list. Raises: CorruptFileError."""
         if actual != self:
-            raise CorruptFileError(f"expected {self}, found {actual}", where, _RESTORE)
+            raise CorruptFileError(f"expected {self}, found {actual}", where, RESTORE)
 
     def __str__(self) -> str:
         return f"{self.added} added and {self.deleted} deleted files"
@@ -203,7 +203,6 @@ def _counts(frame: "pl.DataFrame") -> EntryCounts:
     return EntryCounts(len(frame) - deleted, deleted)
 
 
-_RESTORE = "Restore the manifest from a copy, or roll back to a snapshot or tag that is intact."
 # So few are decoded faster one by one than as columns: a commit's own manifest has that many.
 _FEW_ENTRIES = 12
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, UnsupportedError
 from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, read_back, serialize_object
 
 SNAPSHOT_VERSION = 3
@@ -129,12 +129,12 @@ def snapshot_of_json(form: Mapping[str, Any], where: str) -> Snapshot:
         if value is None:
             continue
         if not isinstance(value, json_type) or isinstance(value, bool):
-            raise CorruptFileError(f"{key} is {value!r}, not {json_type.__name__}", where, "Restore the file.")
+            raise CorruptFileError(f"{key} is {value!r}, not {json_type.__name__}", where, RESTORE)
         if json_type is int:
             try:
                 in_range(value, *_LIMITS.get(key, ()))
             except ValueError as error:
-                raise CorruptFileError(f"{key}: {error}", where, "Restore the file.") from error
+                raise CorruptFileError(f"{key}: {error}", where, RESTORE) from error
         values[name] = value
     missing = [key for name, key, _ in _KEYS if name in _REQUIRED and name not in values]
     if missing:

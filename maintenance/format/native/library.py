@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.data_format import is_of_storage
 
 _PACKAGES = {"vortex": "vortex-data", "lance": "pylance", "mosaic": "paimon-mosaic"}
@@ -74,9 +74,7 @@ def reading_by(path: str, source: Source | None = None) -> Iterator[None]:
     with _of_library(source) as said:
         yield
     if said:
-        raise CorruptFileError(
-            f"the file is damaged: {said[0]}", path, "Restore the file, or roll back to a snapshot without it."
-        )
+        raise CorruptFileError(f"the file is damaged: {said[0]}", path, RESTORE)
 
 
 @contextmanager

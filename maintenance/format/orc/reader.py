@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from maintenance.errors import CorruptFileError, PaimonError
+from maintenance.errors import RESTORE, CorruptFileError, PaimonError
 from maintenance.format.data_format import (
     EVERY_ROW,
     DataFormat,
@@ -94,9 +94,7 @@ class _OrcReader:
     def _check_columns(self, fields: Sequence[DataField]) -> None:
         for field in fields:
             if field.name not in self._file.schema.names:
-                raise CorruptFileError(
-                    f"the file has no column '{field.name}'", self._path, "Restore it, or roll back to a snapshot."
-                )
+                raise CorruptFileError(f"the file has no column '{field.name}'", self._path, RESTORE)
 
     def _stripe(self, number: int, fields: Sequence[DataField]) -> pa.Table:
         names = [field.name for field in fields]
@@ -132,7 +130,7 @@ class _OrcReader:
             raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> CorruptFileError:
-        return CorruptFileError(f"the file is not ORC, or damaged: {error}", self._path, "Restore it, or roll back.")
+        return CorruptFileError(f"the file is not ORC, or damaged: {error}", self._path, RESTORE)
 
 
 def _without_padding(table: pa.Table, fields: Sequence[DataField]) -> pa.Table:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import zstandard
 
-from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.data_format import (
     EVERY_ROW,
     DataFormat,
@@ -62,9 +62,7 @@ class RowReader:
             raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> CorruptFileError:
-        return CorruptFileError(
-            f"the file is not whole, or no row file: {error}", self._path, "Restore it, or roll back."
-        )
+        return CorruptFileError(f"the file is not whole, or no row file: {error}", self._path, RESTORE)
 
     def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, selection))
@@ -132,9 +130,7 @@ class RowReader:
         known = {field.name for field in self._columns}
         for field in fields:
             if field.name not in known:
-                raise CorruptFileError(
-                    f"the file has no column '{field.name}'", self._path, "Restore it, or roll back to a snapshot."
-                )
+                raise CorruptFileError(f"the file has no column '{field.name}'", self._path, RESTORE)
 
 
 def _schema(fields: Sequence[DataField]) -> pa.Schema:

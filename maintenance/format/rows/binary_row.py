@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import CorruptFileError, DataError
+from maintenance.errors import RESTORE, CorruptFileError, DataError
 from maintenance.format.bytes.murmur import hash_rows
 from maintenance.format.rows.binary_columns import encode_rows
 from maintenance.format.rows.binary_layout import is_supported
@@ -50,7 +50,7 @@ def parse_row(data: bytes, types: Sequence[DataType], *, skip_unsupported: bool 
             return row_values(data[_ARITY_SIZE:], types, is_supported)
         return row_values(data[_ARITY_SIZE:], types)
     except (struct.error, ValueError) as error:  # UnicodeDecodeError is a ValueError
-        raise CorruptFileError(f"a value of a row: {error}", "row", "Restore the file.") from error
+        raise CorruptFileError(f"a value of a row: {error}", "row", RESTORE) from error
 
 
 def row_hashes(columns: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[DataType]) -> np.ndarray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import RESTORE, CorruptFileError
 from maintenance.format.bytes.ragged import Ragged, ends, spread
 
 PRIMITIVE, SHORT_TEXT, OBJECT, ARRAY = range(4)
@@ -89,7 +89,7 @@ def _first(values: Ragged) -> np.ndarray:
 
 def damaged(problem: str) -> CorruptFileError:
     """The error for bytes that are not a variant."""
-    return CorruptFileError(f"a VARIANT is damaged: {problem}", "values", "Restore the file, or roll back.")
+    return CorruptFileError(f"a VARIANT is damaged: {problem}", "values", RESTORE)
 
 
 def check_whole(values: Ragged) -> None:

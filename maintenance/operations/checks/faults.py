@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from maintenance.errors import CorruptFileError, NotFoundError, PaimonError, UnsupportedError
+from maintenance.errors import RESTORE, CorruptFileError, NotFoundError, PaimonError, UnsupportedError
 
 T = TypeVar("T")
 
@@ -44,9 +44,6 @@ class Fault:
     detail: str
     fix: str
     harmless: bool = False
-
-
-RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it."
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maintenance.amounts import number_of
-from maintenance.errors import CorruptFileError
+from maintenance.errors import RESTORE, CorruptFileError
 from maintenance.format.file_index.container import parse_container
 from maintenance.format.metadata.deletion_vector import parse_index_file
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
@@ -22,7 +22,7 @@ from maintenance.metadata.dead_vectors import EXPIRED, DeadVector, Fate, fates_o
 from maintenance.metadata.expired import is_held
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import TablePaths
-from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
+from maintenance.operations.checks.faults import FaultKind, Faults
 from maintenance.operations.checks.fsck_records import SmallFiles, State
 from maintenance.options import table as table_options
 from maintenance.scan.file_index import INDEX_SUFFIX

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from maintenance.errors import RESTORE
 from maintenance.format.metadata.schema import TableSchema, parse_schema
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot
 from maintenance.format.metadata.tag import parse_tag
@@ -13,7 +14,7 @@ from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import RETIRED, TablePaths
 from maintenance.metadata.snapshots import Snapshots
-from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
+from maintenance.operations.checks.faults import FaultKind, Faults
 
 _HARMLESS = "Nothing: readers list the folder, and the next commit or expiry writes the hint again."
 _MISLEADING = "Delete the hint: Paimon's own readers believe it, and find no such file."
