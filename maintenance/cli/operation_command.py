@@ -133,7 +133,9 @@ def _of_fleet(path: Path) -> FleetSettings:
     try:
         return Described.read(path).fleet(datetime.now(UTC))
     except (ValueError, TypeError) as error:
-        raise OptionError(str(error), f"fleet or costs of {path}", "Correct it.") from error
+        raise OptionError(
+            str(error), f"fleet or costs of {path}", "Correct the argument: --help of the command says what it takes."
+        ) from error
 
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:

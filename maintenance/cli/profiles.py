@@ -73,7 +73,9 @@ def _profiles(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise OptionError(f"the file of profiles cannot be read: {error}", str(path), "Correct it.") from error
+        raise OptionError(
+            f"the file of profiles cannot be read: {error}", str(path), "Correct the TOML of this file."
+        ) from error
     profiles = content.get("profiles", {})
     if not isinstance(profiles, dict):
         raise OptionError("'profiles' is not a table", str(path), "Write each profile as a table, [profiles.NAME].")

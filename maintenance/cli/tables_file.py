@@ -25,7 +25,9 @@ def catalog_options(path: Path, folder: Path = FOLDER) -> dict[str, str]:
     if not isinstance(options, dict):
         raise OptionError("'catalog' is not a mapping", str(path), "Write KEY: VALUE below it.")
     if not isinstance(warehouse, str) or not warehouse:
-        raise OptionError("there is no 'warehouse'", str(path), "Write its path or URI.")
+        raise OptionError(
+            "there is no 'warehouse'", str(path), "Write the path or URI of the warehouse, as 'warehouse'."
+        )
     # A REST server knows its warehouses by names.
     rooted = warehouse if options.get("metastore") == "rest" or is_absolute(warehouse) else str(folder / warehouse)
     given = {str(key): option_text(value) for key, value in options.items()}

@@ -55,9 +55,8 @@ def _checked_bucket(name: str, path: str) -> str:
     Raises: StorageAccessError.
     """
     if any(sign.isspace() or not sign.isprintable() for sign in name):
-        raise StorageAccessError(
-            f"the bucket {name!r} has a blank or a character that cannot be shown", path, "Correct the path."
-        )
+        problem = f"the bucket {name!r} has a blank or a character that cannot be shown"
+        raise StorageAccessError(problem, path, "Correct the name of the bucket in the path.")
     return name
 
 

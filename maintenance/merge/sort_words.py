@@ -155,7 +155,8 @@ def _codes_without_nulls(column: pa.Array, nulls: np.ndarray | None) -> list[Cod
         return _decimal_codes(column, nulls)
     if pa.types.is_string(arrow) or pa.types.is_binary(arrow):
         return [_byte_codes(column)]
-    raise UnsupportedError(f"values of Arrow type {arrow} cannot be ordered", "sort key", "Use another key column.")
+    fix = "Use columns of other types as primary key and sequence fields."
+    raise UnsupportedError(f"values of Arrow type {arrow} cannot be ordered", "sort key", fix)
 
 
 def _integers(column: pa.Array) -> np.ndarray:

@@ -24,11 +24,8 @@ def check_apart(schema: TableSchema, where: str, news: Mapping[str, str]) -> Non
     _check_named(schema, where)
     both = set(BLOB_DESCRIPTOR_FIELD.of(schema.options)) & set(BLOB_VIEW_FIELD.of(schema.options))
     if both:
-        raise OptionError(
-            f"column '{min(both)}' is in '{BLOB_DESCRIPTOR_FIELD.key}' and in '{BLOB_VIEW_FIELD.key}'",
-            where,
-            "Name it in one of them.",
-        )
+        problem = f"column '{min(both)}' is in '{BLOB_DESCRIPTOR_FIELD.key}' and in '{BLOB_VIEW_FIELD.key}'"
+        raise OptionError(problem, where, f"Name '{min(both)}' in one of the two options.")
     _check_external(schema, where)
     file_format = table_options.FILE_FORMAT.of(schema.options).lower()
     asked = schema.options if table_options.FILE_FORMAT.key in news else news

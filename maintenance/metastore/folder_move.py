@@ -100,7 +100,9 @@ class FolderMove:
         """The table is at its new path from now on, and no more at the old one."""
         self.file_io.delete_quietly([f"{self.target}/{_SCHEMA}{FROM}"])
         if moved_from(self.file_io, self.target) is not None:
-            raise ConflictError("the new table cannot be shown", self.target, "Rename it again.")
+            raise ConflictError(
+                "the new table cannot be shown", self.target, "Run the renaming again, which finishes it."
+            )
 
     def clear(self) -> None:
         """Delete what is left in the old folder."""

@@ -177,7 +177,8 @@ class LocatedCatalog(ABC):
                 lock.check()
                 if schemas.publish(following):
                     return following
-        raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
+        fix = "Run the statement again when no other job alters the table."
+        raise CommitError("other writers kept changing the schema", f"table {name}", fix)
 
     def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:  # noqa: B027
         """What the catalog keeps of a schema besides its file follows it."""
@@ -278,7 +279,8 @@ class LocatedCatalog(ABC):
                 lock.check()
                 if schemas.publish(following):
                     return following
-        raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
+        fix = "Run the statement again when no other job alters the table."
+        raise CommitError("other writers kept changing the schema", f"table {name}", fix)
 
     def _next_schema(self, name: Identifier, changes: "Sequence[SchemaChange]") -> TableSchema:
         from maintenance.metastore.schema_evolution import changed_schema

@@ -77,7 +77,7 @@ def _can_be_written(before: TableSchema, where: str) -> bool:
 
 def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:
     if not schema.fields:
-        raise SchemaError("the table has no column", where, "Give at least one.")
+        raise SchemaError("the table has no column", where, "Give the table at least one column.")
     _validate_names(schema.fields, where)
     for field in schema.fields:
         if is_system_field(field.name):
@@ -128,7 +128,9 @@ def _validate_names(fields: Sequence[DataField], where: str) -> None:
     seen = set()
     for field in fields:
         if field.name in seen:
-            raise SchemaError(f"column '{field.name}' is there twice", where, "Rename one of them.")
+            raise SchemaError(
+                f"column '{field.name}' is there twice", where, "Give one of the two columns another name."
+            )
         if not field.name.strip():
             raise SchemaError(f"column name '{field.name}' is blank", where, "Choose another name.")
         if field.name.encode(errors="ignore").decode() != field.name:
@@ -178,7 +180,8 @@ def _validate_buckets(schema: TableSchema, where: str) -> None:
     if buckets == 0 or buckets < table_options.POSTPONE_BUCKET:
         raise OptionError(f"'bucket' = '{buckets}'", where, "Use a positive number, -1 or -2.")
     if buckets == -1 and keys:
-        raise OptionError("'bucket-key' is set and 'bucket' is -1", where, "Set a number of buckets.")
+        fix = "Set 'bucket' to a number of buckets, or unset 'bucket-key'."
+        raise OptionError("'bucket-key' is set and 'bucket' is -1", where, fix)
     if buckets == table_options.POSTPONE_BUCKET and not schema.primary_keys:
         raise OptionError("'bucket' = '-2' without a primary key", where, "Use -1 or a positive number.")
     if buckets > 0 and not schema.primary_keys and not keys:

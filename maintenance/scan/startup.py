@@ -157,7 +157,9 @@ def _between_times(text: str, options: Mapping[str, str]) -> Startup:
     numeric = all(part.strip().lstrip("-").isdecimal() for part in texts)
     start, end = (int(part) if numeric else _moment(part, key) for part in texts)
     if end < start:
-        raise OptionError(f"'{key}' = '{text}' ends before it starts", "options", "Swap the two times.")
+        raise OptionError(
+            f"'{key}' = '{text}' ends before it starts", "options", f"Name the earlier time first in '{key}'."
+        )
     return BetweenTimes(start, end, _incremental_mode(options))
 
 

@@ -65,7 +65,9 @@ def check_setting(key: str, value: str, spark: "SparkSession | None") -> None:
             )
     elif not key.startswith(_HARMLESS) and not _is_of_spark(key, spark):
         near = suggestion(key, [*SETTINGS.values(), *_HONOURED])
-        raise SqlError(f"'{key}' is not a setting that this engine honours", "settings", f"Leave it out.{near}")
+        raise SqlError(
+            f"'{key}' is not a setting that this engine honours", "settings", f"Leave the setting out.{near}"
+        )
 
 
 def hand_to_spark(key: str, value: str | None, spark: "SparkSession | None") -> None:

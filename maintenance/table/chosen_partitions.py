@@ -31,11 +31,8 @@ def chosen_partitions(table: TableHandle) -> Predicate | None:
         return None
     keys = table.schema.partition_keys
     if not keys:
-        raise OptionError(
-            f"'{table_options.SCAN_PARTITIONS.key}' is set, and the table has no partitions",
-            table.identifier,
-            "Leave the option out.",
-        )
+        problem = f"'{table_options.SCAN_PARTITIONS.key}' is set, and the table has no partitions"
+        raise OptionError(problem, table.identifier, f"Leave '{table_options.SCAN_PARTITIONS.key}' out.")
     number = {_MAX_PT: 1, _MAX_TWO_PT: 2}.get(text.strip().lower())
     if number is not None:
         rows: Sequence[Row] = _largest_first(table)[:number]

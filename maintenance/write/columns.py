@@ -85,11 +85,8 @@ def write_columns(task: ColumnsTask, new: pa.Table) -> CommitMessage:
     order = np.argsort(ids, kind="stable")
     places = ids[order] - task.rows.start
     if (np.diff(places) == 0).any():
-        raise DataError(
-            f"row {ids[order][np.flatnonzero(np.diff(places) == 0)[0]]} gets two new values",
-            f"table {task.write.name}",
-            "Give each row once.",
-        )
+        problem = f"row {ids[order][np.flatnonzero(np.diff(places) == 0)[0]]} gets two new values"
+        raise DataError(problem, f"table {task.write.name}", "Give each row id once.")
     where = f"table {task.write.name}"
     columns = {field.name: fitting(new.column(field.name), field, where) for field in task.write.columns}
     changes = _Changes(places, pa.table(columns).take(pa.array(order)))

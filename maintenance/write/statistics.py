@@ -80,6 +80,5 @@ def _mode(text: str, field: DataField) -> StatsMode:
     try:
         return parse_stats_mode(text)
     except ValueError as error:
-        raise OptionError(
-            f"statistics mode '{text}': {error}", f"column {field.name}", "Correct the option."
-        ) from error
+        fix = "Set the option to none, counts, full or truncate(16)."
+        raise OptionError(f"statistics mode '{text}': {error}", f"column {field.name}", fix) from error

@@ -59,7 +59,9 @@ def _codes(column: pa.Array) -> np.ndarray:
         return np.asarray((values // max(1, per_milli)).astype(np.int64).view(np.uint64) ^ _SIGN)
     if pa.types.is_integer(arrow):
         return np.asarray(column.cast(pa.int64()).to_numpy().view(np.uint64) ^ _SIGN)
-    raise UnsupportedError(f"values of Arrow type {arrow} cannot be ordered", "order_by", "Use another column.")
+    raise UnsupportedError(
+        f"values of Arrow type {arrow} cannot be ordered", "order_by", "Sort by columns of other types."
+    )
 
 
 def _of_doubles(values: np.ndarray) -> np.ndarray:

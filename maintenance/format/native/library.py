@@ -83,7 +83,9 @@ def writing_by(name: str, sink: Sink | None = None) -> Iterator[None]:
     with _of_library(sink) as said:
         yield
     if said:
-        raise UnsupportedError(f"the rows cannot be written: {said[0]}", f"a {name} file", "Use another format.")
+        raise UnsupportedError(
+            f"the rows cannot be written: {said[0]}", f"a {name} file", "Set 'file.format' to parquet or orc."
+        )
 
 
 @contextmanager

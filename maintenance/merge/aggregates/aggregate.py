@@ -37,7 +37,7 @@ class AggregatedColumn:
         """A boolean option, false if it is not set. Raises: OptionError."""
         text = (self.option(name) or "false").strip().lower()
         if text not in ("true", "false"):
-            raise OptionError(f"'{self.key(name)}' = '{text}'", self.where, "Use true or false.")
+            raise OptionError(f"'{self.key(name)}' = '{text}'", self.where, f"Set '{self.key(name)}' to true or false.")
         return text == "true"
 
 

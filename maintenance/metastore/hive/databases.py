@@ -149,7 +149,8 @@ class HiveDatabases(LocatedCatalog):
         except (hive.NoSuchObjectException, hive.UnknownDBException) as error:
             raise NotFoundError(f"the metastore does not know it: {error.message}", where, "Check the name.") from error
         except (hive.InvalidObjectException, hive.InvalidOperationException) as error:
-            raise SchemaError(f"the metastore refuses it: {error.message}", where, "Correct it.") from error
+            fix = "Correct the name or the properties that the metastore speaks of."
+            raise SchemaError(f"the metastore refuses it: {error.message}", where, fix) from error
         except (hive.MetaException, hive.UnknownTableException, hive.InvalidPartitionException) as error:
             raise InfrastructureError(
                 f"the metastore failed: {error.message}", where, "Look into the metastore's log."

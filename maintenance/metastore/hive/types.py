@@ -46,7 +46,8 @@ def hive_type(data_type: DataType) -> str:
         case "ROW":
             return f"struct<{','.join(f'{field.name}:{hive_type(field.type)}' for field in data_type.fields)}>"
     if data_type.root not in _PLAIN:
-        raise UnsupportedError(f"Hive has no type for {data_type}", "hive catalog", "Use another type.")
+        fix = "Use a type that Hive has, or a catalog of another metastore."
+        raise UnsupportedError(f"Hive has no type for {data_type}", "hive catalog", fix)
     return _PLAIN[data_type.root]
 
 

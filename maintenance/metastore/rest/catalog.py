@@ -403,7 +403,9 @@ class RestCatalog:
             yield
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InfrastructureError(
-                f"the REST server's description of {what} cannot be read: {error}", self.server.uri, "Check the server."
+                f"the REST server's description of {what} cannot be read: {error}",
+                self.server.uri,
+                "Check the version of the REST server: its answer has another form.",
             ) from error
 
 

@@ -176,7 +176,9 @@ class _Audit:
         first = (0 if earliest == 1 else earliest) if start is None else start
         last = latest if end is None else end
         if last < first:
-            raise OptionError(f"an audit from {first} to {last}", table.identifier, "Swap the two snapshots.")
+            raise OptionError(
+                f"an audit from {first} to {last}", table.identifier, "Name the earlier snapshot as the first one."
+            )
         if first == 0 and earliest > 1:
             raise NotFoundError(
                 "the first snapshot is gone", table.identifier, f"Start at {earliest}, the earliest one."

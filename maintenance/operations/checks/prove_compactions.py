@@ -149,7 +149,7 @@ def _compactions(table: Table, asked: ProveCompactions) -> list[Snapshot]:
     """Those to prove, oldest first. Raises: OptionError: the range is the wrong way round."""
     if asked.since is not None and asked.until is not None and asked.until < asked.since:
         problem = f"compactions behind snapshot {asked.since} up to {asked.until}"
-        raise OptionError(problem, table.identifier, "Swap the two snapshots.")
+        raise OptionError(problem, table.identifier, "Set since to an earlier snapshot than until.")
     ids = [
         number
         for number in table.snapshots.list_ids()

@@ -179,7 +179,8 @@ def _check_buckets(table: Table, buckets: Collection[int], order_strategy: str) 
             "buckets are chosen, and the table has no fixed number of them", where, "Leave 'buckets' out of the call."
         )
     if order_strategy != NO_ORDER:
-        raise OptionError("buckets are chosen, and an order of rows", where, "Leave one of them out.")
+        fix = "Leave buckets, or order_strategy and order_by, out of the call."
+        raise OptionError("buckets are chosen, and an order of rows", where, fix)
     beyond = sorted(bucket for bucket in buckets if not 0 <= bucket < number)
     if beyond:
         raise OptionError(f"there is no bucket {beyond[0]}", where, f"The buckets are 0 to {number - 1}.")

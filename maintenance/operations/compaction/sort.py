@@ -80,7 +80,9 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
         raise OptionError(problem, where, fix)
     nested = [column for column in columns if table.schema.field(column).type.is_nested]
     if nested:
-        raise UnsupportedError(f"an order by column '{nested[0]}' of a nested type", where, "Use another column.")
+        raise UnsupportedError(
+            f"an order by column '{nested[0]}' of a nested type", where, "Name columns of other types in order_by."
+        )
     if scope.idle_time is not None:
         raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
     context = table.write_context()

@@ -50,7 +50,9 @@ def take_over(catalog: Catalog, source: str) -> None:
     """Give the table that waits the name of its source. Raises: ConflictError: files of others are in its place."""
     table = waiting_table(catalog, source)
     if table is None:
-        raise NotFoundError(f"no table waits for the name '{source}'", catalog.warehouse, "Migrate the source.")
+        raise NotFoundError(
+            f"no table waits for the name '{source}'", catalog.warehouse, "Run migrate_table on the source first."
+        )
     _clear_place(table, source)
     catalog.rename_table(waiting_name(source), source)
 

@@ -235,9 +235,8 @@ class _Expiry:
             if self._carry_out(plan):
                 return self.report(plan, self.expired, self.done, dry_run=False)
             plan = self.plan()
-        raise ConflictError(
-            f"tags or branches changed in each of {_MAX_PLANS} attempts", self.table.identifier, "Run again."
-        )
+        fix = "Run expire_snapshots again when fewer jobs change tags and branches."
+        raise ConflictError(f"tags or branches changed in each of {_MAX_PLANS} attempts", self.table.identifier, fix)
 
     def with_changelogs(
         self, report: ExpireSnapshotsReport, changelogs: ExpireChangelogsReport

@@ -100,9 +100,8 @@ def remove_tags(
             return plan
         plan = plan_tag_removal(table, {}, sharing)
         census = plan.census
-    raise ConflictError(
-        f"tags changed or snapshots expired in each of {_MAX_PLANS} attempts", table.identifier, "Run again."
-    )
+    problem = f"tags changed or snapshots expired in each of {_MAX_PLANS} attempts"
+    raise ConflictError(problem, table.identifier, "Run the expiry of tags again when fewer jobs change tags.")
 
 
 def _retired(table: Table, name: str) -> str | None:

@@ -42,7 +42,8 @@ def columns_named(table: Table, column: str) -> list[str]:
     names = [name.strip() for name in column.split(",") if name.strip()]
     for name in names:
         if name not in table.schema.field_names:
-            raise PredicateError(f"there is no column '{name}'", f"table {table.identifier}", "Name another.")
+            fix = "Name a column of the table as index_column."
+            raise PredicateError(f"there is no column '{name}'", f"table {table.identifier}", fix)
     if not names:
         raise PredicateError("no column is named", f"table {table.identifier}", "Name the column to index.")
     return names

@@ -192,7 +192,11 @@ def is_lost(table: Table, name: str, snapshot: Snapshot) -> bool:
 
 def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:
     """The error for a snapshot that is lost."""
-    return NotFoundError(f"snapshot {snapshot.id} expired meanwhile", table.identifier, "Tag a newer snapshot.")
+    return NotFoundError(
+        f"snapshot {snapshot.id} expired meanwhile",
+        table.identifier,
+        "Tag a newer snapshot: query the system table $snapshots.",
+    )
 
 
 def kept(table: Table, name: str, tag: Tag, spark: SparkSource = None) -> TagReport:

@@ -140,7 +140,7 @@ def _complete(branch: Table) -> Snapshot:
     """The newest snapshot of a branch that has had nothing but appends. Raises: NotFoundError, UnsupportedError."""
     latest = branch.snapshots.latest_id()
     if latest is None:
-        raise NotFoundError("the branch has no snapshot", branch.identifier, "Write to it first.")
+        raise NotFoundError("the branch has no snapshot", branch.identifier, "Write rows to the branch first.")
     newest: Snapshot | None = None
     for snapshot_id in range(1, latest + 1):
         newest = branch.snapshots.find(snapshot_id)

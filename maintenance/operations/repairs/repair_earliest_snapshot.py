@@ -45,11 +45,8 @@ def plan(
     if previous is None or latest is None:
         raise NotFoundError("the table has no snapshots", table.identifier, "There is nothing to repair.")
     if not previous <= snapshot_id <= latest:
-        raise OptionError(
-            f"snapshot {snapshot_id} is not between the earliest, {previous}, and the latest, {latest}",
-            table.identifier,
-            "Name one of these.",
-        )
+        problem = f"snapshot {snapshot_id} is not between the earliest, {previous}, and the latest, {latest}"
+        raise OptionError(problem, table.identifier, "Name one of these, or a snapshot between them.")
     there = set(snapshots.list_ids())
     missing = next((number for number in range(snapshot_id, latest + 1) if number not in there), None)
     if missing is not None:

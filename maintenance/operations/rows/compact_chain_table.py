@@ -212,11 +212,8 @@ def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, message
     if base is not None and latest is not None and SnapshotIdentity.of(latest) == SnapshotIdentity.of(base):
         return
     abort(chain.snapshot.commit_target(), messages)
-    raise ConflictError(
-        "the delta branch was written to while a partition was merged",
-        f"table {chain.delta.identifier}",
-        "Run again.",
-    )
+    problem = "the delta branch was written to while a partition was merged"
+    raise ConflictError(problem, f"table {chain.delta.identifier}", "Run compact_chain_table again.")
 
 
 @keywords_of(CompactChainTable)

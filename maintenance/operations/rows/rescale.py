@@ -91,7 +91,7 @@ def plan(_: Run, table: Table, request: Rescale) -> Plan[Rescale, RescaleReport]
         raise OptionError(f"{number} is not a fixed number of buckets", table.identifier, fix)
     snapshot = table.latest_snapshot()
     if snapshot is None:
-        raise NotFoundError("the table has no snapshot", table.identifier, "Write to it first.")
+        raise NotFoundError("the table has no snapshot", table.identifier, "Write rows to the table first.")
     if request.partitions is not None and request.where is not None:
         raise OptionError(
             "'partitions' and 'where' are both set", table.identifier, "Leave 'partitions' or 'where' out of the call."

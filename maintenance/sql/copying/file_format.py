@@ -127,4 +127,6 @@ def _truth(found: Mapping[str, Value], key: str) -> bool:
 
 
 def _wrong(key: str, value: Value, expected: str) -> OptionError:
-    return OptionError(f"{key} = {value}: {expected} is expected", "FILE_FORMAT", "Correct it.")
+    return OptionError(
+        f"{key} = {value}: {expected} is expected", "FILE_FORMAT", f"Write {key} = … in FILE_FORMAT with such a value."
+    )

@@ -21,9 +21,8 @@ _TEXTLESS = ("ARRAY", "MAP", "ROW", "MULTISET", "VECTOR", "VARIANT", "BLOB")
 def of_texts(texts: pa.Array, field: DataField, zone: str) -> tuple[pa.Array, pa.Array]:
     """Values of a column, null where a text is not one; and where that is so. Raises: UnsupportedError: no texts."""
     if field.type.root in _TEXTLESS:
-        raise UnsupportedError(
-            f"column '{field.name}' of type {field.type} cannot be in a text file", "COPY INTO", "Load parquet files."
-        )
+        problem = f"column '{field.name}' of type {field.type} cannot be in a text file"
+        raise UnsupportedError(problem, "COPY INTO", "Load parquet files, with FILE_FORMAT = (TYPE = PARQUET).")
     if field.type.is_string:
         return texts.cast(arrow_type(field.type)), pa.repeat(False, len(texts))
     values, wrong = _parsed(pc.utf8_trim_whitespace(texts), field, zone)

@@ -128,7 +128,9 @@ class _Planning:
     def plan(self) -> RefreshPlan:
         if self.request.full and self.request.partition is not None:
             where = f"refresh of {self.table.identifier}"
-            raise OptionError("'full' and 'partition' are both set", where, "Leave one of them out.")
+            raise OptionError(
+                "'full' and 'partition' are both set", where, "Leave 'full' or 'partition' out of the call."
+            )
         resolved = self.query.resolved()
         last = last_refresh(self.table)
         sources, doubt = self._sources(resolved, last)

@@ -178,17 +178,11 @@ def _at(relation: Relation, source: Source, plan: RefreshPlan) -> Relation:
     table = relation.opened()
     assert isinstance(table, Table)
     if table.schema.id != source.table.schema.id:
-        raise ConflictError(
-            f"the schema of {table.identifier} was changed while the refresh began",
-            f"table {plan.table.identifier}",
-            "Refresh it again.",
-        )
+        problem = f"the schema of {table.identifier} was changed while the refresh began"
+        raise ConflictError(problem, f"table {plan.table.identifier}", "Run the refresh again.")
     if source.snapshot is not None and table.snapshots.has_left(SnapshotIdentity.of(source.snapshot)):
-        raise ConflictError(
-            f"{table.identifier} was rolled back behind snapshot {source.snapshot.id} while the refresh began",
-            f"table {plan.table.identifier}",
-            "Refresh it again.",
-        )
+        problem = f"{table.identifier} was rolled back behind snapshot {source.snapshot.id} while the refresh began"
+        raise ConflictError(problem, f"table {plan.table.identifier}", "Run the refresh again.")
     options = _options(source, plan)
     where = [*relation.where]
     condition = reading_condition(plan.choices, source.projections)

@@ -123,5 +123,7 @@ class Procedure:
             raise SqlError(error.found, f"argument {parameter.name} of sys.{self.name}", error.fix) from error
         except ValueError as error:
             raise SqlError(
-                f"{value!r} does not fit: {error}", f"argument {parameter.name} of sys.{self.name}", "Correct it."
+                f"{value!r} does not fit: {error}",
+                f"argument {parameter.name} of sys.{self.name}",
+                "Give a value of that kind.",
             ) from error

@@ -126,7 +126,8 @@ class AddPartitions:
         if len(new) < len(specs) and not self.if_not_exists:
             old = next(spec for spec in specs if spec not in new)
             shown = "/".join(f"{key}={value}" for key, value in old.items())
-            raise AlreadyExistsError(f"partition {shown} exists", f"table {name.identifier}", "Write IF NOT EXISTS.")
+            fix = "Write ADD IF NOT EXISTS to pass over partitions that are there."
+            raise AlreadyExistsError(f"partition {shown} exists", f"table {name.identifier}", fix)
         if new and isinstance(table, FormatTable):
             table.add_partitions(new)
         elif new:

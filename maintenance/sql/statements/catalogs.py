@@ -45,7 +45,9 @@ class DropCatalog:
             return Result()
         session.catalog_of(self.name)
         if self.name == session.current_catalog:
-            raise SqlError(f"catalog '{self.name}' is in use", "session", "Use another one first.")
+            raise SqlError(
+                f"catalog '{self.name}' is in use", "session", "Choose another catalog with USE CATALOG first."
+            )
         del session.catalogs[self.name]
         session.comments.pop(self.name, None)
         return Result()

@@ -54,7 +54,7 @@ class CopyIntoTable:
             re.compile(pattern or "")
         except re.error as error:
             problem = f"PATTERN is no regular expression: {error}"
-            raise OptionError(problem, "COPY INTO", "Correct it.") from error
+            raise OptionError(problem, "COPY INTO", "Correct the options behind COPY INTO.") from error
         chosen = Load(
             self.folder,
             self.form,

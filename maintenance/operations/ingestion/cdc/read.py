@@ -110,7 +110,8 @@ def _lines(data: bytes, where: str) -> pa.Table:
 def _check_keys(connection: "DuckDBPyConnection", known: set[str | None], where: str) -> None:
     for key, line in connection.execute(_KEYS).fetchall():
         if key not in known:
-            raise DataError(f"the table has no column '{key}'", f"{where}, line {line}", "Add the column first.")
+            fix = f"Add column '{key}' to the table with ALTER TABLE first."
+            raise DataError(f"the table has no column '{key}'", f"{where}, line {line}", fix)
 
 
 @dataclass(frozen=True, slots=True)
