@@ -116,7 +116,7 @@ def advise_file_index(table: Table, filters: Sequence[str], *, sample_files: int
     trials = [_Trial(index) for index in _candidates(table, predicates, sample)]
     fields = tuple({trial.index.field.id: trial.index.field for trial in trials}.values())
     for entry in sample if fields else ():
-        data = _rows_of(table, entry, fields)
+        data = rows_of_file(table, entry, fields)
         kept = [p for p in predicates if _left_by_statistics(table, entry.file, p)]
         for trial in trials:
             trial.try_file(data, kept)
@@ -165,7 +165,8 @@ def _equal_columns(pushed: Predicate) -> frozenset[str]:
     return frozenset()
 
 
-def _rows_of(table: Table, entry: ManifestEntry, fields: Sequence[DataField]) -> pa.Table:
+def rows_of_file(table: Table, entry: ManifestEntry, fields: Sequence[DataField]) -> pa.Table:
+    """All rows of a data file."""
     schemas = {entry.file.schema_id: table.scan_source().load_schemas([entry.file.schema_id])[entry.file.schema_id]}
     context = ReadContext(table.file_io, {**schemas, table.schema.id: table.schema}, tuple(fields))
     path = table.paths.data_file(entry.partition, entry.bucket, entry.file)

@@ -5,7 +5,7 @@ of the compaction by a simulation, and file indexes by the conditions that were 
 says what was found, what is gained, and what does it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -18,21 +18,26 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.operations.indexes.advise_file_index import advise_file_index, filters_of_log
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
+from maintenance.operations.tuning.file_trials import FileTrial, file_trials
 from maintenance.operations.tuning.simulate_settings import SNAPSHOTS, SimulatedSettings, simulate_settings
 from maintenance.options import table as table_options
+from maintenance.options.changes import fix_of_change
+from maintenance.options.known import is_set_to
 from maintenance.table.table import Table
 
 SMALL_BUCKET, GOOD_BUCKET, LARGE_BUCKET = 64 << 20, 512 << 20, 2 << 30
 """Bytes: below the first a bucket is as costly to open as to read; above the last one task is busy with it for long."""
 SMALL_PARTITION, LARGE_PARTITION = 16 << 20, 100 << 30
 _FEW_PARTITIONS = 20
+# Of a trial of one file, what counts as smaller or faster, and as about the same; times vary.
+_SMALLER, _FASTER, _AS_SMALL, _AS_FAST = 0.9, 0.7, 1.02, 1.2
 # Snapshots without a compaction after which nobody seems to compact.
 _LONG = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One piece of advice. `about`: buckets, partitions, options, settings or indexes."""
+    """One piece of advice. `about`: buckets, partitions, options, settings, files or indexes."""
 
     about: str
     found: str
@@ -57,6 +62,9 @@ class Advise:
         str | None, Param("A file of statements, one in a line: indexes are tried for what follows WHERE in them.")
     ] = None
     snapshots: Annotated[int, Param("How many of the last snapshots settings are tried on.", least=1)] = SNAPSHOTS
+    files: Annotated[bool, Param("Try other formats and compressions on the rows of one data file, which is read.")] = (
+        False
+    )
 
 
 def apply(run: Run, table: Table, planned: Plan[Advise, None]) -> AdviceReport:
@@ -68,6 +76,9 @@ def apply(run: Run, table: Table, planned: Plan[Advise, None]) -> AdviceReport:
     if entries:
         run.progress("settings are tried")
         advice += _settings(table, asked.snapshots)
+    if asked.files:
+        run.progress("formats are tried")
+        advice += _files(table, file_trials(table))
     if asked.queries is not None:
         run.progress("indexes are tried")
         advice += _indexes(table, asked.queries)
@@ -195,6 +206,28 @@ def _settings(table: Table, snapshots: int) -> Iterator[Advice]:
     yield Advice("settings", found, gain, best.to_set)
 
 
+def _files(table: Table, trials: Sequence[FileTrial]) -> Iterator[Advice]:
+    """The smallest that is read about as fast, or the fastest that is about as small."""
+    if not trials:
+        return
+    own, *others = trials
+    allowed = {each: fix_of_change("file.format", each.format, table.options, has_snapshot=True) for each in others}
+    smaller = [t for t in others if t.bytes < _SMALLER * own.bytes and t.seconds <= _AS_FAST * own.seconds]
+    faster = [t for t in others if t.seconds < _FASTER * own.seconds and t.bytes <= _AS_SMALL * own.bytes]
+    best = min(smaller, key=lambda t: t.bytes, default=None) or min(faster, key=lambda t: t.seconds, default=None)
+    if best is None or allowed[best] is not None:
+        return
+    changed = {k: v for k, v in best.options.items() if not is_set_to(k, v, table.options)}
+    pairs = ", ".join(f"'{key}' = '{value}'" for key, value in changed.items())
+    yield Advice(
+        "files",
+        f"a data file as {best.text} has {size_text(best.bytes)}, as {own.text} {size_text(own.bytes)}",
+        f"{1 - best.bytes / own.bytes:.0%} fewer bytes, decoded in {best.seconds / own.seconds:.2f} times the time",
+        f"ALTER TABLE {table.identifier} SET ({pairs}); CALL sys.compact(table => '{table.identifier}', "
+        "compact_strategy => 'full')",
+    )
+
+
 def _is_no_worse(one: SimulatedSettings, other: SimulatedSettings) -> bool:
     return all(a <= b for a, b in zip(one.costs, other.costs, strict=True))
 
@@ -256,11 +289,14 @@ OPERATION = Operation(
 )
 
 
-def advise(table: Table, *, queries: str | None = None, snapshots: int = SNAPSHOTS) -> AdviceReport:
+def advise(
+    table: Table, *, queries: str | None = None, snapshots: int = SNAPSHOTS, files: bool = False
+) -> AdviceReport:
     """What a table would be better off with. Nothing is written.
 
     Args: `queries`: the path of a file of statements, for whose conditions file indexes are tried on a sample, None =
-        none are; `snapshots`: how many of the last ones settings are tried on.
+        none are; `snapshots`: how many of the last ones settings are tried on; `files`: try other formats and
+        compressions on the rows of one data file.
     Raises: OptionError: there are no queries, or none with a condition of this table.
     """
-    return OPERATION.run(Run(), table, Advise(queries, snapshots))
+    return OPERATION.run(Run(), table, Advise(queries, snapshots, files))

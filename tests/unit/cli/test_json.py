@@ -33,7 +33,7 @@ _INDEX = (TABLE, "b", "bitmap")
 # What each command is given, and the commands before it that make this possible.
 ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "alter-column-default-value": ((TABLE, "b", "x"),),
-    "advise": ((TABLE,),),
+    "advise": ((TABLE,), (TABLE, "--files")),
     "alter-view-dialect": (("default.v", "drop"),),
     "acknowledge": ((TABLE, "single_compactor", "ann", "it is known"),),
     "apply": (("0123456789abcdef",),),

@@ -1,5 +1,6 @@
 """What a table would be better off with, and statements that do it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from maintenance.errors import OptionError
 from maintenance.operations import advise
 from maintenance.operations.tuning import advise as module_of_advise
+from maintenance.operations.tuning.file_trials import FileTrial, file_trials
 from maintenance.sql import Session
 from tests.small_tables import batch, small_table, table_in
 
@@ -73,3 +75,29 @@ def test_indexes_are_of_what_was_asked_for(tmp_path: Path) -> None:
     log.write_text("SELECT COUNT(*) FROM db.t")
     with pytest.raises(OptionError, match="none is of this table"):
         advise(table, queries=str(log))
+
+
+def test_a_compression_that_makes_files_smaller_is_found_on_a_sample(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"file.compression": "none"}, primary_key=False)
+    table.write_arrow(batch({number: f"{number % 7} is said again and again" for number in range(20_000)}))
+    (own, *others) = file_trials(table)
+    assert own.text == "parquet, none"
+    assert {each.format for each in others} == {"parquet", "orc"}
+    assert min(each.bytes for each in others) < own.bytes
+    trials = [replace(own, seconds=1.0), *(replace(each, seconds=1.0) for each in others)]
+    (advice,) = module_of_advise._files(table, trials)
+    do(tmp_path, advice.to_do)
+    compressed = file_trials(table_in(tmp_path))[0]
+    assert compressed.bytes == min(each.bytes for each in trials)
+    slow = [replace(own, seconds=1.0), *(replace(each, seconds=9.0) for each in others)]
+    assert list(module_of_advise._files(table, slow)) == []
+
+
+def test_files_are_read_where_that_is_asked_for_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = small_table(tmp_path, primary_key=False)
+    table.write_arrow(batch({1: "x"}))
+    smaller = [FileTrial("parquet", "zstd", 1, 100, 1.0), FileTrial("parquet", "zstd", 9, 50, 1.0)]
+    monkeypatch.setattr(module_of_advise, "file_trials", lambda _: smaller)
+    assert "files" not in {each.about for each in advise(table).advice}
+    (found,) = [each for each in advise(table, files=True).advice if each.about == "files"]
+    assert "'file.compression.zstd-level' = '9'" in found.to_do
