@@ -1,17 +1,10 @@
-"""Each table as an asset: a graph whose steps are the operations, in the order in which they may run.
-
-ingestion -> compaction -> changelog -> file index -> tag -> expiry of partitions, snapshots, tags -> orphan files
--> description
+"""Each table as an asset: a graph whose steps are the operations of `project/chain.py` that apply to it, and a page.
 
 A table that others write, one without a landing folder, is maintained in the same way: its chain starts with the
 compaction. What others commit is reported to its asset by a sensor.
 
 A materialized table is refreshed much more often than it needs maintenance: its asset is the refresh, and the rest of
 the chain runs by itself.
-
-A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
-no indexed columns, no file index; no time for its partitions, no expiry of them; no policy for orphan files, no
-removal of them.
 """
 
 from dataclasses import dataclass
@@ -55,7 +48,7 @@ class TableSteps:
         return cls(
             table,
             ingestion=of(INGEST),
-            refresh=of(REFRESH.with_inputs(above)) if table.materialized else (),
+            refresh=of(REFRESH.with_inputs(above)),
             compaction=of(compact, *COMPACTION[1:]),
             expiry=of(*EXPIRY),
             describe=("describe", describe_op(table)),

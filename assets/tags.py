@@ -19,7 +19,8 @@ from paimon_maintenance.assets.pages.materialization import data_version
 from paimon_maintenance.assets.pages.metadata import report_numbers
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.policies import TagPolicy
-from paimon_maintenance.assets.project.tag_periods import period_in, periods_of, schedule_of
+from paimon_maintenance.assets.project.tag_partitions import period_in, periods_of
+from paimon_maintenance.assets.project.tag_periods import schedule_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

@@ -11,8 +11,27 @@ _MODULES = {
     "PlanOperator": "operation",
     "ApplyPlanOperator": "operation",
     "operator": "operation",
+    "TableStepOperator": "step",
+    "NewSnapshotSensor": "sensors",
+    "CompactionDueSensor": "sensors",
+    "dags_of": "dags",
+    "asset_of": "dags",
+    "pools_of": "dags",
+    "TellTargets": "alerts",
 }
-__all__ = ["ApplyPlanOperator", "PaimonOperator", "PlanOperator", "operator"]
+__all__ = [
+    "ApplyPlanOperator",
+    "CompactionDueSensor",
+    "NewSnapshotSensor",
+    "PaimonOperator",
+    "PlanOperator",
+    "TableStepOperator",
+    "TellTargets",
+    "asset_of",
+    "dags_of",
+    "operator",
+    "pools_of",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,15 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 RELEASE = tuple(map(int, __version__.split(".")[:2]))
 
 if RELEASE >= (3, 0):
-    from airflow.sdk import DAG, Asset, BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator
+    from airflow.sdk import (
+        DAG,
+        Asset,
+        BaseHook,
+        BaseOperator,
+        BaseOperatorLink,
+        BaseSensorOperator,
+        CronTriggerTimetable,
+    )
     from airflow.sdk.log import mask_secret
 else:
     from airflow import DAG
@@ -15,6 +23,7 @@ else:
     from airflow.models.baseoperator import BaseOperator
     from airflow.models.baseoperatorlink import BaseOperatorLink
     from airflow.sensors.base import BaseSensorOperator
+    from airflow.timetables.trigger import CronTriggerTimetable
     from airflow.utils.log.secrets_masker import mask_secret
 
 if RELEASE >= (3, 2):
@@ -24,6 +33,12 @@ else:
 
 HAS_APPROVALS = RELEASE >= (3, 1)
 """Whether a person can approve in Airflow itself."""
+
+
+def cron_schedule(cron: str, zone: str) -> CronTriggerTimetable:
+    """A schedule at the times of a cron in a time zone."""
+    return CronTriggerTimetable(cron, timezone=zone)
+
 
 __all__ = [
     "DAG",
@@ -37,5 +52,6 @@ __all__ = [
     "BaseSensorOperator",
     "BaseTrigger",
     "TriggerEvent",
+    "cron_schedule",
     "mask_secret",
 ]

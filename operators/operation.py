@@ -84,12 +84,11 @@ class PaimonOperator(BaseOperator):
 
         procedure = PROCEDURES[self.command]
         result = procedure.run(self._call(context))
-        told = _told(self.operation, self.arguments.get("table"), result)
-        if procedure.judges and told["rows"]:
-            raise OptionError(
-                f"{told['count']} findings: {told['rows'][:3]}", self._place(), "See the rows of the task."
-            )
-        return self._done(told)
+        rows, nothing = result.to_arrow(), result.nothing_to_do
+        done = told(self.operation, self.arguments.get("table"), rows, nothing_to_do=nothing)
+        if procedure.judges and done["rows"]:
+            raise OptionError(f"{done['count']} findings: {done['rows'][:3]}", self._place(), "Repair what they name.")
+        return self._done(done)
 
     def _call(self, context: Any) -> Any:
         """The call of the procedure. Raises: PaimonError: an argument does not fit, or the catalog does not open."""
@@ -104,11 +103,11 @@ class PaimonOperator(BaseOperator):
             raise OptionError(f"'{missing[0]}' is empty", f"arguments of {self.operation}", "Say what it is.")
         return Call(self.lake.session(run_name(context)), procedure.with_options(values), self.log.info)
 
-    def _done(self, told: dict[str, Any]) -> dict[str, Any]:
-        if told["nothing_to_do"] and self.nothing_to_do == "skip":
+    def _done(self, done: dict[str, Any]) -> dict[str, Any]:
+        if done["nothing_to_do"] and self.nothing_to_do == "skip":
             raise AirflowSkipException(f"{self.operation} of {self._place()} has nothing to do")
-        self.log.info("%s of %s: %s", self.operation, self._place(), json.dumps(told["rows"][:_SHOWN_GROUPS]))
-        return told
+        self.log.info("%s of %s: %s", self.operation, self._place(), json.dumps(done["rows"][:_SHOWN_GROUPS]))
+        return done
 
     def _place(self) -> str:
         return str(self.arguments.get("table", "the catalog"))
@@ -181,22 +180,21 @@ class ApplyPlanOperator(BaseOperator):
             session = self.lake.session(run_name(context))
             plan = kept_plan(session, str(self.plan_id))
             result = apply_plan(session, plan, into_bin=self.into_bin, progress=self.log.info)
-            return _told(plan.operation, plan.table, result)
+            return told(plan.operation, plan.table, result.to_arrow(), nothing_to_do=result.nothing_to_do)
 
 
-def _told(operation: str, table: Any, result: Any) -> dict[str, Any]:
-    """A result as JSON can hold it. `count`: of all rows, where these are too many for an XCom."""
+def told(operation: str, table: Any, rows: Any, *, nothing_to_do: bool) -> dict[str, Any]:
+    """A result as JSON can hold it. `rows`: None: it has none. `count`: of all, where these are too many for an XCom."""
     from maintenance.cli.output import text_of
 
-    rows = result.to_arrow()
     # Values as `paimonctl --json` prints them.
-    shown = [json.loads(line) for line in text_of(rows.slice(0, _MOST_ROWS), "json").splitlines() if line]
+    lines = [] if rows is None else text_of(rows.slice(0, _MOST_ROWS), "json").splitlines()
     return {
         "operation": operation,
         "table": table,
-        "nothing_to_do": result.nothing_to_do,
-        "rows": shown,
-        "count": rows.num_rows,
+        "nothing_to_do": nothing_to_do,
+        "rows": [json.loads(line) for line in lines if line],
+        "count": 0 if rows is None else rows.num_rows,
     }
 
 

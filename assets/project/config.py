@@ -17,6 +17,7 @@ from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, field_valid
 
 from maintenance.cli.tables_file import is_about
 from maintenance.errors import OptionError, PaimonError, SchemaError
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.monitor.health import Rules
@@ -256,6 +257,19 @@ class TableConfig(TableSettings):
         changed = self.model_copy(update={**settings, "description": other.description or self.description})
         changed._origin = other.origin
         return changed
+
+    def with_found(self, location: str, schema: TableSchema) -> "TableConfig":
+        """With what the catalog holds of it: its keys and options, too, if this project does not create it."""
+        found = FoundTable(location, tuple(schema.fields), schema.comment or None)
+        if self.columns:
+            return self.model_copy(update={"found": found})
+        facts = {
+            "found": found,
+            "primary_keys": tuple(schema.primary_keys),
+            "partition_keys": tuple(schema.partition_keys),
+            "options": {**self.options, **schema.options},
+        }
+        return self.model_copy(update=facts)
 
     @model_validator(mode="before")
     @classmethod

@@ -1,25 +1,13 @@
 """The periods at whose ends a policy with a cron asks for tags, and the schedule that makes these."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import dagster as dg
+from croniter import croniter
 
 from maintenance.operations.refs.period_tags import Period
 from paimon_maintenance.assets.project.policies import TagPolicy
-
-_DAYS, _MINUTES = "%Y-%m-%d", "%Y-%m-%d-%H:%M"
-
-
-def periods_of(policy: TagPolicy, zone: ZoneInfo) -> dg.TimeWindowPartitionsDefinition:
-    """The periods of a policy with a cron. `zone`: used where the policy names none."""
-    return dg.TimeWindowPartitionsDefinition(
-        start=policy.since.isoformat() if policy.is_daily else f"{policy.since.isoformat()}-00:00",
-        fmt=_DAYS if policy.is_daily else _MINUTES,
-        cron_schedule=policy.cron,
-        timezone=policy.time_zone or str(zone),
-    )
 
 
 def period_of(policy: TagPolicy, start: datetime, end: datetime) -> Period:
@@ -29,16 +17,26 @@ def period_of(policy: TagPolicy, start: datetime, end: datetime) -> Period:
     return Period(policy.name.format(date=f"{start:%Y-%m-%d}", time=time), end)
 
 
-def last_period(policy: TagPolicy, zone: ZoneInfo) -> Period | None:
-    """The last period that has ended; None if the first one has not."""
-    window = periods_of(policy, zone).get_last_partition_window()
-    return None if window is None else period_in(policy, zone, window)
+def last_period(policy: TagPolicy, zone: ZoneInfo, now: datetime | None = None) -> Period | None:
+    """The last period that has ended; None if the first one has not.
 
-
-def period_in(policy: TagPolicy, zone: ZoneInfo, window: dg.TimeWindow) -> Period:
-    """The period of a window of `periods_of`."""
+    Args: `zone`: used where the policy names none; `now`: None = the current time.
+    """
     local = ZoneInfo(policy.time_zone) if policy.time_zone else zone
-    return period_of(policy, window.start.astimezone(local), window.end)
+    # The moment itself may end a period, and what is looked for comes before.
+    after = (now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    end = _before(policy, after.astimezone(local))
+    start = _before(policy, end)
+    return None if start.date() < policy.since else period_of(policy, start, end)
+
+
+def _before(policy: TagPolicy, moment: datetime) -> datetime:
+    found: datetime = croniter(policy.cron, moment).get_prev(datetime)
+    # croniter sets `fold` where the clock shows no hour twice.
+    found = found.astimezone(UTC).astimezone(moment.tzinfo)
+    is_shown_again = found.fold == 0 and found.replace(fold=1).utcoffset() != found.utcoffset()
+    # A day ends once, when the clock shows its hour for the second time.
+    return _before(policy, found) if policy.is_daily and is_shown_again else found
 
 
 def schedule_of(cron: str, zone: str) -> str:

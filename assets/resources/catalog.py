@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import dagster as dg
 from pydantic import Field
 
-from maintenance.catalog import Catalog, CatalogTable, Schema
+from maintenance.catalog import Catalog, CatalogTable
 from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
@@ -13,6 +13,7 @@ from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.warehouse import known_folder, warehouse_folder
 from maintenance.operations.history import history_table
 from maintenance.options.environment import from_environment
+from paimon_maintenance.assets.project.chain import create_described
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.opened import OPENED
 
@@ -98,18 +99,6 @@ class PaimonCatalog(dg.ConfigurableResource):
     def get_or_create(self, table: TableConfig) -> CatalogTable:
         """The table, created from its description if it does not exist. Raises NotFoundError if it has none."""
         catalog = self.open()
-        database = table.identifier.partition(".")[0]
         if table.columns:
-            catalog.create_database(database, ignore_if_exists=True)
-            schema = Schema(
-                fields=[
-                    (name, text, table.comments[name]) if name in table.comments else (name, text)
-                    for name, text in table.columns.items()
-                ],
-                primary_keys=list(table.primary_keys),
-                partition_keys=list(table.partition_keys),
-                options=dict(table.options),
-                comment=table.description or None,
-            )
-            catalog.create_table(table.identifier, schema, ignore_if_exists=True)
+            create_described(catalog, table)
         return self.get_table(table.identifier)

@@ -6,10 +6,10 @@ from typing import Any
 
 import dagster as dg
 
+from paimon_maintenance.assets.project.chain import operations_of
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
-from paimon_maintenance.assets.steps.ingestion import INGEST
 from paimon_maintenance.assets.steps.step import Step
 
 # The short name of a step, and its op.
@@ -21,14 +21,7 @@ EXPIRY = (TAG, EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS)
 
 def applies(step: Step, table: TableConfig) -> bool:
     """Whether a table has that step."""
-    has = {
-        INGEST.name: table.landing is not None,
-        CHANGELOG.name: table.writes_changelog,
-        FILE_INDEX.name: table.has_file_index,
-        EXPIRE_PARTITIONS.name: table.may_expire_partitions,
-        ORPHANS.name: table.orphans is not None,
-    }
-    return has.get(step.name, True)
+    return step.operation.name in operations_of(table)
 
 
 def chain(steps: Sequence[NamedOp], above: Mapping[str, Any] = MappingProxyType({})) -> Any:

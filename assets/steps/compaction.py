@@ -16,10 +16,11 @@ from paimon_maintenance.assets.pages.metadata import (
     shape_numbers,
     warn_of_finding,
 )
+from paimon_maintenance.assets.project import chain
 from paimon_maintenance.assets.runs.failures import check_groups
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import with_range
-from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work, conduct
+from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 
 class OfPartitions(Step):
@@ -66,17 +67,17 @@ COMPACT = _Rewriting(
     COMPACT_OPERATION,
     "Dedicated compaction: plans from the snapshot, merges in Spark, commits each group that did not lose.",
     with_range(COMPACT_OPERATION),
-    options=lambda described, table: described.compaction.options(table.is_primary_key_table),
+    options=chain.compaction_options,
 )
 CHANGELOG = _Rewriting(
     CHANGELOG_OPERATION,
     "Brings every changed bucket to its top level and writes the changes (+I, -U, +U, -D) beside it.",
     with_range(CHANGELOG_OPERATION),
-    options=conduct,
+    options=chain.conduct,
 )
 FILE_INDEX = _FileIndex(
     FILE_INDEX_OPERATION,
     "Builds missing file indexes; commits nothing where every file has its own.",
     with_range(FILE_INDEX_OPERATION),
-    options=lambda described, table: described.index_columns.options(table.options),
+    options=chain.index_options,
 )

@@ -1,12 +1,11 @@
 """The steps that bring rows: the commit of what landed, and the refresh of a materialized table."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import dagster as dg
 
-from maintenance.errors import OptionError
 from maintenance.operations.ingestion.ingest_landed import OPERATION as INGEST_OPERATION
 from maintenance.operations.ingestion.ingest_landed import plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
@@ -15,19 +14,16 @@ from maintenance.sql import Session
 from maintenance.sql.operations.refresh_materialized_table import OPERATION as REFRESH_OPERATION
 from maintenance.sql.session_names import SessionNames
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project.config import Landing
+from paimon_maintenance.assets.project import chain
 from paimon_maintenance.assets.steps.config import step_config
-from paimon_maintenance.assets.steps.step import Preview, Step, Work, conduct
+from paimon_maintenance.assets.steps.step import Preview, Step, Work
 
 # The input from the landing folder's asset, only for the lineage: the ingestion lists the folder itself.
 LANDED = "landed"
 
 
 def _folder(work: Work) -> Mapping[str, Any]:
-    landing: Landing | None = work.described.landing
-    if landing is None:
-        raise OptionError("the table has no landing folder", work.described.identifier, "Give it one in tables.yaml.")
-    return asdict(landing.folder)
+    return chain.folder(work.described)
 
 
 class _Ingest(Step):
@@ -54,7 +50,7 @@ INGEST = _Ingest(
     {LANDED: dg.In(dg.Nothing)},
     policy=_folder,
     with_plan=_folder,
-    options=conduct,
+    options=chain.conduct,
 )
 REFRESH = _Refresh(
     REFRESH_OPERATION,

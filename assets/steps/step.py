@@ -112,11 +112,6 @@ def _nothing(*_: Any) -> Metadata:
     return {}
 
 
-def conduct(described: TableConfig, _: Table) -> Mapping[str, str]:
-    """The options by which all that merges files is carried out."""
-    return described.compaction.conduct
-
-
 @dataclass(frozen=True)
 class Step:
     """An operation in Dagster. Those that differ from it say only in what.

@@ -38,6 +38,7 @@ class Alert:
         kind: of what it is about.
         console: the table's page in the console; empty where nobody has said where that is.
         severity: of its kind.
+        opened_in: what the link leads to.
     """
 
     fault: str
@@ -50,6 +51,7 @@ class Alert:
     kind: Kind = "run"
     console: str = ""
     severity: Severity = field(init=False)
+    opened_in: str = "Dagster"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "severity", SEVERITIES[self.kind])
@@ -66,4 +68,4 @@ class Alert:
     @property
     def place(self) -> str:
         """Where to look, for people."""
-        return self.link if self.is_linked or not self.link else f"In Dagster: {self.link}"
+        return self.link if self.is_linked or not self.link else f"In {self.opened_in}: {self.link}"

@@ -43,7 +43,7 @@ def event_of(alert: Alert, routing_key: str) -> dict[str, Any]:
     event = {"routing_key": routing_key, "dedup_key": fault}
     if alert.state == "recovered":
         return {**event, "event_action": "resolve"}
-    links = {"Dagster": alert.link if alert.is_linked else "", "The table in the console": alert.console}
+    links = {alert.opened_in: alert.link if alert.is_linked else "", "The table in the console": alert.console}
     return {
         **event,
         "event_action": "trigger",

@@ -60,7 +60,7 @@ def slack_blocks(alert: Alert) -> dict[str, Any]:
         *({"type": "section", "text": {"type": "mrkdwn", "text": part}} for part in _parts(f"{sign} {text}")),
     ]
     if alert.place:
-        place = f"<{alert.link}|Open in Dagster>" if alert.is_linked else alert.place
+        place = f"<{alert.link}|Open in {alert.opened_in}>" if alert.is_linked else alert.place
         blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": place}]})
     if alert.console:
         text = f"<{alert.console}|Open in the console>"
@@ -76,7 +76,7 @@ def teams_card(alert: Alert) -> dict[str, Any]:
     if alert.place and not alert.is_linked:
         lines.append(alert.place)
     title = {"type": "TextBlock", "text": alert.title, "weight": "Bolder", "size": "Medium", "wrap": True}
-    links = {"Open in Dagster": alert.link if alert.is_linked else "", "Open in the console": alert.console}
+    links = {f"Open in {alert.opened_in}": alert.link if alert.is_linked else "", "Open in the console": alert.console}
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

@@ -13,7 +13,7 @@ import dagster as dg
 
 from maintenance.errors import ErrorClass, NotFoundError, PaimonError
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project.config import FoundTable, Project, TableConfig, TablePattern
+from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
 from paimon_maintenance.assets.project.findings import Finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
@@ -118,17 +118,9 @@ def _known(described: TableConfig, catalog: PaimonCatalog) -> _Known:
         if isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER:
             return _Known(described, exists=False)  # it will be there with a later reload
         return _Known(described, error=error)
-    schema = table.schema
-    found_table = FoundTable(table.location, tuple(schema.fields), schema.comment or None)
+    known = described.with_found(table.location, table.schema)
     if described.columns:
-        return _Known(described.model_copy(update={"found": found_table}))
-    facts = {
-        "found": found_table,
-        "primary_keys": tuple(schema.primary_keys),
-        "partition_keys": tuple(schema.partition_keys),
-        "options": {**described.options, **schema.options},
-    }
-    known = described.model_copy(update=facts)
+        return _Known(known)
     return _Known(known if known.materialized is None else _with_lineage(known, table, catalog))
 
 

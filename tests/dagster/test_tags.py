@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 import pyarrow as pa
 import pytest
+from dagster._core.definitions.partitions.context import partition_loading_context
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
@@ -15,7 +16,8 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.project.policies import TagPolicy
-from paimon_maintenance.assets.project.tag_periods import period_of, periods_of
+from paimon_maintenance.assets.project.tag_partitions import period_in, periods_of
+from paimon_maintenance.assets.project.tag_periods import last_period, period_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 
@@ -168,3 +170,18 @@ def test_a_mistake_in_a_tag_policy_is_told_with_its_line(tmp_path: Path, policy:
     with pytest.raises(OptionError, match=r"line 4") as caught:
         load_project(path, tmp_path)
     assert said in caught.value.found
+
+
+@pytest.mark.parametrize("cron", ["0 0 * * *", "0 * * * *", "30 2 * * *", "0 */6 * * *", "0 0 * * 1", "0 0 1 * *"])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York"])
+def test_the_last_period_is_that_of_dagsters_partitions(cron: str, zone: str) -> None:
+    """Around the hours that clocks leave out and show twice, and where a period has just ended."""
+    policy = TagPolicy(cron=cron, name="{date}-{time}", time_zone=zone)
+    windows = periods_of(policy, ZoneInfo("UTC"))
+    for day in ("2026-03-08", "2026-03-29", "2026-06-11", "2026-10-25", "2026-11-01"):
+        for minutes in range(0, 48 * 60, 45):
+            now = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(minutes=minutes)
+            with partition_loading_context(effective_dt=now):
+                window = windows.get_last_partition_window()
+            assert window is not None
+            assert last_period(policy, ZoneInfo("UTC"), now) == period_in(policy, ZoneInfo("UTC"), window)
