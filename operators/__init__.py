@@ -18,9 +18,11 @@ _MODULES = {
     "asset_of": "dags",
     "pools_of": "dags",
     "TellTargets": "alerts",
+    "ApprovePlanOperator": "approval",
 }
 __all__ = [
     "ApplyPlanOperator",
+    "ApprovePlanOperator",
     "CompactionDueSensor",
     "NewSnapshotSensor",
     "PaimonOperator",

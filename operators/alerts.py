@@ -27,6 +27,8 @@ class TellTargets:
         from paimon_maintenance.sensors.routes import Routes
 
         task, error = context["ti"], context.get("exception")
+        # What was refused comes as Airflow's own exception.
+        error = getattr(error, "__cause__", None) or error
         named = () if self.table is None else (self.table,)
         project = project_of(self.tables)
         found = getattr(error, "found", None)

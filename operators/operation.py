@@ -184,7 +184,7 @@ class ApplyPlanOperator(BaseOperator):
 
 
 def told(operation: str, table: Any, rows: Any, *, nothing_to_do: bool) -> dict[str, Any]:
-    """A result as JSON can hold it. `rows`: None: it has none. `count`: of all, where these are too many for an XCom."""
+    """A result as JSON can hold it. `rows`: None: it has none; `count`: of all, where an XCom takes no more."""
     from maintenance.cli.output import text_of
 
     # Values as `paimonctl --json` prints them.

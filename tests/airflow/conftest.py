@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,3 +86,27 @@ def airflow_of(home: Path, dags: Path, **more: str) -> Airflow:
     made = Airflow(home, variables)
     made("db", "migrate")
     return made
+
+
+@contextmanager
+def running(airflow: Airflow, log: Path) -> Iterator[Path]:
+    """All of Airflow in one go: scheduler, triggerer, API server and what reads the DAGs. Gives: its log."""
+    with log.open("wb") as into:
+        process = subprocess.Popen(
+            [str(ENVIRONMENT / "bin" / "airflow"), "standalone"],
+            env=airflow.variables,
+            cwd=airflow.home,
+            stdout=into,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            yield log
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -234,6 +234,9 @@ def _ingest_each(
     for place, batch in enumerate(batches, 1):
         if spark is not None:
             data, kind = spark.read.parquet(batch.path), landing.row_kind_column
+        elif landing.format == PARQUET:
+            with table.file_io.open_input(batch.path) as file:
+                data, kind = pq.read_table(file), landing.row_kind_column
         else:
             changes = changes_of_batch(table.file_io, table.schema.fields, landing, batch, progress)
             data, kind = changes.rows, KIND

@@ -4,12 +4,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.ingest_landed import ingest_landed
 from maintenance.operations.ingestion.landing import LandingFolder, committed_identifier, landed_batches
 from maintenance.operations.refs.create_tag import create_tag
 
@@ -82,3 +84,13 @@ def test_a_file_that_is_no_batch_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     assert landed_batches(FileIO(), LandingFolder(str(tmp_path / "later"), "feed")) == []
+
+
+def test_parquet_is_ingested_without_spark(table: CatalogTable, tmp_path: Path) -> None:
+    folder = tmp_path / "landing"
+    folder.mkdir()
+    for number in (1, 2):
+        pq.write_table(pa.table({"id": pa.array([number], pa.int64())}), folder / f"1-batch-{number}.parquet")
+    report = ingest_landed(lambda: None, table, LandingFolder(str(folder), "feed"), progress=lambda _: None)
+    assert report.committed_batches == 2
+    assert sorted(table.to_arrow().column("id").to_pylist()) == [1, 2]
