@@ -1,9 +1,10 @@
 """Names that assets, ops, jobs and sensors agree on, all made from a table's identifier."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import dagster as dg
 
+from paimon_maintenance.assets import job_names
 from paimon_maintenance.assets.dagster_release import pool_name
 
 LATEST_SENSOR = "latest_snapshots"
@@ -14,8 +15,8 @@ EXPIRY_SCHEDULE = "daily_expiry"
 APPLY_PLAN = "apply_plan"
 ACKNOWLEDGE, ACKNOWLEDGED = "acknowledge", "acknowledgement"
 REFRESH = "refresh"
-# The first step of a job that is for any table, whose config names it; and the job that expires one.
-CHOOSE, EXPIRE_TABLE = "choose", "expire_table"
+CHOOSE, EXPIRE_TABLE = job_names.CHOOSE, job_names.EXPIRE_TABLE
+job, job_config = job_names.job, job_names.job_config
 KEEP_FRESH = "keep_fresh"
 FLEET = dg.AssetKey(["maintenance", "fleet"])
 
@@ -37,6 +38,20 @@ def spot(identifier: str, *, grouped: bool = False) -> Spot:
     return Spot(database_key(identifier), identifier) if grouped else Spot(asset_key(identifier))
 
 
+class _Shown(Protocol):
+    """A table that Dagster shows."""
+
+    @property
+    def identifier(self) -> str: ...
+    @property
+    def grouped(self) -> bool: ...
+
+
+def spot_of(table: _Shown) -> Spot:
+    """Where Dagster shows a table of tables.yaml."""
+    return spot(table.identifier, grouped=table.grouped)
+
+
 def database_key(name: str) -> dg.AssetKey:
     """The asset of a database, or of the one that a table is in: ``demo.flights`` -> ``demo``."""
     return dg.AssetKey([name.partition(".")[0]])
@@ -55,17 +70,6 @@ def pool(identifier: str) -> str:
 def node(identifier: str, step: str) -> str:
     """The name of a table's op, unique within the code location: ``demo_flights__compact``."""
     return f"{identifier.replace('.', '_')}__{step}"
-
-
-def job(action: str, identifier: str) -> str:
-    """The name of a table's job: ``compact_demo_flights``."""
-    return f"{action}_{identifier.replace('.', '_')}"
-
-
-def job_config(identifier: str, config: str = "") -> str:
-    """The config of a job that is for any table, filled in with this one. `config`: of its other steps."""
-    others = config.removeprefix("ops: {")
-    return f"ops: {{{CHOOSE}: {{config: {{table: {identifier}}}}}{f', {others}' if others else '}'}"
 
 
 def refresh_sensor(identifier: str) -> str:

@@ -144,7 +144,7 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
 
     A check that is just running, or whose run died before it had a result, is as it was before.
     """
-    whose: dict[keys.Spot, str | None] = {table.spot: table.identifier for table in tables}
+    whose: dict[keys.Spot, str | None] = {keys.spot_of(table): table.identifier for table in tables}
     fleet = keys.Spot(keys.FLEET)
     whole = [spot for spot in whose if spot.partition is None]
     found = {**latest_results(instance, whole, list(_CHECKS)), **latest_results(instance, [fleet], [CONFIGURATION])}

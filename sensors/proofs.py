@@ -76,7 +76,7 @@ def _seen(table: Table, before: Seen) -> Seen | None:
 def is_proved(instance: DagsterInstance, table: TableConfig, snapshot: str) -> bool:
     """Whether a result of the check is about that snapshot, or a later one."""
     asked = SnapshotIdentity.parse(snapshot)
-    trail = [SnapshotIdentity.parse(text) for text in Proved.of(instance, table.spot).trail]
+    trail = [SnapshotIdentity.parse(text) for text in Proved.of(instance, keys.spot_of(table)).trail]
     return asked is not None and any(
         found is not None and found.id >= asked.id and found.time_millis >= asked.time_millis for found in trail
     )

@@ -119,7 +119,7 @@ class Publisher:
     def _checks(self, examined: Examined, before: Judged, judged: Judged) -> Judged:
         now, judgements = self.now.timestamp(), examined.health.judgements
         # Results that a run wrote would be out of date beside a commit that is reported without a run.
-        spot = examined.config.spot
+        spot = keys.spot_of(examined.config)
         everything = spot in self.committed and spot in self.by_runs
         everything |= self._is_covered(examined.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
         fresh = examined.judged.state != before.state
@@ -135,7 +135,7 @@ class Publisher:
 
     def _is_covered(self, config: TableConfig, reported: float) -> bool:
         """Whether a materialisation hides what was reported at that time, and it is time to report it again."""
-        materialized = self.materialized.get(config.spot, 0.0)
+        materialized = self.materialized.get(keys.spot_of(config), 0.0)
         return reported < materialized and self.now.timestamp() - reported >= self.again
 
     def _page(self, examined: Examined, before: Judged, judged: Judged) -> Judged:
@@ -162,14 +162,14 @@ class Publisher:
             and RUN_PROPERTY not in (snapshot.properties or {})
         ):
             self.events.append(commit_materialization(config, snapshot, page))
-            self.materialized[config.spot] = self.now.timestamp()
-            self.committed.append(config.spot)
+            self.materialized[keys.spot_of(config)] = self.now.timestamp()
+            self.committed.append(keys.spot_of(config))
         else:
             self._observe(config, f"As read at snapshot {shape.snapshot_id or 0}.", page)
         return replace(judged, snapshot=published)
 
     def _observe(self, config: TableConfig, text: str, page: Mapping[str, Any]) -> None:
-        spot = config.spot
+        spot = keys.spot_of(config)
         self.events.append(dg.AssetObservation(spot.asset, partition=spot.partition, description=text, metadata=page))
 
     def publish_fleet(self, known: Sequence[Judged], before: Judged) -> Judged:

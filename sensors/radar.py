@@ -194,7 +194,7 @@ def _histories(
 
 def _materialized(instance: dg.DagsterInstance, turn: Turn[Examined]) -> tuple[dict[keys.Spot, float], set[keys.Spot]]:
     """When the tables that were looked at were last materialised, seconds since 1970; which by a run."""
-    spots = [examined.config.spot for examined in turn.found.values()]
+    spots = [keys.spot_of(examined.config) for examined in turn.found.values()]
     records = instance.get_asset_records([spot.asset for spot in spots if spot.partition is None])
     last = {keys.Spot(r.asset_entry.asset_key): r.asset_entry.last_materialization_record for r in records}
     known: dict[keys.Spot, dg.EventLogRecord] = {spot: record for spot, record in last.items() if record is not None}

@@ -71,7 +71,7 @@ def audited(
         metadata = {**_metadata(report), **spark.metadata(), **console_link("tables", table.identifier)}
         return dg.AssetCheckResult(
             check_name=CHANGELOG_HOLDS,
-            asset_key=table.spot.asset,
+            asset_key=keys.spot_of(table).asset,
             passed=report.holds,
             description=str(report),
             metadata=metadata,
@@ -129,7 +129,7 @@ def examined(
         report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)
         return dg.AssetCheckResult(
             check_name=FSCK,
-            asset_key=table.spot.asset,
+            asset_key=keys.spot_of(table).asset,
             passed=report.healthy,
             severity=_severity(report),
             description=_fsck_summary(report),

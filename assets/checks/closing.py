@@ -34,7 +34,7 @@ _SETTLED = ("SUCCEEDED", _FAILED)
 
 def write_checks(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig) -> None:
     """Write every check of a table as an event of this run; call it before the table's materialisation."""
-    spot = config.spot
+    spot = keys.spot_of(config)
     if config.grouped:
         return  # the checks are of its database, and the sensor check_radar judges that
     try:

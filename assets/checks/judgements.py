@@ -104,7 +104,8 @@ def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(
         name=keys.node(config.identifier, "checks"),
         specs=[
-            dg.AssetCheckSpec(name, asset=config.spot.asset, description=text) for name, text in DESCRIPTIONS.items()
+            dg.AssetCheckSpec(name, asset=keys.spot_of(config).asset, description=text)
+            for name, text in DESCRIPTIONS.items()
         ],
         can_subset=True,
     )
@@ -125,7 +126,7 @@ def _judged_now(
             catalog.get_table(config.identifier)  # which says that it does not exist
         for judgement in judgements:
             if judgement.check in selected:
-                yield check_result(config.spot, judgement)
+                yield check_result(keys.spot_of(config), judgement)
         missing = sorted(selected - {judgement.check for judgement in judgements})
         if missing:
             raise _not_judged(missing, judgements)

@@ -27,7 +27,7 @@ def orphan_check(table: TableConfig) -> dg.AssetChecksDefinition:
     """Whether files that nothing names take up much of the table's space; changes nothing."""
 
     @dg.asset_check(
-        asset=table.spot.asset,
+        asset=keys.spot_of(table).asset,
         name=ORPHAN_BYTES,
         description="Files that no snapshot, tag, changelog or branch names take up little space.",
         pool=keys.pool(table.identifier),  # an expiry meanwhile would only make it look twice
@@ -45,7 +45,7 @@ def counted(context: Any, catalog: PaimonCatalog, table: TableConfig) -> dg.Asse
             judgement = _look(catalog, table, context.log.info)
         except CorruptFileError as error:
             judgement = _unknown(error)
-        return check_result(table.spot, judgement)
+        return check_result(keys.spot_of(table), judgement)
 
 
 def _look(catalog: PaimonCatalog, config: TableConfig, progress: Callable[[str], None]) -> Judgement:

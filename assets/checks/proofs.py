@@ -188,7 +188,7 @@ def proof_check(of: TableConfig) -> dg.AssetChecksDefinition:
     """Whether compactions of other engines left every row as it was. It reads the files before and after them."""
 
     @dg.asset_check(
-        asset=of.spot.asset,
+        asset=keys.spot_of(of).asset,
         name=COMPACTIONS_PROVED,
         description="Compactions of other engines left every row as it was.",
         pool=keys.pool(of.identifier),  # an expiry meanwhile would take what has to be read
@@ -208,11 +208,11 @@ def proved_now(
     policy = of.proofs or ProofsPolicy()
     with as_dagster_failure(context, lambda: catalog.place_of(of.identifier)):
         table = catalog.get_table(of.identifier)
-        proved = Proved.of(context.instance, of.spot)
+        proved = Proved.of(context.instance, keys.spot_of(of))
         since = proved.up_to(table) if config.since is None else config.since
         budget = config.max_bytes
         if budget is None and policy.max_bytes_per_day is not None:
-            budget = max(0, policy.max_bytes_per_day - read_today(context.instance, of.spot, time.time()))
+            budget = max(0, policy.max_bytes_per_day - read_today(context.instance, keys.spot_of(of), time.time()))
         latest = table.snapshots.latest_id() or 0
         report = ProveCompactionsReport(of.identifier, min(since or 0, latest))
         until = config.until
@@ -224,7 +224,7 @@ def proved_now(
         proved = proved.after(table, report)
         (judgement,) = _but_acknowledged(catalog, of.identifier, _judged(report, proved))
         more = {**proved.metadata, **spark.metadata(), "seconds": round(report.seconds, 3)}
-        return check_result(of.spot, judgement, more)
+        return check_result(keys.spot_of(of), judgement, more)
 
 
 def _but_acknowledged(catalog: PaimonCatalog, identifier: str, judgement: Judgement) -> Sequence[Judgement]:

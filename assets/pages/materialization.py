@@ -79,4 +79,4 @@ def commit_materialization(
         **column_lineage(table),
     }
     summary = f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}."
-    return materialization(table.spot, str(SnapshotIdentity.of(snapshot)), summary, metadata)
+    return materialization(keys.spot_of(table), str(SnapshotIdentity.of(snapshot)), summary, metadata)

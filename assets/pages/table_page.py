@@ -25,6 +25,7 @@ from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.expiring import retention_of
 from paimon_maintenance.assets.pages.catalogue import actions
 from paimon_maintenance.assets.project.config import TableConfig
@@ -143,7 +144,7 @@ def _verdict(view: TableView) -> str:
         due = due_of(view.judgements)
         verdict = f"**Every check passes;** {due}." if due else "**Healthy:** every check passes, and nothing is due."
         return f"{verdict} {read}"
-    page = f"{view.config.spot.path}?view=checks&checkDetail="
+    page = f"{keys.spot_of(view.config).path}?view=checks&checkDetail="
     lines = [
         f"**{part_of(len(failed), len(view.judgements), 'check', ('fails', 'fail'))}.** {read}",
         "",

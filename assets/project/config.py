@@ -32,7 +32,7 @@ from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
 from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
 from maintenance.types.data_type import DataField
-from paimon_maintenance.assets import keys
+from paimon_maintenance.assets import job_names
 from paimon_maintenance.assets.entry import Entry
 from paimon_maintenance.assets.project.policies import (
     Alerts,
@@ -221,20 +221,15 @@ class TableConfig(TableSettings):
         """Whether Dagster shows it as a partition of its database. A materialized table has conditions of its own."""
         return self._per_database and self.materialized is None
 
-    @property
-    def spot(self) -> keys.Spot:
-        """Where Dagster shows it."""
-        return keys.spot(self.identifier, grouped=self.grouped)
-
     def job(self, action: str) -> str:
         """The job that does something to it: its own, or the one for any table."""
         if not self.grouped:
-            return keys.job(action, self.identifier)
-        return keys.EXPIRE_TABLE if action == "expire" else action
+            return job_names.job(action, self.identifier)
+        return job_names.EXPIRE_TABLE if action == "expire" else action
 
     def job_config(self, config: str = "") -> str:
         """The config of such a job. `config`: of its steps."""
-        return keys.job_config(self.identifier, config) if self.grouped else config
+        return job_names.job_config(self.identifier, config) if self.grouped else config
 
     @property
     def rules(self) -> Rules:

@@ -232,13 +232,13 @@ def holding(context: dg.OpExecutionContext, table: TableConfig) -> Iterator[None
 def report(context: dg.OpExecutionContext, table: TableConfig, result: dg.AssetCheckResult) -> None:
     """Write the result of a check of a table as an event of this run."""
     event = dg.AssetCheckEvaluation(
-        asset_key=table.spot.asset,
+        asset_key=keys.spot_of(table).asset,
         check_name=str(result.check_name),
         passed=result.passed,
         metadata=result.metadata,
         severity=result.severity,
         description=result.description,
-        **of_partition(table.spot.partition),  # type: ignore[arg-type] # releases differ
+        **of_partition(keys.spot_of(table).partition),  # type: ignore[arg-type] # releases differ
     )
     context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
 

@@ -26,6 +26,7 @@ from maintenance.operations.fleet.settings import FleetSettings, prices_of
 from maintenance.operations.operation import Run
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
@@ -100,7 +101,7 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
             version = data_version(table, shape.snapshot_id)
             metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
             write_checks(context, catalog, described[line.table])
-            spot = described[line.table].spot
+            spot = keys.spot_of(described[line.table])
             context.log_event(materialization(spot, version, f"After {line.operation}.", metadata))
 
         def has_bin(identifier: str) -> bool:

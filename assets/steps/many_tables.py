@@ -62,7 +62,7 @@ class _CompactMany(OfCatalog):
         return replace(OPERATION, plan=partial(plan_compaction, opened=opened), again=partial(again, opened=opened))
 
     def _spot(self, name: str) -> keys.Spot:
-        return self.described[name].spot if name in self.described else keys.spot(name)
+        return keys.spot_of(self.described[name]) if name in self.described else keys.spot(name)
 
     def request(self, work: Work) -> Any:
         return replace(super().request(work), tables=_pattern(self.described, work.config))

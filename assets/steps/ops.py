@@ -195,7 +195,7 @@ def record_state(
     """
     metadata, version = _closed(context, catalog, table, summary)
     text = f"After {', '.join(summary.steps) or 'nothing'}{more}."
-    context.log_event(materialization(table.spot, version, text, metadata))
+    context.log_event(materialization(keys.spot_of(table), version, text, metadata))
 
 
 def _closed(
