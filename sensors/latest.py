@@ -121,9 +121,12 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
     A run over many tables counts for all of them.
     """
     names = {table.identifier for table in tables}
-    by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction, keys.changelog)}
     busy: set[str] = set()
-    for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
+    runs = instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
+    if not runs:
+        return busy
+    by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction, keys.changelog)}
+    for run in runs:
         busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}
         busy |= {table_of(run)} & names
         busy |= names if run.job_name in (COMPACT_DATABASE, PLAN_FLEET) else set()

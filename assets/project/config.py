@@ -6,7 +6,7 @@ entry wins, and the table's own entry over all of them, setting by setting.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -501,8 +501,17 @@ class Project(Entry):
         described = {table.identifier: table for table in self.tables}
         of_users = [name for name in names if name not in described and name.partition(".")[0] != self.history]
         more = [name for name in of_users if any(pattern.matches(name) for pattern in self.patterns)]
-        entries = [*self.tables, *(TableConfig(identifier=name) for name in more)]
-        return self.model_copy(update={"tables": self.are_different(tuple(self._merged(table) for table in entries))})
+        tables = (*(self._merged(table) for table in self.tables), *self._found(more))
+        return self.model_copy(update={"tables": self.are_different(tables)})
+
+    def _found(self, names: Sequence[str]) -> Iterator[TableConfig]:
+        """Tables without an entry. Those that the same patterns match are alike: each kind of them is made once."""
+        alike: dict[tuple[int, ...], TableConfig] = {}
+        for name in names:
+            kind = tuple(number for number, pattern in enumerate(self.patterns) if pattern.matches(name))
+            if kind not in alike:
+                alike[kind] = self._merged(TableConfig(identifier=name))
+            yield alike[kind].model_copy(update={"identifier": name})
 
     def _merged(self, table: TableConfig) -> TableConfig:
         # What was merged before is an entry of no file.

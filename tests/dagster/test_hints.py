@@ -1,5 +1,9 @@
 """What a tick of the sensor asks a store for a table without a new commit."""
 
+import os
+import time
+from pathlib import Path
+
 import pytest
 
 from maintenance.catalog import Schema
@@ -40,3 +44,33 @@ def test_a_table_without_news_costs_two_requests(s3: S3, relay: Relay, monkeypat
     monkeypatch.setattr(hints, "TRUSTED_SECONDS", -1)
     looked(2)
     assert looked(2)[1] > 2
+
+
+def test_on_a_local_disk_the_folder_of_the_snapshots_says_whether_there_is_news(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = PaimonCatalog(warehouse=str(tmp_path))
+    catalog.open().create_database("db")
+    catalog.open().create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1"}))
+    table, config = catalog.get_table("db.t"), TableConfig(identifier="db.t")
+    table.write_arrow(keyed({1: "a"}))
+    first = str(table.snapshots.latest_identity())
+    assert look(catalog, config, first) is None
+    assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", first), "a folder that has just changed says nothing"
+    snapshots = tmp_path / "db.db" / "t" / "snapshot"
+    os.utime(snapshots, (time.time() - 60, time.time() - 60))
+    look(catalog, config, first)
+    assert hints.HINTS.nothing_new(str(tmp_path), "db.t", first)
+    assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", None), "one who has judged nothing yet is to look"
+    table.write_arrow(keyed({2: "b"}))
+    seen = look(catalog, config, first)
+    assert seen is not None
+    assert seen.snapshot.id == 2
+    os.utime(snapshots, (time.time() - 60, time.time() - 60))
+    look(catalog, config, first)
+    assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", first)
+    assert hints.HINTS.nothing_new(str(tmp_path), "db.t", str(table.snapshots.latest_identity()))
+    monkeypatch.setattr(hints, "TRUSTED_SECONDS", -1)
+    os.utime(snapshots, (time.time() - 50, time.time() - 50))
+    look(catalog, config, first)
+    assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", str(table.snapshots.latest_identity()))
