@@ -134,6 +134,7 @@ class PlanOperator(PaimonOperator):
         if not plan.groups:
             raise AirflowSkipException(f"{self.operation} of {self._place()} has nothing to do")
         plan_id = keep_plan(call.session, plan)
+        self.plan_id = plan_id  # for the link
         lines = [f"{group.name}: {len(group.files)} files, {group.reason}" for group in plan.groups[:_SHOWN_GROUPS]]
         more = len(plan.groups) - len(lines)
         groups = "\n".join([*plan.warnings, *lines, *([f"… and {more} more"] if more else [])])
