@@ -6,7 +6,7 @@ from pathlib import Path
 
 from maintenance.amounts import number_of
 from maintenance.errors import OptionError
-from paimon_maintenance.assets.project.config import FOLDER, Project, rooted
+from paimon_maintenance.assets.project.config import Project, rooted
 from paimon_maintenance.assets.project.effective import effective_settings
 from paimon_maintenance.assets.project.findings import Finding
 from paimon_maintenance.assets.project.yaml_file import YamlFile
@@ -34,7 +34,7 @@ def check(path: Path, *, defaults: bool = False, alerts: bool = False, spark: bo
     count = _told(file, [*sound.mistakes, *unset_variables(file.content)])
     if sound.model is None:
         return _ended(count)
-    project = rooted(sound.model, FOLDER)
+    project = rooted(sound.model, path.parent)
     catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog)
     print(f"{path}: warehouse {project.warehouse}")
     found, problems = warehouse_problems(project, catalog)

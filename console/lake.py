@@ -18,7 +18,7 @@ from maintenance.operations.fleet.plan_fleet import FleetReport
 from maintenance.operations.history import history_table, read_histories
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.pages.table_page import settings_digest
-from paimon_maintenance.assets.project.config import FOLDER, Project, TableConfig, load_project
+from paimon_maintenance.assets.project.config import Project, TableConfig, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.steps.fleet import costs, planned
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
@@ -97,7 +97,7 @@ class Lake:
     _parsed: tuple[str | None, Cursor[Judged]] = field(init=False, default=(None, Cursor()))
 
     def __post_init__(self) -> None:
-        self.project = Remembered(lambda: load_project(self.path, FOLDER), min(self.seconds, 5.0))
+        self.project = Remembered(lambda: load_project(self.path), min(self.seconds, 5.0))
         self._named = Remembered(self._list, self.seconds)
         self._digests = Remembered(self._digest, self.seconds)
         self._past = Remembered(self._read_past, self.seconds)

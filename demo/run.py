@@ -272,7 +272,7 @@ def all_deliveries() -> dict[str, list[list[Delivery]]]:
 def main() -> int:
     """Run the demo; returns the exit code."""
     started = time.monotonic()
-    project = load_project(FOLDER / "demo" / "tables.yaml", FOLDER)
+    project = load_project(FOLDER / "demo" / "tables.yaml")
     landings = {table.identifier: Path(table.landing.path) for table in project.tables if table.landing}
     with dagster_instance() as instance:
         clear(project, instance)

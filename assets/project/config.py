@@ -15,10 +15,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, field_validator, model_validator
 
-from maintenance.cli.tables_file import is_about
+from maintenance.cli.tables_file import is_about, path_from
 from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.fs.location import is_absolute
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.monitor.health import Rules
 from maintenance.operations.expiry.rules import RetentionChoice
@@ -90,7 +89,7 @@ class Landing(Entry):
     again.
     """
 
-    path: str = Field(description="A folder, relative to the project's folder, or a URI.")
+    path: str = Field(description="A folder, relative to that of the file, or a URI.")
     commit_user: str = Field(description="Stable name of this feed: with the batch number it identifies a commit.")
     row_kind_column: str | None = Field(default=None, description="Column with +I, -U, +U or -D; absent: all are +I.")
     format: Literal["parquet", "debezium-json", "canal-json", "maxwell-json", "json"] = Field(
@@ -446,7 +445,7 @@ class Project(Entry):
     _file: YamlFile | None = PrivateAttr(default=None)
 
     warehouse: str = Field(
-        description="Root path, relative to the project's folder, or URI of the warehouse; its name at a REST server."
+        description="Root path, relative to the folder of the file, or URI of the warehouse; its name at a REST server."
     )
     catalog: Options = Field(
         default={}, description="More of Paimon's catalog options; ${NAME} is read from the environment."
@@ -542,7 +541,7 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 def project_of_environment() -> Project:
     """The tables to maintain: those of PAIMON_TABLES, a file like demo/tables.yaml, or else the example's."""
-    return load_project(path_of_environment(), FOLDER)
+    return load_project(path_of_environment())
 
 
 def path_of_environment() -> Path:
@@ -550,16 +549,19 @@ def path_of_environment() -> Path:
     return Path(os.environ.get("PAIMON_TABLES") or FOLDER / "demo" / "tables.yaml")
 
 
-def load_project(path: Path, folder: Path) -> Project:
-    """Read tables.yaml; relative paths in it start at `folder`. Raises OptionError, with the line of the mistake."""
-    return rooted(parse_project(path), folder)
+def load_project(path: Path, folder: Path | None = None) -> Project:
+    """Read tables.yaml; relative paths in it start at its folder, or at `folder`.
+
+    Raises: OptionError, with the line of the mistake.
+    """
+    return rooted(parse_project(path), folder or path.parent)
 
 
 def rooted(project: Project, folder: Path) -> Project:
     """The project with its relative paths starting at `folder`."""
     tables = tuple(
         table.model_copy(
-            update={"landing": table.landing.model_copy(update={"path": _from(folder, table.landing.path)})}
+            update={"landing": table.landing.model_copy(update={"path": path_from(folder, table.landing.path)})}
         )
         if table.landing
         else table
@@ -567,12 +569,8 @@ def rooted(project: Project, folder: Path) -> Project:
     )
     # A REST server knows its warehouses by names.
     is_path = project.catalog.get("metastore") != "rest"
-    warehouse = _from(folder, project.warehouse) if is_path else project.warehouse
+    warehouse = path_from(folder, project.warehouse) if is_path else project.warehouse
     return project.model_copy(update={"warehouse": warehouse, "tables": tables})
-
-
-def _from(folder: Path, path: str) -> str:
-    return path if is_absolute(path) else str(folder.resolve() / path)
 
 
 def parse_project(path: Path) -> Project:

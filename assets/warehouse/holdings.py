@@ -106,7 +106,7 @@ def no_table(identifier: str, holdings: Holdings, place: tuple[str | int, ...] =
 
 def _no_warehouse(holdings: Holdings) -> Finding:
     problem = f"the warehouse {holdings.warehouse} does not exist.{suggestion(holdings.warehouse, holdings.neighbours)}"
-    fix = "Correct 'warehouse' in tables.yaml: a path on this machine, relative to the project's folder, or a URI."
+    fix = "Correct 'warehouse' in tables.yaml: a path on this machine, relative to the folder of that file, or a URI."
     return Finding(("warehouse",), problem, fix)
 
 

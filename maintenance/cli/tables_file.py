@@ -2,6 +2,7 @@
 which of its entries are about a table, and where something stands in it. Dagster's project reads it by the same rules.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,12 +12,9 @@ from maintenance.errors import OptionError
 from maintenance.fs.location import is_absolute
 from maintenance.options.environment import from_environment
 
-# Where relative paths of such a file start: the checkout.
-FOLDER = Path(__file__).resolve().parents[2]
 
-
-def catalog_options(path: Path, folder: Path = FOLDER) -> dict[str, str]:
-    """Paimon's catalog options. `folder`: where a relative warehouse starts.
+def catalog_options(path: Path) -> dict[str, str]:
+    """Paimon's catalog options. A relative warehouse starts at the folder of the file.
 
     Raises: OptionError: the file cannot be read, or says of no catalog.
     """
@@ -29,9 +27,14 @@ def catalog_options(path: Path, folder: Path = FOLDER) -> dict[str, str]:
             "there is no 'warehouse'", str(path), "Write the path or URI of the warehouse, as 'warehouse'."
         )
     # A REST server knows its warehouses by names.
-    rooted = warehouse if options.get("metastore") == "rest" or is_absolute(warehouse) else str(folder / warehouse)
+    rooted = warehouse if options.get("metastore") == "rest" else path_from(path.parent, warehouse)
     given = {str(key): option_text(value) for key, value in options.items()}
     return {"warehouse": rooted, **{key: from_environment(text, f"{path}, {key}") for key, text in given.items()}}
+
+
+def path_from(folder: Path, path: str) -> str:
+    """A path or URI of the file, which is in `folder`."""
+    return path if is_absolute(path) else os.path.normpath(folder.resolve() / path)
 
 
 def option_text(value: Any) -> str:

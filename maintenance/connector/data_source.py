@@ -10,7 +10,7 @@ Register it in each thread that names the format: `register(spark)`.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -36,7 +36,6 @@ from pyspark.sql.types import StructType
 
 from maintenance.catalog import open_catalog
 from maintenance.connector.data_writer import PaimonWriter, write_options
-from maintenance.connector.stream_source import PaimonStreamReader, reads_changelog
 from maintenance.connector.stream_writer import STREAM_OPTIONS, PaimonStreamWriter
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.rows.system_fields import ROW_KIND
@@ -51,6 +50,7 @@ from maintenance.scan.split import AnySplit
 from maintenance.scan.stream_position import LIMIT_KEYS, Limits
 from maintenance.spark.application import application_property
 from maintenance.spark.read import as_spark_takes, split_batches
+from maintenance.spark.release import check_stream_sources
 from maintenance.spark.sail import is_sail, streams_refused
 from maintenance.spark.tasks import in_task
 from maintenance.spark.types import arrow_schema, has_time, spark_ddl
@@ -61,6 +61,9 @@ from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.system.view import AnyView, SystemTableView
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from maintenance.connector.stream_source import PaimonStreamReader
 
 _OPERATORS: Mapping[type[Filter], str] = {
     EqualTo: "=",
@@ -188,7 +191,10 @@ class PaimonDataSource(DataSource):
         own = {*bare, *more, *write_options(lowered, table.schema.partition_keys)}
         return table.copy(as_spelt({k: v for k, v in lowered.items() if k not in own})), lowered
 
-    def streamReader(self, schema: StructType) -> PaimonStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> "PaimonStreamReader":  # noqa: N802 - Spark's name
+        check_stream_sources()
+        from maintenance.connector.stream_source import PaimonStreamReader
+
         opened_ = opened(self.options)
         with_kind = isinstance(opened_, AuditLogView) and opened_.name == AUDIT_LOG
         table = opened_.table if isinstance(opened_, AuditLogView) else opened_
@@ -275,7 +281,7 @@ def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
         )
     own = {*_OWN, READ_CHANGELOG.key, *LIMIT_KEYS}
     with_options = table.copy(as_spelt({k: v for k, v in lowered.items() if k not in own and not k.startswith("fs.")}))
-    if isinstance(with_options, Table) and reads_changelog({**with_options.options, **lowered}):
+    if isinstance(with_options, Table) and READ_CHANGELOG.of({**with_options.options, **lowered}):
         return AuditLogView(with_options)
     return with_options
 

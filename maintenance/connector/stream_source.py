@@ -10,14 +10,13 @@ in one task, where the table has a primary key.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
-from maintenance.options.streams import READ_CHANGELOG
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.stream_position import Limits, StreamPosition
@@ -125,8 +124,3 @@ def _tasks(splits: Sequence[AnySplit], *, keyed: bool) -> list[tuple[AnySplit, .
         assert isinstance(split, Split)
         groups.setdefault((split.partition, split.bucket), []).append(split)
     return [tuple(group) for group in groups.values()]
-
-
-def reads_changelog(options: Mapping[str, str]) -> bool:
-    """Whether a stream shows row kinds. `options`: keys in lower case."""
-    return READ_CHANGELOG.of(options)

@@ -20,6 +20,7 @@ from typing import Any
 
 import pyspark
 
+from maintenance.errors import UnsupportedError
 from maintenance.spark.server_process import REMOTE_VARIABLE, ConnectServer, free_ports, running
 from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
@@ -40,8 +41,14 @@ def connect_server(
     """A server for as long as the context lasts.
 
     Args: `config`: Spark settings, also those that cannot be changed later; `log`: file for what it prints.
-    Raises: InfrastructureError: it did not start within `seconds`; the message has the end of its log.
+    Raises: UnsupportedError: this PySpark has none. InfrastructureError: it did not start within `seconds`; the message
+        has the end of its log.
     """
+    if not list(_HOME.glob("jars/spark-connect_*.jar")):
+        problem = f"PySpark {pyspark.__version__} comes without a Spark Connect server"
+        raise UnsupportedError(
+            problem, str(_HOME), "Use PySpark 4.0 or newer, or name a server that runs: sc://HOST:PORT."
+        )
     port, ui_port = free_ports(2)
     token = secrets.token_hex(16)
     # gRPC sends a token without encryption to this name only.

@@ -1,10 +1,12 @@
 """What older releases of Spark lack.
 
-`DataFrame.toArrow` came with 4.0, data sources in Python that write Arrow with 4.1.
+`DataFrame.toArrow` came with 4.0, data sources in Python that write Arrow with 4.1, limits of the streams that
+they read with 4.2.
 """
 
 import io
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -46,3 +48,13 @@ def check_data_sources() -> None:
         problem = f"PySpark {__version__} has no data sources in Python that read and write Arrow"
         fix = "Use PySpark 4.1 or newer; or read with table.to_spark(spark), and write with operations.ingest."
         raise UnsupportedError(problem, 'format("paimon")', fix) from None
+
+
+def check_stream_sources() -> None:
+    """Raises: UnsupportedError: in this release no data source in Python can limit the stream that it reads."""
+    if find_spec("pyspark.sql.streaming.datasource") is None:
+        from pyspark import __version__
+
+        problem = f"PySpark {__version__} has no data sources in Python whose streams have limits"
+        fix = "Use PySpark 4.2 or newer; or read what is new with incremental-between, and write streams as before."
+        raise UnsupportedError(problem, 'readStream.format("paimon")', fix)

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.errors import UnsupportedError
-from maintenance.spark.release import arrow_of, check_data_sources
+from maintenance.spark.release import arrow_of, check_data_sources, check_stream_sources
 
 
 class OlderFrame:
@@ -34,3 +34,10 @@ def test_the_connector_names_the_release_that_it_needs(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "pyspark.sql.datasource", None)
     with pytest.raises(UnsupportedError, match=r"has no data sources in Python.* Use PySpark 4\.1 or newer"):
         check_data_sources()
+
+
+def test_a_stream_names_the_release_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_stream_sources()
+    monkeypatch.setattr("maintenance.spark.release.find_spec", lambda _: None)
+    with pytest.raises(UnsupportedError, match=r"streams have limits.* Use PySpark 4\.2 or newer"):
+        check_stream_sources()

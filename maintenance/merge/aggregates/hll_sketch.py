@@ -5,12 +5,12 @@ result is a compact HLL_4 sketch, and each step starts from its bytes, since the
 """
 
 import pyarrow as pa
-from datasketches import hll_sketch, hll_union, tgt_hll_type
 
 from maintenance.errors import DataError
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.aggregates.rbm32 import is_varbinary
+from maintenance.merge.aggregates.sketches import sketch_library
 from maintenance.merge.inputs import Inputs
 
 
@@ -19,14 +19,15 @@ def union_hll(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
 
 
 def _union(sketches: list[bytes], where: str) -> bytes:
+    library = sketch_library(where)
     try:
         total = sketches[0]
         for data in sketches[1:]:
-            sketch = hll_sketch.deserialize(data)
-            union = hll_union(sketch.lg_config_k)
+            sketch = library.hll_sketch.deserialize(data)
+            union = library.hll_union(sketch.lg_config_k)
             union.update(sketch)
-            union.update(hll_sketch.deserialize(total))
-            total = union.get_result(tgt_hll_type.HLL_4).serialize_compact()
+            union.update(library.hll_sketch.deserialize(total))
+            total = union.get_result(library.tgt_hll_type.HLL_4).serialize_compact()
     except (IndexError, ValueError, RuntimeError) as error:
         raise DataError(f"bytes that are not an HLL sketch: {error}", where, "Write compact HLL sketches.") from error
     return total

@@ -6,12 +6,12 @@ Source: Java `FieldThetaSketchAgg`, Apache DataSketches: a union of 4096 nominal
 import struct
 
 import pyarrow as pa
-from datasketches import compact_theta_sketch, theta_union
 
 from maintenance.errors import DataError
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.aggregates.rbm32 import is_varbinary
+from maintenance.merge.aggregates.sketches import sketch_library
 from maintenance.merge.inputs import Inputs
 
 _ALWAYS_SAMPLED = struct.pack("<f", 1.0)
@@ -23,10 +23,11 @@ def union_theta(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
 
 
 def _union(sketches: list[bytes], where: str) -> bytes:
-    union = theta_union()
+    library = sketch_library(where)
+    union = library.theta_union()
     try:
         for data in sketches:
-            union.update(compact_theta_sketch.deserialize(data))
+            union.update(library.compact_theta_sketch.deserialize(data))
     except (IndexError, ValueError, RuntimeError) as error:
         raise DataError(
             f"bytes that are not a theta sketch: {error}", where, "Write compact theta sketches."

@@ -1,13 +1,16 @@
 """Unions of HLL sketches."""
 
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from datasketches import hll_sketch, tgt_hll_type
 
-from maintenance.errors import DataError
+from maintenance.errors import DataError, UnsupportedError
 from maintenance.merge.aggregates.aggregate import AggregatedColumn
 from maintenance.merge.aggregates.hll_sketch import union_hll
+from maintenance.merge.aggregates.sketches import sketch_library
 from maintenance.merge.inputs import Inputs
 from maintenance.types.data_type import DataField, parse_type
 
@@ -45,3 +48,9 @@ def test_bytes_that_are_no_sketch(data: bytes) -> None:
     for parts in ((sketch(range(3)), data), (data, sketch(range(3)))):
         with pytest.raises(DataError, match="not an HLL sketch"):
             union(*parts)
+
+
+def test_without_the_library_more_than_one_sketch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasketches", None)
+    with pytest.raises(UnsupportedError, match=r"datasketches.*Install it"):
+        sketch_library("column s")
