@@ -91,5 +91,7 @@ def orphan_bytes(
 
 
 def _largest(found: pa.Table, count: int) -> pa.Table:
+    if not len(found):  # pyarrow before 26 cannot choose from nothing
+        return found
     order = pc.select_k_unstable(found, min(count, len(found)), [("bytes", "descending"), ("path", "ascending")])
     return found.take(order)
