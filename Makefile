@@ -2,7 +2,7 @@
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
 #                                                                make test-nightly   all tests, with new seeds
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow test-nightly soak chaos mutants lint figures benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow test-nightly soak chaos mutants matrix site lint figures benchmarks lock clean install-run install-test
 
 # Kept here also where the environment forbids Python to write beside its sources: hundreds of short processes would
 # compile every module again, which takes them three times as long to start.
@@ -33,6 +33,8 @@ help:
 	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
+	@echo "make site        build the pages of docs/ with a search, into .artifacts/site; a dead link is an error"
+	@echo "make matrix      try other releases of Python, Java, Spark, Dagster and pyarrow; CELLS='…' chooses"
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make figures     how large the code is, how it hangs together, which files three ways go through"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
@@ -95,6 +97,8 @@ lint: install-test
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/python scripts/operations-stub --check
+	$(BIN)/python scripts/matrix --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@$(BIN)/python scripts/figures
 
 figures: install-test
@@ -115,3 +119,10 @@ lock: install-test
 clean:
 	rm -rf .venv .venv-pypaimon .venv-airflow .cache .dagster_home warehouse landing spark-warehouse
 	rm -rf .artifacts/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# Its last result is docs/matrix.json, from which the table of docs/compatibility.md is made.
+matrix: install-test
+	@scripts/matrix $(CELLS)
+
+site: install-test
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "The site is in .artifacts/site: open index.html"

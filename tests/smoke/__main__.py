@@ -5,6 +5,7 @@ with a traceback where it fails.
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,12 @@ def main() -> int:
             SEAMS[parser.parse_args().seam](Path(folder))
         except PaimonError as error:
             print(error)
+            return REFUSED
+        except Exception as error:  # an error of ours may come back from Spark as text
+            refused = re.search(r"^maintenance\.errors\.UnsupportedError: (.*)$", str(error), re.MULTILINE)
+            if refused is None:
+                raise
+            print(refused[1])
             return REFUSED
     return 0
 

@@ -130,15 +130,24 @@ def _moved(planned: PlannedGroup, now: PlannedGroup | None) -> str:
 
 def _planned(file_io: FileIO, landing: LandingFolder, batch: LandedBatch) -> PlannedGroup:
     is_parquet = landing.format == PARQUET
-    size = f"{_rows(file_io, batch)} rows" if is_parquet else f"{message_count(file_io, batch.path)} messages"
+    size = f"{_row_count(file_io, batch)} rows" if is_parquet else f"{message_count(file_io, batch.path)} messages"
     name = f"batch {batch.identifier} of delivery {batch.delivery}"
     return PlannedGroup(name, (batch.path,), file_io.size(batch.path) or 0, 1, size)
 
 
-def _rows(file_io: FileIO, batch: LandedBatch) -> int:
+def _row_count(file_io: FileIO, batch: LandedBatch) -> int:
+    with file_io.open_input(batch.path) as file:
+        return int(_parquet(file, batch).metadata.num_rows)
+
+
+def _rows(file_io: FileIO, batch: LandedBatch) -> pa.Table:
+    with file_io.open_input(batch.path) as file:
+        return _parquet(file, batch).read()
+
+
+def _parquet(file: pa.NativeFile, batch: LandedBatch) -> pq.ParquetFile:
     try:
-        with file_io.open_input(batch.path) as file:
-            return int(pq.ParquetFile(file).metadata.num_rows)
+        return pq.ParquetFile(file)
     except pa.ArrowInvalid as error:
         raise DataError(f"this is not a Parquet file: {error}", batch.path, "Deliver the batch again.") from error
 
@@ -208,7 +217,7 @@ def ingest_landed(
 
     Args:
         session: called for the Spark session, only if there is a batch of Parquet to commit: this process reads and
-            writes change messages.
+            writes change messages, and without a session Parquet, too, a file at a time in memory.
         limit: at most this many batches; None = all that landed.
         committed: number of the last batch in the table; None = the table is asked.
         dry_run: only count the batches that would be committed.
@@ -232,11 +241,9 @@ def _ingest_each(
     reports = []
     spark = session() if landing.format == PARQUET else None
     for place, batch in enumerate(batches, 1):
-        if spark is not None:
-            data, kind = spark.read.parquet(batch.path), landing.row_kind_column
-        elif landing.format == PARQUET:
-            with table.file_io.open_input(batch.path) as file:
-                data, kind = pq.read_table(file), landing.row_kind_column
+        if landing.format == PARQUET:
+            data = _rows(table.file_io, batch) if spark is None else spark.read.parquet(batch.path)
+            kind = landing.row_kind_column
         else:
             changes = changes_of_batch(table.file_io, table.schema.fields, landing, batch, progress)
             data, kind = changes.rows, KIND

@@ -86,11 +86,13 @@ def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     assert landed_batches(FileIO(), LandingFolder(str(tmp_path / "later"), "feed")) == []
 
 
-def test_parquet_is_ingested_without_spark(table: CatalogTable, tmp_path: Path) -> None:
+def test_this_process_commits_parquet_where_there_is_no_session(table: CatalogTable, tmp_path: Path) -> None:
     folder = tmp_path / "landing"
     folder.mkdir()
     for number in (1, 2):
-        pq.write_table(pa.table({"id": pa.array([number], pa.int64())}), folder / f"1-batch-{number}.parquet")
-    report = ingest_landed(lambda: None, table, LandingFolder(str(folder), "feed"), progress=lambda _: None)
-    assert report.committed_batches == 2
-    assert sorted(table.to_arrow().column("id").to_pylist()) == [1, 2]
+        pq.write_table(pa.table({"id": [number]}), folder / f"{number}-batch-{number}.parquet")
+    (folder / "3-batch-3.parquet").write_bytes(b"PAR1 cut")
+    landing = LandingFolder(str(folder), "feed")
+    with pytest.raises(DataError, match=r"not a Parquet file.*3-batch-3"):
+        ingest_landed(lambda: None, table, landing, progress=lambda _: None)
+    assert sorted(table.to_arrow()["id"].to_pylist()) == [1, 2]
