@@ -99,6 +99,7 @@ def dagster(folder: Path) -> None:
 
     from paimon_maintenance.assets import keys
     from paimon_maintenance.assets.project.config import load_project
+    from paimon_maintenance.assets.resources.catalog import PaimonCatalog
     from paimon_maintenance.definitions import build_definitions
 
     (folder / "landing").mkdir()
@@ -109,7 +110,7 @@ def dagster(folder: Path) -> None:
     definitions = build_definitions(project)
     # Called otherwise in older releases.
     resolve: Any = getattr(definitions, "resolve_implicit_global_asset_job_def", None) or (
-        definitions.get_implicit_global_asset_job_def  # type: ignore[attr-defined]
+        definitions.get_implicit_global_asset_job_def
     )
     key = keys.asset_key("smoke.orders")
     with dg.instance_for_test() as instance:
@@ -118,9 +119,9 @@ def dagster(folder: Path) -> None:
         assert event is not None
         assert event.asset_materialization is not None
         assert event.asset_materialization.metadata["dagster/row_count"].value == ROWS
-        catalog = definitions.resources["catalog"]
+        catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog)
         with dg.build_sensor_context(instance, definitions=definitions, resources={"catalog": catalog}) as context:
-            sensor: Any = getattr(definitions, "resolve_sensor_def", None) or definitions.get_sensor_def  # type: ignore[attr-defined]
+            sensor: Any = getattr(definitions, "resolve_sensor_def", None) or definitions.get_sensor_def
             sensor(keys.LATEST_SENSOR).evaluate_tick(context)
     _check(open_catalog({"warehouse": str(folder / "warehouse")}).get_table("smoke.orders").to_arrow())
 
