@@ -2,7 +2,7 @@
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
 #                                                                make test-nightly   all tests, with new seeds
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow test-nightly soak chaos mutants matrix site lint figures benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow test-nightly soak chaos mutants matrix site release lint figures benchmarks lock clean install-run install-test
 
 # Kept here also where the environment forbids Python to write beside its sources: hundreds of short processes would
 # compile every module again, which takes them three times as long to start.
@@ -126,3 +126,6 @@ matrix: install-test
 
 site: install-test
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "The site is in .artifacts/site: open index.html"
+
+release: install-test
+	@$(JAVA) && export JAVA_HOME && scripts/release

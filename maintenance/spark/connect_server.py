@@ -47,7 +47,7 @@ def connect_server(
     if not list(_HOME.glob("jars/spark-connect_*.jar")):
         problem = f"PySpark {pyspark.__version__} comes without a Spark Connect server"
         raise UnsupportedError(
-            problem, str(_HOME), "Use PySpark 4.0 or newer, or name a server that runs: sc://HOST:PORT."
+            problem, "Spark Connect", "Use PySpark 4.0 or newer, or name a server that runs: sc://HOST:PORT."
         )
     port, ui_port = free_ports(2)
     token = secrets.token_hex(16)
