@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from maintenance.catalog import Catalog, CatalogTable, open_catalog
-from maintenance.cli.tables_file import FOLDER, catalog_options
+from maintenance.cli.tables_file import catalog_options
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.metastore.warehouse import known_folder
 from paimon_maintenance.assets.project.chain import create_described
@@ -18,7 +18,7 @@ _READERS = 16
 
 def project_of(path: str) -> Project:
     """What the file says. Raises: OptionError, with the line of the mistake."""
-    return load_project(Path(path), FOLDER)
+    return load_project(Path(path))
 
 
 def found_tables(path: str, project: Project) -> Project:
