@@ -23,6 +23,8 @@ BENCHMARKS := compaction minor_compaction one_bucket append_compaction sorting i
 # Of what `make demo` installs. The libraries of vortex, lance and mosaic weigh more than all else that is in Python, and
 # only tests and those who have such files need them.
 RUN_EXTRAS := --extra cli --extra demo --extra hive --extra jdbc --extra sail
+# Of the image of deploy/.
+DEPLOY_EXTRAS := --extra cli --extra dagster --extra hive --extra jdbc --extra openlineage --extra postgres
 UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 help:
@@ -113,6 +115,7 @@ lock: install-test
 	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt
 	$(UV_COMPILE) $(RUN_EXTRAS) pyproject.toml -o requirements.txt
 	$(UV_COMPILE) --extra all --extra demo pyproject.toml requirements-dev.in -o requirements-dev.txt
+	$(UV_COMPILE) $(DEPLOY_EXTRAS) -c requirements-dev.txt pyproject.toml -o requirements-deploy.txt
 	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
 	$(UV_COMPILE) --extra airflow --extra cli --extra spark --extra sail pyproject.toml requirements-airflow.in -o requirements-airflow.txt
 
