@@ -15,10 +15,12 @@ from obstore import exceptions
 from maintenance.errors import StorageAccessError, StorageError, storage_fix
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
-_CODE = re.compile(r"<Code>([^<]{1,100})</Code>")
-_MESSAGE = re.compile(r"<Message>([^<\n]{1,300})")
+# A request that deletes many objects is answered by 200, with a message and a code for each that stays.
+_CODE = re.compile(r"<Code>([^<]{1,100})</Code>|request failed for key [^\n]*\(code: (\w{1,100})\)")
+_MESSAGE = re.compile(r"<Message>([^<\n]{1,300})|request failed for key [^\n]*: ([^\n:]{1,300}) \(code: ")
 _NO_BUCKET = frozenset({"NoSuchBucket", "ContainerNotFound", "InvalidBucketName", "UserProjectMissing"})
 _NO_ACCESS = frozenset({401, 403})
+_NO_ACCESS_CODES = frozenset({"AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch"})
 _BEHIND_THE_END = 416
 _REDIRECT = "redirect without LOCATION"
 _MOVED = frozenset({301, 307, 308})
@@ -44,7 +46,9 @@ def is_behind_the_end(error: BaseException) -> bool:
 
 def is_refused(error: BaseException) -> bool:
     """Whether the store said that this process may not do it, so that it was not done."""
-    return isinstance(error, _REFUSALS) or status_of(error) in _NO_ACCESS | _MOVED
+    if isinstance(error, _REFUSALS) or status_of(error) in _NO_ACCESS | _MOVED:
+        return True
+    return _found(_CODE, str(error)) in _NO_ACCESS_CODES
 
 
 def is_worth_repeating(error: BaseException) -> bool:
@@ -81,9 +85,9 @@ def store_error(error: BaseException, path: str, action: str = "read") -> OSErro
         return StorageAccessError(f"the storage cannot {action}: {_answer(text)}", path, _WRONG_REGION)
     if is_refused(error):
         return StorageAccessError(f"the storage cannot {action}: {_answer(text)}", path, _KEYS)
-    if status is None and _CREDENTIALS.search(text):
+    if status is None and code is None and _CREDENTIALS.search(text):
         return StorageAccessError(f"the storage cannot {action}: there are no credentials that work", path, _KEYS)
-    if status is None:
+    if status is None and code is None:
         return StorageError(f"the storage cannot {action}: {_reason(text)}", path, _UNREACHABLE)
     return StorageError(f"the storage cannot {action}: {_answer(text)}", path, storage_fix(OSError()))
 
