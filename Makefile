@@ -128,7 +128,7 @@ matrix: install-test
 	@scripts/matrix $(CELLS)
 
 site: install-test
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "The site is in .artifacts/site: open index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "The site is in .artifacts/site. With its search: $(BIN)/python -m http.server --bind 127.0.0.1 -d .artifacts/site 8000"
 
 release: install-test
 	@$(JAVA) && export JAVA_HOME && scripts/release
