@@ -195,7 +195,7 @@ def test_it_refuses_what_it_cannot_audit(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no changelog to audit"):
         audit_changelog(None, small_table(tmp_path / "none"))
     table = produced(tmp_path / "lookup")
-    with pytest.raises(OptionError, match="Swap"):
+    with pytest.raises(OptionError, match="Name the earlier snapshot"):
         audit_changelog(None, table, 3, 2)
     with pytest.raises(NotFoundError):
         audit_changelog(None, table, 0, 99)
