@@ -48,7 +48,12 @@ def _known(catalog: Catalog, described: TableConfig) -> TableConfig:
 
 
 def described_table(project: Project, identifier: str, catalog: Catalog) -> TableConfig:
-    """What the file says of a table. Raises: NotFoundError: nothing."""
+    """What the file says of a table, with what the catalog holds of it. Raises: NotFoundError: as of `entry_of`."""
+    return _known(catalog, entry_of(project, identifier))
+
+
+def entry_of(project: Project, identifier: str) -> TableConfig:
+    """What the file alone says of a table. Raises: NotFoundError: nothing."""
     found = next(
         (table for table in project.with_patterns([identifier]).tables if table.identifier == identifier), None
     )
@@ -56,7 +61,7 @@ def described_table(project: Project, identifier: str, catalog: Catalog) -> Tabl
         raise NotFoundError(
             f"no entry or pattern is about '{identifier}'", str(project.path), "Write one, or remove its DAG."
         )
-    return _known(catalog, found)
+    return found
 
 
 def opened(catalog: Catalog, described: TableConfig, operation: str) -> CatalogTable:

@@ -99,9 +99,8 @@ class CompactionDueTrigger(TableTrigger):
 
     def _triggers(self) -> Any:
         from maintenance.monitor.triggers import Triggers
-        from paimon_maintenance.operators.described import described_table, project_of
+        from paimon_maintenance.operators.described import entry_of, project_of
 
         if "tables" not in self.lake:
             return Triggers()
-        catalog = Lake(**self.lake).catalog()
-        return described_table(project_of(self.lake["tables"]), self.table, catalog).compaction.triggers
+        return entry_of(project_of(self.lake["tables"]), self.table).compaction.triggers

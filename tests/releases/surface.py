@@ -112,7 +112,7 @@ def _options(command: click.Command) -> Iterator[str]:
         yield from each.opts if isinstance(each, click.Option) else [each.human_readable_name]
 
 
-def _settings(schema: Mapping[str, Any], place: str = "", seen: tuple[str, ...] = ()) -> Iterator[str]:
+def _settings(schema: Mapping[str, Any]) -> Iterator[str]:
     """The places of settings, as `fleet.budget.seconds`; of lists and of choices those of each form."""
 
     def resolved(part: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
