@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from maintenance.errors import OptionError
 from paimon_maintenance.operators.airflow_release import BaseOperatorLink, BaseSensorOperator
 from paimon_maintenance.operators.failures import as_airflow_failure
 from paimon_maintenance.operators.lake import Lake
@@ -81,6 +82,7 @@ class NewSnapshotSensor(TableSensor):
     """Waits until the newest snapshot of a table is not what it was.
 
     Args: `since`: that it was, an id; a text is a template. None: that when the sensor begins, 0 if there is none.
+    Raises: OptionError: without `since` in the mode `reschedule`, which begins anew with each look.
     """
 
     template_fields: Sequence[str] = ("table", "since")
@@ -88,12 +90,20 @@ class NewSnapshotSensor(TableSensor):
     def __init__(self, *, since: int | str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.since = since
+        self._began_at: int | None = None
+        if since is None and not self.deferrable and self.reschedule:
+            fix = "Give 'since', or wait with deferrable=True or mode='poke'."
+            raise OptionError(
+                "in the mode 'reschedule' a sensor forgets which snapshot was the newest", self.table, fix
+            )
 
     def trigger(self, context: Any) -> NewSnapshotTrigger:
         lake = self.lake.as_json()
-        given = NewSnapshotTrigger(self.table, lake, self.poke_interval, 0)
-        since = given.newest() if self.since in (None, "", "None") else int(str(self.since))
-        return NewSnapshotTrigger(self.table, lake, self.poke_interval, since)
+        if self._began_at is None:
+            # A worker asks again and again: what it waits for is said once.
+            newest = NewSnapshotTrigger(self.table, lake, self.poke_interval, 0)
+            self._began_at = newest.newest() if self.since in (None, "", "None") else int(str(self.since))
+        return NewSnapshotTrigger(self.table, lake, self.poke_interval, self._began_at)
 
 
 class CompactionDueSensor(TableSensor):

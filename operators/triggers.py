@@ -76,9 +76,9 @@ class NewSnapshotTrigger(TableTrigger):
         return path, {**arguments, "since": self.since}
 
     def newest(self) -> int:
-        """The id of the newest snapshot, 0 where there is none or no table."""
-        newest = NewSnapshotTrigger(self.table, self.lake, self.interval, 0).look()
-        return 0 if newest is None else int(newest["snapshot_id"])
+        """The id of the newest snapshot, `since` where it is that or where there is none."""
+        found = self.look()
+        return self.since if found is None else int(found["snapshot_id"])
 
     def found(self, table: Any) -> dict[str, Any] | None:
         newest = table.snapshots.latest_id() or 0

@@ -13,6 +13,9 @@ from tests.unit.cli.schedulers import four_small_files
 pytestmark = pytest.mark.slow
 LOOKS = """
 import json, sys
+from maintenance.errors import OptionError
+from maintenance.sql import Session
+from paimon_maintenance.operators import NewSnapshotSensor
 from paimon_maintenance.operators.triggers import CompactionDueTrigger, NewSnapshotTrigger
 
 lake, eager, lazy = ({"warehouse": sys.argv[1]}, {"tables": sys.argv[2]}, {"tables": sys.argv[3]})
@@ -24,6 +27,19 @@ found = {
     "new": NewSnapshotTrigger("default.t", lake, 1, 3).look(),
     "old": NewSnapshotTrigger("default.t", lake, 1, 4).look(),
 }
+
+class Task:
+    def xcom_push(self, key, value):
+        found["pushed"] = value
+
+sensor = NewSnapshotSensor(task_id="waits", table="default.t", warehouse=sys.argv[1], deferrable=False)
+found["before"] = sensor.poke({"ti": Task()})
+Session(lake).sql("INSERT INTO t VALUES (9)")
+found["after"] = sensor.poke({"ti": Task()})
+try:
+    NewSnapshotSensor(task_id="forgets", table="default.t", deferrable=False, mode="reschedule")
+except OptionError as error:
+    found["refused"] = str(error)
 print(json.dumps(found))
 """
 TABLES = "warehouse: {lake}\ntables: [{{identifier: default.t, compaction: {{trigger: {trigger}}}}}]\n"
@@ -51,4 +67,7 @@ def test_a_compaction_is_due_by_the_tables_options_or_by_tables_yaml(tmp_path: P
     found = json.loads(done.stdout.splitlines()[-1])
     assert (found["missing"], found["lazy"], found["old"]) == (None, None, None)
     assert (found["own"]["snapshot_id"], found["eager"]["snapshot_id"]) == (4, 4)
+    # A worker that waits knows what the newest was when it began.
+    assert (found["before"], found["after"], found["pushed"]["since"]) == (False, True, 4)
+    assert "Give 'since'" in found["refused"]
     assert found["new"] == {"table": "default.t", "snapshot_id": 4, "since": 3}
