@@ -18,8 +18,8 @@ BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
-BENCHMARKS := compaction minor_compaction one_bucket append_compaction sorting ingestion merge_engines planning changelog \
-              deletion_vectors file_formats file_index memory sensor object_store expiry sql engines
+# All of them if none is named.
+BENCHMARKS ?=
 # Of what `make demo` installs. The libraries of vortex, lance and mosaic weigh more than all else that is in Python, and
 # only tests and those who have such files need them.
 RUN_EXTRAS := --extra cli --extra demo --extra hive --extra jdbc --extra sail
@@ -39,7 +39,7 @@ help:
 	@echo "make matrix      try other releases of Python, Java, Spark, Dagster and pyarrow; CELLS='…' chooses"
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make figures     how large the code is, how it hangs together, which files three ways go through"
-	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
+	@echo "make benchmarks  time all of it beside the Java core and pypaimon, and store it; BENCHMARKS='…' chooses"
 	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
 	@echo "make clean       remove environments, caches, the demo's warehouse and report, and Dagster's storage"
 
@@ -100,6 +100,7 @@ lint: install-test
 	$(BIN)/vulture
 	$(BIN)/python scripts/operations-stub --check
 	$(BIN)/python scripts/matrix --check
+	$(BIN)/python scripts/benchmarks-page --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@$(BIN)/python scripts/figures
 
@@ -109,7 +110,7 @@ figures: install-test
 benchmarks: install-test
 	@scripts/install pypaimon || echo "No pypaimon: it is left out of the comparison." >&2
 	@scripts/fetch-paimon-core
-	@$(JAVA) && export JAVA_HOME && for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m benchmarks --store $(BENCHMARKS) && $(BIN)/python scripts/benchmarks-page
 
 lock: install-test
 	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt

@@ -16,11 +16,13 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks import java_core, tables
+from benchmarks.results import tell
 
 CACHE = Path(".cache/benchmarks")
 BUCKETS = 4
@@ -33,7 +35,7 @@ def fresh(source: Path, name: str) -> Path:
     return Path(shutil.copytree(source, target))
 
 
-def ours(source: Path, rounds: int) -> dict[str, float]:
+def ours(source: Path, rounds: int) -> dict[str, Any]:
     """Our operation on a warm Spark session."""
     from maintenance.catalog import open_catalog
     from maintenance.operations.compaction.compact import compact
@@ -49,10 +51,10 @@ def ours(source: Path, rounds: int) -> dict[str, float]:
         assert report.count("committed") == BUCKETS, report.groups
         if turn == 0:
             seconds.clear()
-    return {"compact": min(seconds)}
+    return {"compact": min(seconds), "rounds": seconds}
 
 
-def proof(source: Path, rounds: int) -> dict[str, float]:
+def proof(source: Path, rounds: int) -> dict[str, Any]:
     """Processor time of our operation in this process, without a proof, with it as it is by default, and in full."""
     from maintenance.catalog import open_catalog
     from maintenance.operations.compaction.compact import compact
@@ -68,10 +70,10 @@ def proof(source: Path, rounds: int) -> dict[str, float]:
             assert report.count("committed") == BUCKETS, report.groups
             if turn == 0:
                 taken.clear()
-    return {mode: min(taken) for mode, taken in seconds.items()}
+    return {mode: min(taken) for mode, taken in seconds.items()} | {"rounds": seconds}
 
 
-def ours_read(source: Path, rounds: int) -> dict[str, float]:
+def ours_read(source: Path, rounds: int) -> dict[str, Any]:
     """Merge-on-read of the uncompacted table into Arrow, without Spark."""
     from maintenance.catalog import open_catalog
 
@@ -81,10 +83,10 @@ def ours_read(source: Path, rounds: int) -> dict[str, float]:
         started = time.perf_counter()
         rows = table.to_arrow().num_rows
         seconds.append(time.perf_counter() - started)
-    return {"read": min(seconds[1:]), "rows": rows}
+    return {"read": min(seconds[1:]), "rounds": seconds[1:], "rows": rows}
 
 
-def java(source: Path, rounds: int) -> dict[str, float]:
+def java(source: Path, rounds: int) -> dict[str, Any]:
     """The Java core's full compaction."""
     paimon = java_core.start()
     seconds = []
@@ -93,10 +95,10 @@ def java(source: Path, rounds: int) -> dict[str, float]:
         taken = java_core.compact_seconds(paimon, table, BUCKETS, CORES)
         if turn:
             seconds.append(taken)
-    return {"compact": min(seconds)}
+    return {"compact": min(seconds), "rounds": seconds}
 
 
-def limit(source: Path, rounds: int) -> dict[str, float]:
+def limit(source: Path, rounds: int) -> dict[str, Any]:
     """Decode and encode the bytes of each bucket with pyarrow alone, with the settings Paimon's files have."""
     folders = sorted(source.glob("bench.db/t/bucket-*"))
     target = CACHE / "limit"
@@ -115,7 +117,7 @@ def limit(source: Path, rounds: int) -> dict[str, float]:
         with ThreadPoolExecutor(CORES) as pool:
             list(pool.map(copy, folders))
         seconds.append(time.perf_counter() - started)
-    return {"compact": min(seconds[1:])}
+    return {"compact": min(seconds[1:]), "rounds": seconds[1:]}
 
 
 PYPAIMON = """
@@ -129,7 +131,7 @@ print(json.dumps({"read": time.perf_counter() - started, "rows": rows}))
 """
 
 
-def pypaimon(source: Path) -> dict[str, float] | None:
+def pypaimon(source: Path) -> dict[str, Any] | None:
     """pypaimon's merge-on-read, once: it takes minutes. None where it is not installed."""
     python = Path(".venv-pypaimon/bin/python")
     if not python.exists():
@@ -141,7 +143,7 @@ def pypaimon(source: Path) -> dict[str, float] | None:
 CONTENDERS = {"ours": ours, "proof": proof, "ours_read": ours_read, "java": java, "limit": limit}
 
 
-def contend(name: str, source: Path, rounds: int) -> dict[str, float]:
+def contend(name: str, source: Path, rounds: int) -> dict[str, Any]:
     """Run a contender in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.compaction", "--contender", name, str(source), str(rounds)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."}, check=False)
@@ -159,11 +161,16 @@ def compare(rows: int, rounds: int) -> None:
         tables.build(source, rows, buckets=BUCKETS)
     size = sum(path.stat().st_size for path in source.rglob("*.parquet"))
     print(f"\n{rows:,} rows, {size / 2**20:.0f} MiB of parquet, {CORES} cores, best of {rounds}", flush=True)
-    floor = contend("limit", source, rounds)["compact"]
-    mine = contend("ours", source, rounds)["compact"]
+    case = f"full compaction of {rows:,} rows"
+    copied, done = contend("limit", source, rounds), contend("ours", source, rounds)
+    floor, mine = copied["compact"], done["compact"]
+    tell(case, "limit", copied["rounds"])
+    tell(case, "ours, warm Spark", done["rounds"])
     print(f"  full compaction   limit (pyarrow copy)   {floor:7.2f} s", flush=True)
     print(f"                    ours, warm Spark       {mine:7.2f} s   {mine / floor:5.2f} x the limit", flush=True)
     proved = contend("proof", source, rounds)
+    for mode, taken in proved["rounds"].items():
+        tell(f"{case}, processor time in one process", f"ours, proof = {mode}", taken)
     for mode in ("auto", "full"):
         print(
             f"                    proof = {mode:4}           {proved[mode]:7.2f} s   "
@@ -171,12 +178,15 @@ def compare(rows: int, rounds: int) -> None:
             flush=True,
         )
     if java_core.JAR.exists():
-        peer = contend("java", source, rounds)["compact"]
+        by_java = contend("java", source, rounds)
+        peer = by_java["compact"]
+        tell(case, "Java core", by_java["rounds"])
         print(
             f"                    Java core, warm        {peer:7.2f} s   ours is {peer / mine:.2f} x faster", flush=True
         )
     read = contend("ours_read", source, rounds)
     per = read["read"] * 4_000_000 / rows
+    tell(f"merge on read of {rows:,} rows", "ours", read["rounds"])
     print(
         f"  merge-on-read     ours                   {read['read']:7.2f} s   {per:.2f} s per 4 million rows", flush=True
     )
@@ -184,6 +194,7 @@ def compare(rows: int, rounds: int) -> None:
         other = pypaimon(source)
         if other is not None:
             assert other["rows"] == read["rows"], (other, read)
+            tell(f"merge on read of {rows:,} rows", "pypaimon", [other["read"]])
             print(
                 f"                    pypaimon               {other['read']:7.2f} s   "
                 f"ours is {other['read'] / read['read']:.0f} x faster",

@@ -9,14 +9,15 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyarrow as pa
 
-from benchmarks import java_core
+from benchmarks import java_core, results
 
 CACHE = Path(".cache/benchmarks")
 CORES = 2
@@ -50,8 +51,8 @@ def processor_seconds() -> float:
 class Rounds:
     """Times actions: the first is to warm up, of the others the fastest counts."""
 
-    seconds: float = float("inf")
-    cpu: float = float("inf")
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     _warm: bool = False
 
     def time(self, action: Callable[[], object]) -> None:
@@ -60,11 +61,12 @@ class Rounds:
         action()
         seconds, cpu = time.perf_counter() - started, processor_seconds() - used
         if self._warm:
-            self.seconds, self.cpu = min(self.seconds, seconds), min(self.cpu, cpu)
+            self.seconds.append(seconds)
+            self.cpu.append(cpu)
         self._warm = True
 
     def found(self, **more: object) -> Found:
-        return {"seconds": self.seconds, "cpu": self.cpu, **more}
+        return {"seconds": min(self.seconds), "cpu": min(self.cpu), "rounds": self.seconds, **more}
 
 
 def into(target: Path, rounds: str, action: Callable[[], object]) -> Rounds:
@@ -143,24 +145,25 @@ def parser_of(doc: str | None, *, rounds: int = 3) -> argparse.ArgumentParser:
     return parser
 
 
-def report(title: str, results: Mapping[str, Found], rows: int) -> None:
-    """Print a table: a line for each contender, with ratios to `limit` and `Java core` where they took part.
+def report(title: str, found_by: Mapping[str, Found], rows: int) -> None:
+    """Print and tell a table: a line for each contender, with ratios to `limit` and `Java core` where they took part.
 
     Raises: SystemExit: the contenders, but for the limit, do not agree on the result.
     """
     print(f"\n{title}, {CORES} cores", flush=True)
-    limit, java = results.get("limit"), results.get("Java core")
-    for name, found in results.items():
+    limit, java = found_by.get("limit"), found_by.get("Java core")
+    for name, found in found_by.items():
         seconds, cpu = found["seconds"], found["cpu"]
         line = f"  {name:<16} {seconds:8.2f} s  {cpu:8.2f} s CPU  {rows / seconds:12,.0f} rows/s"
         if limit is not None and found is not limit:
             line += f"   {found['seconds'] / limit['seconds']:5.2f} x the limit"
         if name.startswith("ours") and java is not None:
             line += f"   {java['seconds'] / found['seconds']:5.2f} x as fast as Java"
-        print(line, flush=True)
-    digests = {found["digest"] for found in results.values() if "digest" in found}
+        print(f"{line}   median {median(found['rounds']):.2f}", flush=True)
+        results.tell(title, name, found["rounds"], processor_seconds=round(cpu, 2))
+    digests = {found["digest"] for found in found_by.values() if "digest" in found}
     if len(digests) > 1:
-        raise SystemExit(f"the results differ: {[(name, found.get('digest')) for name, found in results.items()]}")
+        raise SystemExit(f"the results differ: {[(name, found.get('digest')) for name, found in found_by.items()]}")
 
 
 def with_java(names: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.results import tell
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 
@@ -41,15 +42,16 @@ def batch(ids: np.ndarray, version: int) -> pa.Table:
     return pa.table({"id": ids, "a": ids * version, "b": ids / 3 + version, "v": texts})
 
 
-def best(work: Callable[[], pa.Table], rounds: int) -> tuple[float, pa.Table]:
-    """Seconds of the quickest round, and what it returned."""
-    quickest, found = float("inf"), None
+def best(work: Callable[[], pa.Table], rounds: int, what: str) -> tuple[float, pa.Table]:
+    """Seconds of the quickest round, and what it returned. `what`: is told of it."""
+    taken, found = [], None
     for _ in range(rounds):
         started = time.process_time()
         found = work()
-        quickest = min(quickest, time.process_time() - started)
+        taken.append(time.process_time() - started)
     assert found is not None
-    return quickest, found
+    tell("processor time of a read", what, taken)
+    return min(taken), found
 
 
 def one_by_one(table: CatalogTable) -> pa.Table:
@@ -69,8 +71,8 @@ def whole_files(table: CatalogTable) -> pa.Table:
 
 def against_whole(table: CatalogTable, rounds: int, label: str) -> None:
     """Tell how long a read takes against reading the same files whole."""
-    read, rows = best(lambda: one_by_one(table), rounds)
-    plain, physical = best(lambda: whole_files(table), rounds)
+    read, rows = best(lambda: one_by_one(table), rounds, label)
+    plain, physical = best(lambda: whole_files(table), rounds, f"{label}: its files whole")
     print(f"{label:16s} {read:8.3f} s, {read / plain:.2f} times as long as its files whole ({plain:.3f} s)")
     print(f"                 {physical.num_rows - rows.num_rows} of {physical.num_rows} rows in them are deleted")
 
@@ -90,8 +92,8 @@ def merge_on_write(folder: Path, rows: int, rounds: int) -> None:
         seconds = time.perf_counter() - started
         if run == 1:
             against_whole(marked, rounds, "a fifth changed")
-    read, expected = best(lambda: one_by_one(merged), rounds)
-    raw, found = best(lambda: one_by_one(marked), rounds)
+    read, expected = best(lambda: one_by_one(merged), rounds, "merge on read")
+    raw, found = best(lambda: one_by_one(marked), rounds, "merge on write, all runs")
     assert found.sort_by("id").equals(expected.sort_by("id"))
     print(f"merge on read    {read:8.3f} s")
     print(f"merge on write   {raw:8.3f} s, {read / raw:.2f} times as fast; its last compaction took {seconds:.3f} s")
@@ -102,11 +104,11 @@ def vectors_on_append(folder: Path, rows: int, rounds: int) -> None:
     table = create(folder, "append", (), {"bucket": "-1", **VECTORS})
     for part in np.array_split(np.arange(rows), RUNS):
         table.write_arrow(batch(part, 1))
-    plain, _ = best(lambda: one_by_one(table), rounds)
+    plain, _ = best(lambda: one_by_one(table), rounds, "append table")
     started = time.perf_counter()
     report = table.delete("a < 0 OR v LIKE 'text 1 of %7'")
     seconds = time.perf_counter() - started
-    left, found = best(lambda: one_by_one(table), rounds)
+    left, found = best(lambda: one_by_one(table), rounds, "append table with vectors")
     assert found.num_rows == rows - report.deleted_rows
     print(f"plain read       {plain:8.3f} s")
     print(f"with vectors     {left:8.3f} s, {left / plain:.2f} of it")

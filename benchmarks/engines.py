@@ -24,6 +24,7 @@ import numpy as np
 
 from benchmarks import tables
 from benchmarks.compaction import CACHE, CORES, fresh
+from benchmarks.results import tell
 from maintenance.catalog import Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
@@ -150,6 +151,8 @@ def main() -> None:
     print(f"{'':10}" + "".join(f"{name.replace('_', ' '):>12}" for name in _SHOWN), flush=True)
     for engine in arguments.engines:
         found = contend(engine, arguments.rounds, many, one)
+        told = {name: round(found[name], 2) for name in _SHOWN[:-1]} | {"memory_MiB": round(found["memory"])}
+        tell(f"{arguments.rows:,} rows in 4 buckets, {INGESTED:,} ingested", f"ours, {engine}", [], **told)
         shown = "".join(f"{found[name]:10.2f} s" for name in _SHOWN[:-1])
         print(f"{engine:10}{shown}{found['memory']:8.0f} MiB", flush=True)
 

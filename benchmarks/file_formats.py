@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.results import tell
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_format import FileSelection, FileSettings, OpenWriter
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
@@ -68,14 +69,14 @@ def written(rows: pa.Table, open_writer: OpenWriter) -> bytes:
     return content
 
 
-def best(work: Callable[[], T], rounds: int) -> tuple[float, T]:
-    """Seconds of the quickest round, and what it returned."""
+def best(work: Callable[[], T], rounds: int) -> tuple[list[float], T]:
+    """Seconds of each round, and what it returned."""
     times = []
     for _ in range(rounds):
         started = time.process_time()
         found = work()
         times.append(time.process_time() - started)
-    return min(times), found
+    return times, found
 
 
 def compare(kind: str, count: int, rounds: int) -> None:
@@ -90,7 +91,8 @@ def compare(kind: str, count: int, rounds: int) -> None:
             print(f"{name:10}{error}")
             continue
         write, content = best(lambda w=open_writer: written(rows, w), rounds)  # type: ignore[misc]
-        times = [write]
+        times, cases = [min(write)], iter(("read", "one column read", "three rows read"))
+        tell(f"{kind}: written", name, write, megabytes=round(len(content) / 1e6, 1))
         for columns, selection in ((fields, FileSelection()), (fields[:1], FileSelection()), (fields, wanted)):
 
             def read(c=columns, s=selection, data=content, form=name) -> pa.Table:  # type: ignore[no-untyped-def]  # noqa: ANN001
@@ -98,7 +100,8 @@ def compare(kind: str, count: int, rounds: int) -> None:
 
             seconds, found = best(read, rounds)
             assert found.num_rows == count or selection is wanted, name
-            times.append(seconds)
+            times.append(min(seconds))
+            tell(f"{kind}: {next(cases)}", name, seconds)
         print(f"{name:10}{times[0]:9.3f}{times[1]:9.3f}{times[2]:10.3f}{times[3]:9.4f}{len(content) / 1e6:8.1f}")
 
 

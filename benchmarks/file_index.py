@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks import java_core
+from benchmarks.results import tell
 
 CACHE = Path(".cache/benchmarks/file_index")
 KINDS: Mapping[str, Mapping[str, str]] = {
@@ -175,8 +176,10 @@ def main() -> int:
     print(f"building, {arguments.rows} rows of BIGINT: rows per second")
     for name, (rate, check) in ours.items():
         beside = ""
+        tell(f"building {name}", "ours", rows_per_second=round(rate))
         if name in theirs:
             other, others_check = theirs[name]
+            tell(f"building {name}", "Java core", rows_per_second=round(other))
             beside = f"   Java core {other:12,.0f}   {rate / other:5.1f} times as fast"
             if check != others_check:
                 raise SystemExit(f"the bytes of {name} are not those of the Java core")
@@ -185,6 +188,7 @@ def main() -> int:
         print(f"  the Java core did not run: {java.stderr[-300:]}")
     print(f"reading {arguments.files} files of {arguments.rows_per_file} rows")
     for kind, numbers in reading(arguments.files, arguments.rows_per_file).items():
+        tell(f"reading {arguments.files} files", kind, [], **{key: float(f"{v:.3g}") for key, v in numbers.items()})
         print(f"  {kind:13} " + "   ".join(f"{name} {value:,.4g}" for name, value in numbers.items()))
     return 0
 

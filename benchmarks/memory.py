@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks import tables
+from benchmarks.results import tell
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.compaction.rewriting import CompactionTask
 from maintenance.operations.compaction import groups
@@ -136,6 +137,7 @@ def merge(gib: float, cap_mib: int) -> bool:
     seconds = time.perf_counter() - started
     (group,) = report.groups
     peak = int(note.read_text())
+    tell(f"{gib} GiB of parquet", "ours", [seconds], peak_MiB=round(peak / 2**20), cap_MiB=cap_mib)
     reported = (
         f"{size / 2**30:5.2f} GiB of parquet, {group.input_rows:,} records -> {group.output_rows:,} rows",
         f"as Arrow {in_memory / (cap_mib << 20):.1f} x the cap",

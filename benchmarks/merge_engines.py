@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks import java_core
+from benchmarks.results import tell
 
 CACHE = Path(".cache/benchmarks")
 NAME = "bench.t"
@@ -154,7 +155,7 @@ def fresh(source: Path, name: str) -> Path:
     return Path(shutil.copytree(source, target))
 
 
-def ours(sources: list[Path], rounds: int) -> list[float]:
+def ours(sources: list[Path], rounds: int) -> list[list[float]]:
     """Seconds of our operation for each table, on a warm Spark session."""
     from maintenance.catalog import open_catalog
     from maintenance.operations.compaction.compact import compact
@@ -170,11 +171,11 @@ def ours(sources: list[Path], rounds: int) -> list[float]:
             report = compact(spark, table, full=True)
             seconds.append(time.perf_counter() - started)
             assert report.count("committed") == BUCKETS, report.groups
-        found.append(min(seconds[1:]))
+        found.append(seconds[1:])
     return found
 
 
-def java(sources: list[Path], rounds: int) -> list[float]:
+def java(sources: list[Path], rounds: int) -> list[list[float]]:
     """Seconds of the Java core's full compaction for each table."""
     paimon = java_core.start()
     found = []
@@ -183,21 +184,21 @@ def java(sources: list[Path], rounds: int) -> list[float]:
         for _ in range(rounds + 1):
             table = java_core.get_table(paimon, fresh(source, "java").absolute(), NAME)
             seconds.append(java_core.compact_seconds(paimon, table, BUCKETS, CORES))
-        found.append(min(seconds[1:]))
+        found.append(seconds[1:])
     return found
 
 
 CONTENDERS = {"ours": ours, "java": java}
 
 
-def contend(name: str, sources: list[Path], rounds: int) -> list[float]:
+def contend(name: str, sources: list[Path], rounds: int) -> list[list[float]]:
     """Run a contender in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.merge_engines", "--contender", name, "--rounds", str(rounds)]
     environment = {**os.environ, "PYTHONPATH": "."}
     done = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise SystemExit(f"{name} failed:\n{done.stderr[-4000:]}")
-    found: list[float] = json.loads(done.stdout.splitlines()[-1])
+    found: list[list[float]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -210,10 +211,14 @@ def compare(rows: int, rounds: int, names: list[str]) -> None:
         sources.append(source)
     mine = contend("ours", sources, rounds)
     peers = contend("java", sources, rounds) if java_core.JAR.exists() else [None] * len(names)
-    base = dict(zip(names, mine, strict=True)).get("deduplicate")
+    base = min(dict(zip(names, mine, strict=True)).get("deduplicate", []), default=None)
     print(f"\nfull compaction, {rows:,} rows, {CORES} cores, best of {rounds}; rows per second", flush=True)
-    for name, seconds, peer in zip(names, mine, peers, strict=True):
+    for name, taken, others in zip(names, mine, peers, strict=True):
         count = rows // CASES[name].part
+        seconds, peer = min(taken), None if others is None else min(others)
+        tell(f"{name}, {count:,} rows", "ours", taken)
+        if others is not None:
+            tell(f"{name}, {count:,} rows", "Java core", others)
         line = f"  {name:15} ours {count / seconds:12,.0f}"
         if peer is not None:
             line += f"   Java {count / peer:12,.0f}   ours is {peer / seconds:5.2f} x as fast"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from benchmarks.results import tell
 from benchmarks.store_peers import PEERS, ROWS, Java, Pypaimon
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
@@ -77,6 +78,7 @@ class Bench:
         seconds = found if isinstance(found, float) else time.perf_counter() - started
         self.relay.faults.delay = 0
         taken = Taken(self.relay.total, seconds)
+        tell(what, who, [seconds], requests=taken.requests)
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.relay.counts.items()))
         times = f"{taken.requests / ours.requests:4.1f}x {seconds / ours.seconds:5.1f}x" if ours else " " * 12
         print(f"{what:<28} {who:<9} {taken.requests:>5} requests {seconds:7.2f} s  {times}  {kinds}", flush=True)

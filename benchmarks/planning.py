@@ -19,8 +19,10 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import java_core
+from benchmarks.results import tell
 from maintenance.catalog import Schema, open_catalog
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
@@ -104,6 +106,7 @@ def plan():
 """
 _JAVA = """
 from benchmarks import java_core
+from benchmarks.results import tell
 paimon = java_core.start()
 def plan():
     import jpype
@@ -120,11 +123,13 @@ for _ in range(ROUNDS + 1):
     started = time.perf_counter()
     files = plan()
     seconds.append(time.perf_counter() - started)
-print(json.dumps({"first": seconds[0], "best": min(seconds[1:], default=seconds[0]), "files": files, "peak": peak()}))
+rounds = seconds[1:] or seconds
+found = {"rounds": rounds, "first": seconds[0], "best": min(rounds), "files": files, "peak": peak()}
+print(json.dumps(found))
 """
 
 
-def contend(python: str, code: str, warehouse: Path, rounds: int) -> dict[str, float] | None:
+def contend(python: str, code: str, warehouse: Path, rounds: int) -> dict[str, Any] | None:
     """Run a contender in a process of its own; None where it fails, with the reason printed."""
     settings = f"WAREHOUSE, NAME, WANTED, ROUNDS = {str(warehouse.absolute())!r}, {NAME!r}, {WANTED!r}, {rounds}\n"
     program = settings + _PEAK + code + _MEASURE
@@ -134,7 +139,7 @@ def contend(python: str, code: str, warehouse: Path, rounds: int) -> dict[str, f
     if done.returncode:
         print(f"    failed: {done.stderr.strip().splitlines()[-1]}", flush=True)
         return None
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -163,6 +168,7 @@ def compare(files: int, rounds: int) -> None:
                 f"{files / found['best']:12,.0f} files/s   peak {found['peak']:6,.0f} MiB{ratio}",
                 flush=True,
             )
+            tell(f"{files:,} files, {history}", name, found["rounds"], peak_MiB=round(found["peak"]))
             assert found["files"] == own["files"], f"{name} plans {found['files']} files"
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from benchmarks.results import tell
 from maintenance.catalog import CatalogTable, Schema
 from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -96,8 +97,11 @@ def create(place: Place, tables: int) -> list[CatalogTable]:
         return list(pool.map(one, range(tables)))
 
 
-def tick(definitions: dg.Definitions, instance: dg.DagsterInstance, name: str, place: Place, cursor: str | None) -> str:
-    """One tick; prints its cost."""
+def tick(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, case: tuple[str, str], place: Place, cursor: str | None
+) -> str:
+    """One tick; prints its cost. `case`: the sensor, and what changed since the one before."""
+    name, change = case
     resources = {"catalog": place.catalog}
     sensor = definitions.resolve_sensor_def(name)
     with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
@@ -107,6 +111,7 @@ def tick(definitions: dg.Definitions, instance: dg.DagsterInstance, name: str, p
         wall, cpu = time.perf_counter() - started, time.process_time() - used
     reported = f"{len(data.asset_events):>5} events reported, cursor {len(data.cursor or '') / 1000:.0f} kB"
     print(f"{wall:8.2f} s wall {cpu:8.2f} s CPU {reported}{place.counted()}", flush=True)
+    tell(f"tick of {name}", change, [wall], processor_seconds=round(cpu, 2))
     return str(data.cursor)
 
 
@@ -140,16 +145,16 @@ def run(place: Place, instance: dg.DagsterInstance, chosen: argparse.Namespace) 
     definitions.get_repository_def().load_all_definitions()  # as a code server does
     print(f"definitions loaded in {time.perf_counter() - started:.1f} s")
     print(f"{'first':>10}", end="")
-    cursor = tick(definitions, instance, sensor, place, None)
+    cursor = tick(definitions, instance, (sensor, f"first, {count} tables"), place, None)
     if place.relay is not None:
         HINTS.forget()
         print(f"{'late':>10}", end="")
-        cursor = tick(definitions, instance, sensor, place, cursor)
+        cursor = tick(definitions, instance, (sensor, "late"), place, cursor)
     for changed in (0, 10, count) if chosen.changes is None else chosen.changes:
         for table in tables[:changed]:
             table.write_arrow(_ROW)
         print(f"{f'{changed} new':>10}", end="")
-        cursor = tick(definitions, instance, sensor, place, cursor)
+        cursor = tick(definitions, instance, (sensor, f"{changed} of {count} tables changed"), place, cursor)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from benchmarks.contest import CACHE, CORES, Found, contend, parser_of, run_contender
+from benchmarks.results import tell
 from benchmarks.tpch.queries import QUERIES
 from benchmarks.tpch.tables import PRIMARY_KEYS, fill, generated
 from maintenance.errors import SqlError
@@ -39,7 +40,7 @@ def timed(ask: Ask, rounds: str) -> Found:
             started = time.perf_counter()
             rows = ask(query)
             seconds.append(time.perf_counter() - started)
-        found[str(number)] = {"seconds": min(seconds[1:]), "rows": plain_rows(rows)}
+        found[str(number)] = {"seconds": min(seconds[1:]), "rounds": seconds[1:], "rows": plain_rows(rows)}
     return found
 
 
@@ -196,6 +197,9 @@ def report(results: Mapping[str, Found], arguments: Any) -> None:
             for name in results
             if not agree(results[name][number]["rows"], results["DuckDB"][number]["rows"])
         ]
+    for name, answers in results.items():
+        rounds = zip(*(query["rounds"] for query in answers.values()), strict=True)
+        tell(f"22 queries of TPC-H, scale {arguments.scale}, {kind}", name, [sum(each) for each in rounds])
     line = "  all"
     for name, beside in pairs:
         ours, theirs = (sum(query["seconds"] for query in results[each].values()) for each in (name, beside))
