@@ -20,6 +20,7 @@ from maintenance.operations.operation import Operation, Plan, Run, Shown, as_ask
 from maintenance.operations.parameters import Param
 from maintenance.operations.tuning.file_trials import FileTrial, file_trials
 from maintenance.operations.tuning.simulate_settings import SNAPSHOTS, SimulatedSettings, simulate_settings
+from maintenance.operations.tuning.spark_event_logs import logged_filters
 from maintenance.options import table as table_options
 from maintenance.options.changes import fix_of_change
 from maintenance.options.known import is_set_to
@@ -33,6 +34,8 @@ _FEW_PARTITIONS = 20
 _SMALLER, _FASTER, _AS_SMALL, _AS_FAST = 0.9, 0.7, 1.02, 1.2
 # Snapshots without a compaction after which nobody seems to compact.
 _LONG = 20
+# Filters of logs that are tried, the most frequent.
+_MOST_FILTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,10 @@ class Advise:
     queries: Annotated[
         str | None, Param("A file of statements, one in a line: indexes are tried for what follows WHERE in them.")
     ] = None
+    event_logs: Annotated[
+        str | None,
+        Param("An event log of Spark, or a folder of them: indexes are tried for the filters of its queries."),
+    ] = None
     snapshots: Annotated[int, Param("How many of the last snapshots settings are tried on.", least=1)] = SNAPSHOTS
     files: Annotated[bool, Param("Try other formats and compressions on the rows of one data file, which is read.")] = (
         False
@@ -79,9 +86,10 @@ def apply(run: Run, table: Table, planned: Plan[Advise, None]) -> AdviceReport:
     if asked.files:
         run.progress("formats are tried")
         advice += _files(table, file_trials(table))
-    if asked.queries is not None:
+    filters = _filters(table, asked)
+    if filters:
         run.progress("indexes are tried")
-        advice += _indexes(table, asked.queries)
+        advice += _indexes(table, filters)
     return AdviceReport(table.identifier, tuple(advice))
 
 
@@ -240,7 +248,25 @@ def _is_of(table: Table, where: str) -> bool:
         return False
 
 
-def _indexes(table: Table, path: str) -> Iterator[Advice]:
+def _filters(table: Table, asked: Advise) -> list[str]:
+    """The conditions that were really asked for."""
+    found: list[str] = []
+    if asked.queries is not None:
+        found += _of_queries(table, asked.queries)
+    if asked.event_logs is not None:
+        logged = logged_filters(table, asked.event_logs, _MOST_FILTERS)
+        of_table = [text for text in logged.filters if _is_of(table, text)]
+        if not of_table:
+            problem = (
+                f"{number_of(logged.queries, 'query', 'queries')} of {table.identifier} in them, none with a filter"
+            )
+            fix = "Name logs of applications that filter this table."
+            raise OptionError(f"the event logs have {problem}", asked.event_logs, fix)
+        found += of_table
+    return list(dict.fromkeys(found))
+
+
+def _of_queries(table: Table, path: str) -> list[str]:
     try:
         log = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -250,6 +276,10 @@ def _indexes(table: Table, path: str) -> Iterator[Advice]:
     if not filters:
         problem = f"{number_of(len(written), 'condition')} behind WHERE in the queries, and none is of this table"
         raise OptionError(problem, path, "Name a file of SELECT statements, one in each line.")
+    return filters
+
+
+def _indexes(table: Table, filters: Sequence[str]) -> Iterator[Advice]:
     tried = advise_file_index(table, filters)
     if not tried.options:
         return
@@ -290,13 +320,19 @@ OPERATION = Operation(
 
 
 def advise(
-    table: Table, *, queries: str | None = None, snapshots: int = SNAPSHOTS, files: bool = False
+    table: Table,
+    *,
+    queries: str | None = None,
+    event_logs: str | None = None,
+    snapshots: int = SNAPSHOTS,
+    files: bool = False,
 ) -> AdviceReport:
     """What a table would be better off with. Nothing is written.
 
     Args: `queries`: the path of a file of statements, for whose conditions file indexes are tried on a sample, None =
-        none are; `snapshots`: how many of the last ones settings are tried on; `files`: try other formats and
+        none are; `event_logs`: an event log of Spark, or a folder of them, whose filters of this table are tried too;
+        `snapshots`: how many of the last ones settings are tried on; `files`: try other formats and
         compressions on the rows of one data file.
-    Raises: OptionError: there are no queries, or none with a condition of this table.
+    Raises: OptionError: there are no queries or logs, or none with a condition of this table.
     """
-    return OPERATION.run(Run(), table, Advise(queries, snapshots, files))
+    return OPERATION.run(Run(), table, Advise(queries, event_logs, snapshots, files))
