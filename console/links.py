@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup, escape
 
+from maintenance.operations.fleet.plan_fleet import FleetLine
 from maintenance.operations.rows.restorable_partitions import RestorablePartition
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.table_page import launchpad
@@ -65,11 +66,15 @@ class Links:
             return self.job(keys.EXPIRE_TABLE if action == "expire" else action, keys.job_config(table, config))
         return self.job(keys.job(action, table), config)
 
-    def action(self, table: str, operation: str, *, dry_run: bool) -> str:
-        """The job that does an action of the plan of all tables."""
+    def action(self, line: FleetLine, *, dry_run: bool) -> str:
+        """The job that does an action of the plan of all tables, limited to the partitions that it is about."""
+        table, operation = line.table, line.operation
         if operation in _OF_TABLES:
             action, step = _OF_TABLES[operation]
-            return self.table_job(action, table, f"ops: {{{step}: {{config: {{dry_run: true}}}}}}" if dry_run else "")
+            chosen = json.dumps(list(line.partitions), ensure_ascii=False)
+            said = [*([f"partitions: {chosen}"] if line.partitions else []), *(["dry_run: true"] if dry_run else [])]
+            config = f"ops: {{{step}: {{config: {{{', '.join(said)}}}}}}}" if said else ""
+            return self.table_job(action, table, config)
         call = json.dumps(f"CALL sys.{operation}(table => '{table}')", ensure_ascii=False)
         return self.job(
             STATEMENT, f"ops: {{{STATEMENT_OP}: {{config: {{statement: {call}, dry_run: {str(dry_run).lower()}}}}}}}"

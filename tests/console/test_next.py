@@ -1,9 +1,11 @@
 """The page of what is next: what brings most within the budget, and why the rest waits."""
 
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote_plus
 
-from maintenance.catalog import CatalogTable
+from maintenance.catalog import CatalogTable, open_catalog
+from maintenance.operations import plan_fleet
 from paimon_maintenance.console.links import Links
 from tests.console_site import Site
 
@@ -51,11 +53,20 @@ def test_a_tables_page_says_what_is_next_what_does_it_and_what_it_cost(
     assert "EUR a month to store it" in answer.text
 
 
-def test_actions_lead_to_the_jobs_that_do_them() -> None:
+def test_actions_lead_to_the_jobs_that_do_them_for_the_partitions_shown(tmp_path: Path, by_month: CatalogTable) -> None:
     links = Links("http://dagster", "lake")
-    planned = unquote_plus(links.action("db.t", "expire_snapshots", dry_run=True))
-    assert "/jobs/expire_db_t/playground" in planned
-    assert "ops: {tag: {config: {dry_run: true}}}" in planned
-    merged = unquote_plus(links.action("db.t", "compact_manifest", dry_run=False))
-    assert "CALL sys.compact_manifest(table => 'db.t')" in merged
+    (line,) = plan_fleet(None, open_catalog({"warehouse": str(tmp_path / "lake")}), dry_run=True).lines
+    assert (line.operation, line.scope) == ("compact", "month=2")
+    applied = unquote_plus(links.action(line, dry_run=False))
+    assert "/jobs/compact_db_months/playground" in applied
+    assert 'ops: {compact: {config: {partitions: [{"month": "2"}]}}}' in applied
+    planned = unquote_plus(links.action(line, dry_run=True))
+    assert 'ops: {compact: {config: {partitions: [{"month": "2"}], dry_run: true}}}' in planned
+    whole = replace(line, partitions=(), scope="")
+    expired = unquote_plus(links.action(replace(whole, operation="expire_snapshots"), dry_run=True))
+    assert "/jobs/expire_db_months/playground" in expired
+    assert "ops: {tag: {config: {dry_run: true}}}" in expired
+    assert "config" not in unquote_plus(links.action(whole, dry_run=False)).partition("playground")[2]
+    merged = unquote_plus(links.action(replace(whole, operation="compact_manifest"), dry_run=False))
+    assert "CALL sys.compact_manifest(table => 'db.months')" in merged
     assert "dry_run: false" in merged

@@ -109,6 +109,7 @@ class FleetLine:
         turn: when it begins, or the period in which its turn comes if nothing else comes; None: not soon.
         outcome: of an action that was carried out: ``done``, ``failed``, or ``not begun``.
         took: seconds, of one that was carried out; error: what went wrong.
+        partitions: that it is limited to, columns to texts; none: it is about the table.
     """
 
     table: str
@@ -125,6 +126,7 @@ class FleetLine:
     outcome: str = ""
     took: float | None = None
     error: PaimonError | None = None
+    partitions: tuple[Mapping[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +278,7 @@ def _line(action: Action, one: Candidate, expected: Estimate, said: tuple[str, s
         action.input_bytes,
         one.waited,
         *said,
+        partitions=tuple(each.by_name() for each in action.arguments.get("partitions", ())),
     )
 
 
