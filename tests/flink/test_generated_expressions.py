@@ -113,14 +113,24 @@ QUERIES = (
     "SELECT z IN ('ab', s) AS w FROM (SELECT c AS z, s FROM samples) AS q",
     "WITH q AS (SELECT c AS z, s FROM samples) SELECT z IN (s) AS w FROM q",
     "SELECT q.c IN (q.s) AS w FROM (SELECT * FROM samples) AS q",
+    *(f"SELECT f64 AS w FROM samples WHERE {condition}" for condition in (
+        "f64 = 0", "0e0 = f64", "f64 BETWEEN 0 AND 0", "NOT (f64 <> 0)", "f64 = 0 OR id = 2", "f64 = i8", "f64 = d2",
+        "CAST(f64 AS FLOAT) = 0e0", "f64 * 1 = 0e0", "f64 = 0 GROUP BY f64")),
+    "SELECT f64 AS w FROM samples GROUP BY f64, i32 HAVING f64 = 0e0",
+    "SELECT q.f64 AS w FROM samples AS p JOIN samples AS q ON p.f64 = q.f64 WHERE p.f64 = 0e0",
+    "SELECT f64 * (i32 - 1) AS w FROM samples WHERE f64 = 0e0", "SELECT 0e0 * -(i8) AS w FROM samples WHERE i8 = 1",
+    *(f"SELECT COUNT(*) AS w FROM (SELECT {z} AS z FROM samples UNION ALL SELECT f64 FROM samples) AS q GROUP BY z"
+      for z in ("SQRT(i32)", "LOG(2, f64)", "COT(f64)", "ASIN(f64)", "POWER(f64, 0.5)", "SQRT(-2e0)")),
 )  # fmt: skip
 WINDOWS = ("AVG(f32) OVER (PARTITION BY b ORDER BY id)", "AVG(MOD(i64, 7)) OVER (PARTITION BY b ORDER BY id)",
            "SUM(f32) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+           "MAX(SQRT(f64)) OVER (ORDER BY id)",
            "MIN(CASE WHEN id = 0 THEN 0e0 WHEN id = 1 THEN f64 END) OVER (ORDER BY id)")  # fmt: skip
 AGGREGATES = ("STDDEV_SAMP(i32)", "STDDEV_POP(i8)", "VAR_POP(d2)", "SUM(i16)", "COLLECT(v)", "MAX(f64)", "MAX(f32)",
               "SUM(f64) FILTER (WHERE id = 1)", "SUM(f32) FILTER (WHERE id = 1)", "AVG(f64) FILTER (WHERE id = 1)",
               "STDDEV_POP(d18)", "VAR_SAMP(d18)", "FIRST_VALUE(i32)", "LAST_VALUE(d18)", "FIRST_VALUE(v)",
-              "FIRST_VALUE(COALESCE(c, 'x'))", "VAR_SAMP(1)", "AVG(d18)")  # fmt: skip
+              "FIRST_VALUE(COALESCE(c, 'x'))", "VAR_SAMP(1)", "AVG(d18)", "MAX(SQRT(f64))", "MIN(LN(f64))",
+              "COUNT(DISTINCT SQRT(f64))")  # fmt: skip
 # Flink fails at these when it plans them, or has no such function; the last ones are ours to mend.
 REFUSED = (
     "f64 % 2",

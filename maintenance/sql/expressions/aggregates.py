@@ -240,10 +240,14 @@ def _least(call: Call, function: str) -> exp.Expr:
 
 
 def _first_zero(call: Call, made: exp.Expr) -> exp.Expr:
-    """The least or greatest float in Flink: of zeros of both signs it is the one that comes first."""
+    """The least or greatest float in Flink: of zeros of both signs it is the one that comes first, and nothing is less
+    or greater than a NaN that is the first of all.
+    """
     zero = Typed(filled("CASE WHEN a = 0 THEN a END", {"a": call.nodes[0].copy()}), call.kind, exp.Null())
     found = seen(replace(call, arguments=[zero]), "first")
-    return filled("CASE WHEN m = 0 THEN z ELSE m END", {"m": made, "z": found})
+    first = seen(replace(call, arguments=[Typed(cast_node(call.nodes[0].copy(), DOUBLE), DOUBLE, exp.Null())]), "first")
+    parts = {"f": first, "m": made, "z": found}
+    return cast_node(filled("CASE WHEN isnan(f) THEN f WHEN m = 0 THEN z ELSE m END", parts), call.kind)
 
 
 def _first(call: Call, function: str) -> exp.Expr:

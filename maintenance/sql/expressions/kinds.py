@@ -100,6 +100,13 @@ def is_atomic(kind: DataType) -> bool:
     return kind.root not in ("ARRAY", "MAP", "ROW", "VARIANT", "VECTOR")
 
 
+def is_storable(kind: DataType) -> bool:
+    """Whether it is the type of a column that any table can have."""
+    parts = (kind.element, kind.key, kind.value, *(part.type for part in kind.fields))
+    is_plain = kind.root not in (NULL.root, "BLOB", "MULTISET") and not is_interval(kind) and kind.length != 0
+    return is_plain and all(is_storable(part) for part in parts if part is not None)
+
+
 def shown(kind: DataType) -> str:
     """A type as errors name it."""
     return str(kind)

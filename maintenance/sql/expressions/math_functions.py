@@ -140,9 +140,11 @@ def _sign_kind(call: Call) -> DataType | None:
 
 
 _SIGN = "CASE WHEN isnan(a) OR a = 0 THEN a ELSE sign(a) END"
+_NO_NUMBER = {SPARK: "CAST('nan' AS DOUBLE)", FLINK: "-CAST('nan' AS DOUBLE)"}
+"""What a function gives where it is not defined. Flink groups it apart from a NaN that is read: it has another sign."""
 _JAVA_LOG = (
     "CASE WHEN a > 0 OR isnan(a) THEN {0} WHEN a = 0 THEN CAST('-inf' AS DOUBLE)"
-    " WHEN a < 0 THEN CAST('nan' AS DOUBLE) END"
+    f" WHEN a < 0 THEN {_NO_NUMBER[FLINK]} END"
 )
 _LOG = "CASE WHEN a > 0 THEN {0} WHEN isnan(a) THEN a END"
 
@@ -205,20 +207,15 @@ ENTRIES: Sequence[Entry] = (
     # It is a power in Flink, which makes -0.0 and -Infinity positive.
     entry("sqrt", "DOUBLE", "DOUBLE",
           "CASE WHEN a = 0 THEN 0 WHEN a > 0 OR isnan(a) THEN sqrt(a) WHEN isinf(a) THEN -a"
-          " WHEN a < 0 THEN CAST('nan' AS DOUBLE) END", FLINK),
-    entry("acos", "DOUBLE", "DOUBLE",
-          "CASE WHEN abs(a) <= 1 THEN acos(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
-    entry("asin", "DOUBLE", "DOUBLE",
-          "CASE WHEN abs(a) <= 1 THEN asin(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
+          f" WHEN a < 0 THEN {_NO_NUMBER[FLINK]} END", FLINK),
+    *(entry(name, "DOUBLE", "DOUBLE",
+            f"CASE WHEN {known} THEN {of} WHEN isnan(a) THEN a WHEN a IS NOT NULL THEN {wrong} END", dialect)
+      for dialect, wrong in _NO_NUMBER.items()
+      for name, known, of in (("acos", "abs(a) <= 1", "acos(a)"), ("asin", "abs(a) <= 1", "asin(a)"),
+                              ("cot", "isfinite(a)", "1 / tan(a)"),
+                              *((each, "isfinite(a)", f"{each}(a)") for each in ("sin", "cos", "tan")))),
     *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("atan", "exp", "degrees", "radians")),
     entry("cbrt", "DOUBLE", "DOUBLE", "cbrt(a)", SPARK),
-    *(
-        entry(name, "DOUBLE", "DOUBLE",
-              f"CASE WHEN isfinite(a) THEN {name}(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END")
-        for name in ("sin", "cos", "tan")
-    ),
-    entry("cot", "DOUBLE", "DOUBLE",
-          "CASE WHEN isfinite(a) THEN 1 / tan(a) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END"),
     entry("sec", "DOUBLE", "DOUBLE", "1 / cos(a)", SPARK),
     entry("csc", "DOUBLE", "DOUBLE", "1 / sin(a)", SPARK),
     *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("sinh", "cosh", "tanh")),

@@ -29,7 +29,9 @@ def type_query(resolved: Resolved) -> Columns:
 
     Raises: SqlError: something in it is not known.
     """
-    columns = Queries(resolved).columns(resolved.tree, Scope())
+    tree = resolved.tree
+    columns = Queries(resolved).columns(tree, Scope())
+    resolved.declared = [kind for _, kind in tree.meta.get(_DECLARED, ())] or [None] * len(columns)
     with_earlier(resolved.tree, resolved.zone)
     return columns
 
@@ -95,6 +97,7 @@ class Queries:
 
     def _select(self, select: exp.Select, around: Scope) -> Columns:
         scope = Scope(around=around)
+        decided = zeros.decide(select) if self.typing.is_flink else set()
         self._sources(select, scope)
         for window in select.args.get("windows") or ():
             self._named_window(window, scope)
@@ -107,6 +110,8 @@ class Queries:
         is_outer = any(join.side for join in select.args.get("joins") or ())
         for output in select.expressions:
             for made, own, declared in self._output(output, scope):
+                if decided and output.is_star:
+                    zeros.replace_in(made, [each for each in own if each[0].lower() in decided])
                 outputs.append(made)
                 given.append(own)
                 # What an outer join or a group without rows makes NULL is not NOT NULL.

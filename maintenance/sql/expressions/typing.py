@@ -18,7 +18,7 @@ from maintenance.sql.expressions.kinds import NULL
 from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.table import entries_of
 from maintenance.sql.expressions.templates import PLACES, made, renamed
-from maintenance.sql.expressions.zeros import is_constant, is_float, unsigned
+from maintenance.sql.expressions.zeros import is_constant, is_decided, is_float, unsigned
 from maintenance.sql.place import unknown_column
 from maintenance.types.data_type import DataType
 
@@ -293,7 +293,8 @@ class Typing:
             raise self._missing(node, names, scope)
         kind, inner = found
         if not inner:
-            return Typed(node, kind, node, declared=scope.declared_of(names))
+            made = unsigned(node, kind) if is_float(kind) and is_decided(node) else node
+            return Typed(made, kind, node, declared=scope.declared_of(names))
         parts = list(node.parts)[: len(names) - len(inner)]
         column = exp.Column(this=parts[-1], table=parts[-2] if len(parts) > 1 else None)
         return self._inside(Typed(column, kind, node), inner, node)

@@ -4,7 +4,7 @@ Spark groups -0.0 with 0.0, and shows 0.0. To Flink they are two values, but for
 `NormalizeFloatingNumbers`; Flink's `BinaryRowData`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -27,7 +27,7 @@ def without_signs(select: exp.Select, given: Sequence[Columns]) -> None:
         place += len(columns)
         if output.is_star:
             if is_distinct:
-                _replace(output.this if isinstance(output, exp.Column) else output, columns)
+                replace_in(output, columns)
             continue
         inner = output.this if isinstance(output, exp.Alias) else output
         is_plain = bool(takes_all) and not any(map(is_of_groups, output.walk()))
@@ -42,8 +42,9 @@ def without_signs(select: exp.Select, given: Sequence[Columns]) -> None:
     select.set("expressions", select.expressions)
 
 
-def _replace(star: exp.Expr, columns: Columns) -> None:
-    """Show all columns, of which some have signs."""
+def replace_in(output: exp.Expr, columns: Columns) -> None:
+    """Show all columns, of which these may have signs."""
+    star = output.this if isinstance(output, exp.Column) else output
     names = [name.lower() for name, _ in columns]
     found = [(name, kind) for name, kind in columns if has_signs(kind) and names.count(name.lower()) == 1]
     listed = [(exp.to_identifier(name, quoted=True), kind) for name, kind in found]
@@ -142,9 +143,103 @@ _RANDOM = ("rand", "rand_integer")
 
 def is_constant(written: exp.Expr) -> bool:
     """Whether Flink reckons an expression when it plans, which takes the sign of a zero away."""
-    return written.find(exp.Column, exp.Query) is None and not any(
+    return all(is_decided(each) for each in written.find_all(exp.Column, exp.Query)) and not any(
         str(call.this).lower() in _RANDOM for call in written.find_all(exp.Anonymous)
     )
+
+
+_DECIDED = "paimon_decided"
+"""This key is in the `meta` of columns that a condition makes equal to a constant, which Flink puts in their place."""
+
+
+def is_decided(column: exp.Expr) -> bool:
+    return _DECIDED in column.meta
+
+
+def decide(select: exp.Select) -> set[str]:
+    """Mark the columns that WHERE, HAVING and inner joins make constants in a query of Flink; their names, lowered."""
+    source = select.args.get("from_") or select.args.get("from")
+    around = [select] if source is None else [select, source.this]
+    joins = [each for node in around for each in node.args.get("joins") or () if not each.side]
+    given = [select.args.get("where"), *(each.args.get("on") for each in joins)]
+    found = _decided(part for each in given if each is not None for part in _conditions(each))
+    own = [*select.expressions, *(select.args.get(key) for key in ("group", "having", "qualify", "order"))]
+    _mark(found, own)
+    having = select.args.get("having")
+    behind = _decided(_conditions(having)) if having is not None else set()
+    _mark(behind, [*select.expressions, select.args.get("order")])
+    return {name for _, name in found | behind}
+
+
+def _mark(found: set[tuple[str, str]], places: Sequence[exp.Expr | None]) -> None:
+    if not found:
+        return
+    for place in places:
+        for node in () if place is None else place.walk(prune=lambda each: isinstance(each, exp.Query)):
+            if isinstance(node, exp.Column) and any(_is_column(node, table, name) for table, name in found):
+                node.meta[_DECIDED] = True
+
+
+def _is_column(node: exp.Column, table: str, name: str) -> bool:
+    return node.name.lower() == name and (not table or node.table.lower() in ("", table))
+
+
+def _conditions(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What holds of all rows that a condition lets through."""
+    match node:
+        case exp.Where() | exp.Having() | exp.Paren():
+            yield from _conditions(node.this)
+        case exp.And():
+            yield from _conditions(node.this)
+            yield from _conditions(node.expression)
+        case exp.Is(expression=exp.Boolean(this=True)):
+            yield from _conditions(node.this)
+        case exp.Not() if isinstance(node.this.unnest(), exp.NEQ | exp.NullSafeNEQ):
+            yield exp.EQ(this=node.this.unnest().this, expression=node.this.unnest().expression)
+        case exp.Between():
+            yield exp.GTE(this=node.this, expression=node.args["low"])
+            yield exp.LTE(this=node.this, expression=node.args["high"])
+        case _:
+            yield node
+
+
+def _decided(conditions: Iterable[exp.Expr]) -> set[tuple[str, str]]:
+    """Tables and names of columns that are equal to a constant, or to such a column."""
+    pairs: list[tuple[tuple[str, str], exp.Expr]] = []
+    bounds: dict[type[exp.Expr], set[tuple[tuple[str, str], str]]] = {exp.LTE: set(), exp.GTE: set()}
+    turned = {exp.LTE: exp.GTE, exp.GTE: exp.LTE}
+    for each in conditions:
+        if not isinstance(each, exp.EQ | exp.NullSafeEQ | exp.LTE | exp.GTE):
+            continue
+        for one, other, sign in ((each.this, each.expression, type(each)),
+                                 (each.expression, each.this, turned.get(type(each), type(each)))):  # fmt: skip
+            column = _bare(one)
+            if column is None:
+                continue
+            key = (column.table.lower(), column.name.lower())
+            if sign in bounds:
+                bounds[sign].add((key, other.sql()))
+            elif _bare(other) is not None or is_constant(other):
+                pairs.append((key, other))
+    found = {key for key, other in pairs if _bare(other) is None}
+    found |= {key for key, _ in bounds[exp.LTE] & bounds[exp.GTE]}
+    for _ in pairs:
+        found |= {key for key, other in pairs if (column := _bare(other)) is not None
+                  and any(_is_column(column, table, name) for table, name in found)}  # fmt: skip
+    return found
+
+
+_KEEPS: Mapping[type[exp.Expr], str] = {exp.Mul: "1", exp.Div: "1", exp.Add: "0", exp.Sub: "0"}
+
+
+def _bare(node: exp.Expr) -> exp.Column | None:
+    """The column that an expression is to Flink, which drops casts to a float and what changes nothing."""
+    node = node.unnest()
+    if type(node) in _KEEPS and node.expression.name == _KEEPS[type(node)]:
+        return _bare(node.this)
+    if isinstance(node, exp.Cast) and node.to.is_type(exp.DType.FLOAT, exp.DType.DOUBLE):
+        return _bare(node.this)
+    return node if isinstance(node, exp.Column) else None
 
 
 def is_float(kind: DataType) -> bool:

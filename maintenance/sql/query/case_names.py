@@ -7,7 +7,7 @@ names stay, so that they are found in any case as before.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -41,11 +41,22 @@ def marked_field(field: DataField, same: frozenset[str]) -> DataField:
 
 
 def _marked_type(data_type: DataType, same: frozenset[str]) -> DataType:
+    return _type_with(data_type, lambda name: marked(name, same))
+
+
+def plain_type(data_type: DataType) -> DataType:
+    """A type whose fields have their own names."""
+    return _type_with(data_type, plain)
+
+
+def _type_with(data_type: DataType, named: Callable[[str], str]) -> DataType:
     element, key, value = (
-        None if inner is None else _marked_type(inner, same)
+        None if inner is None else _type_with(inner, named)
         for inner in (data_type.element, data_type.key, data_type.value)
     )
-    fields = tuple(marked_field(field, same) for field in data_type.fields)
+    fields = tuple(
+        replace(field, name=named(field.name), type=_type_with(field.type, named)) for field in data_type.fields
+    )
     return replace(data_type, element=element, key=key, value=value, fields=fields)
 
 

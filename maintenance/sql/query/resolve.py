@@ -41,6 +41,7 @@ class Resolved:
         text: the query in DuckDB's dialect, if it is known.
         zone: of the session.
         columns: what the query gives, by the rules of its dialect; empty if that is not known, or nobody asks.
+        declared: the types of these with lengths and NOT NULL, where they are known.
     """
 
     tree: exp.Expr
@@ -51,6 +52,7 @@ class Resolved:
     text: str | None = None
     zone: str = UTC
     columns: Sequence[tuple[str, DataType]] = ()
+    declared: Sequence[DataType | None] = ()
 
 
 Evaluate = Callable[["SessionState", exp.Expr, Source], Any]

@@ -8,11 +8,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.sql.cursor import Cursor, Source
-from maintenance.sql.query.case_names import mark_names, marked_rows, same_but_case
+from maintenance.sql.expressions.kinds import is_storable
+from maintenance.sql.query.case_names import mark_names, marked_rows, plain_type, same_but_case
 from maintenance.sql.query.pushdown import push_down
 from maintenance.sql.query.resolve import Resolved, resolve
 from maintenance.sql.query.shape import shaped
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
@@ -30,7 +31,28 @@ def run_query(
     Raises: SqlError; errors of reading the tables.
     """
     source = cursor_or_source.source if isinstance(cursor_or_source, Cursor) else cursor_or_source
-    resolved = prepared(session, tree, source)
+    return _rows_of(session, prepared(session, tree, source), fields)
+
+
+def run_for_table(
+    session: "SessionState", tree: exp.Expr, cursor: Cursor
+) -> tuple[pa.Table, Sequence[DataType | None]]:
+    """The rows of a query, and what the types of columns are that are made for them; None where Arrow tells it.
+
+    Raises: as `run_query`.
+    """
+    resolved = prepared(session, tree, cursor.source)
+    rows = _rows_of(session, resolved, None)
+    kinds: Sequence[DataType | None] = [None] * rows.num_columns
+    if session.dialect == "flink" and len(resolved.columns) == len(kinds):
+        # In Arrow a TIME has no digits, and a text no length.
+        declared = resolved.declared or kinds
+        typed = [own or kind for (_, kind), own in zip(resolved.columns, declared, strict=True)]
+        kinds = [plain_type(kind).as_nullable() if is_storable(kind) else None for kind in typed]
+    return rows, kinds
+
+
+def _rows_of(session: "SessionState", resolved: Resolved, fields: Sequence[DataField] | None) -> pa.Table:
     # Both engines take long to import, and only one is needed.
     spark = session.spark
     if spark is None:

@@ -45,10 +45,13 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
 
 def _columns_in_flink(resolved: Resolved) -> Sequence[tuple[str, DataType]]:
     """The types that Flink gives; Spark's own functions have others."""
+    typed = replace(resolved, tree=resolved.tree.copy())
     try:
-        return type_query(replace(resolved, tree=resolved.tree.copy()))
+        columns = type_query(typed)
     except SqlError:
         return ()  # Spark knows what the table of expressions does not
+    resolved.declared = typed.declared
+    return columns
 
 
 def _for_spark(resolved: Resolved) -> None:

@@ -18,7 +18,7 @@ from maintenance.options.known import AUDIT
 from maintenance.sql.created_table import created_table
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
-from maintenance.sql.query.run import run_query
+from maintenance.sql.query.run import run_for_table
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, Computed, not_enforced, read_column, read_type
 from maintenance.sql.statements.computed import options_of_computed, read_watermark
@@ -85,10 +85,11 @@ class CreateTable:
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if self.query is not None and self.definition.options.get(table_options.TYPE.key) == object_table.TYPE:
             raise self.cursor.error("an object table has no rows but the files of its folder", "Leave the query out.")
-        rows = None if self.query is None else run_query(session.writing, self.query, self.cursor)
+        rows, kinds = (None, ()) if self.query is None else run_for_table(session.writing, self.query, self.cursor)
         fields = [column.field() for column in self.definition.columns]
         if rows is not None and not fields:
-            fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]
+            fields = [DataField(0, part.name, kind or data_type_of_arrow(part.type))
+                      for part, kind in zip(rows.schema, kinds, strict=True)]  # fmt: skip
         schema = self._schema(session, fields)
         schema = replace(
             schema,

@@ -5,12 +5,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from maintenance.errors import UnsupportedError
 from maintenance.sql import Session, SqlError
 from maintenance.sql.expressions.entries import BOTH
 from maintenance.sql.expressions.table import ENTRIES, entries_of
+from tests.tables import create_table
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +249,44 @@ def test_a_char_is_filled_up_in_a_list(flink_dialect: Session) -> None:
     flink_dialect.sql("INSERT INTO chars VALUES ('ab   ', 'ab'), ('ab   ', 'x')")
     found = flink_dialect.sql("SELECT c IN (s) AS x, c IN ('ab') AS y FROM chars ORDER BY s").to_arrow()
     assert found.to_pydict() == {"x": [True, False], "y": [False, False]}
+
+
+# By the query over floats: -2.5, -0.0, NULL, NaN and infinity.
+FLOATS_IN_FLINK = {
+    **{f"SELECT f FROM floats WHERE {condition}": "0.0" for condition in (
+        "f = 0", "0e0 = f", "f = -0e0", "f * 1 = 0", "CAST(f AS FLOAT) = 0e0", "f BETWEEN 0 AND 0", "NOT (f <> 0)",
+        "(f = 0) IS TRUE", "f <= 0 AND f >= 0", "f IS NOT DISTINCT FROM 0e0", "f = 0 GROUP BY f")},
+    "SELECT f FROM floats WHERE f = 0 OR id = 9": "-0.0", "SELECT f FROM floats WHERE f = i": "-0.0",
+    "SELECT f FROM floats WHERE f > -1 AND f < 1": "-0.0",
+    "SELECT * FROM (SELECT f, id FROM floats) AS q WHERE f = 0": "0.0",
+    "SELECT f FROM floats GROUP BY f HAVING f = 0": "0.0", "SELECT MAX(f) FROM floats WHERE f = 0": "0.0",
+    "SELECT p.f FROM floats AS p JOIN floats AS q ON p.id = q.id AND p.f = 0e0": "0.0",
+    "SELECT q.f FROM floats AS p JOIN floats AS q ON p.f = q.f WHERE p.f = 0e0": "0.0",
+    "SELECT q.f FROM floats AS p LEFT JOIN floats AS q ON p.id = q.id AND q.f = 0e0 WHERE p.id = 1": "-0.0",
+    "SELECT 0e0 * -i FROM floats WHERE i = 1": "0.0", "SELECT f * (i - 1) FROM floats WHERE f = 0": "-0.0",
+    **{f"SELECT COUNT(*) FROM (SELECT DISTINCT {text} AS z FROM floats) AS q": count for text, count in (
+        ("SQRT(f)", "5"), ("LN(f)", "5"), ("SIN(f)", "5"), ("ACOS(f)", "4"), ("POWER(f, 0.5)", "5"))},
+    "SELECT COUNT(DISTINCT SQRT(f)) FROM floats": "4", "SELECT MAX(SQRT(f)) FROM floats": "nan",
+    "SELECT MIN(LN(f)) FROM floats": "nan", "SELECT MAX(f) FROM floats": "inf", "SELECT MIN(f) FROM floats": "-2.5",
+    "SELECT MIN(SQRT(f)) OVER (ORDER BY id) FROM floats WHERE id < 2 LIMIT 1": "nan",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def floats(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    warehouse = tmp_path_factory.mktemp("floats")
+    columns = {"id": range(5), "f": (-2.5, -0.0, None, float("nan"), float("inf")), "i": (1, 0, None, 3, 4)}
+    schema = pa.schema({"id": pa.int32(), "f": pa.float64(), "i": pa.int32()})
+    table = create_table(warehouse, [("id", "INT"), ("f", "DOUBLE"), ("i", "INT")], (), name="db.floats")
+    table.write_arrow(pa.table(columns, schema))
+    session = Session({"warehouse": str(warehouse)}, dialect="flink")
+    session.sql("USE db")
+    return session
+
+
+@pytest.mark.parametrize(("query", "expected"), FLOATS_IN_FLINK.items())
+def test_zeros_and_nan_of_flink(floats: Session, query: str, expected: str) -> None:
+    assert str(floats.sql(query).to_arrow().column(0)[0].as_py()) == expected
 
 
 @pytest.mark.parametrize("text", ["avg(x)", "avg(DISTINCT x)", "try_avg(x)"])

@@ -113,6 +113,19 @@ def test_like_and_as(tmp_path: Path) -> None:
     assert session.sql("SELECT * FROM w").to_arrow().to_pylist() == [{"b": "x", "c": 2}]
 
 
+def test_a_table_of_a_query_has_the_types_that_flink_gives(tmp_path: Path) -> None:
+    """But for NOT NULL."""
+    session = open_session(tmp_path)
+    listed = "clock TIME(0), c CHAR(5), v VARCHAR(10), y BINARY(3), n INT NOT NULL, a ARRAY<TIME(0)>"
+    session.sql(f"CREATE TABLE t ({listed})")
+    session.sql("INSERT INTO t VALUES (TIME '01:02:03', 'ab   ', 'x', x'010203', 1, ARRAY[TIME '01:02:03'])")
+    session.sql("CREATE TABLE w AS SELECT * FROM t")
+    assert columns(session, "w") == [(name, kind.replace(" NOT NULL", "")) for name, kind in columns(session)]
+    made = "clock + INTERVAL '1' HOUR AS h, CAST(n AS CHAR(3)) AS f, UPPER(c) AS u, n + 1 AS m, '' AS e"
+    session.sql(f"CREATE TABLE x AS SELECT {made} FROM t WHERE n = 1")
+    assert [kind for _, kind in columns(session, "x")][:4] == ["TIME(0)", "CHAR(3)", "CHAR(5)", "INT"]
+
+
 def test_spark_partitions_by_new_columns(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql("CREATE TABLE t (a INT) USING paimon PARTITIONED BY (dt STRING, hh INT)")
