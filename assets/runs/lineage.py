@@ -15,7 +15,6 @@ from uuid import UUID, uuid5
 import dagster as dg
 
 from maintenance.operations.history import FAILED, HistoryEntry
-from maintenance.options import table as table_options
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -116,7 +115,7 @@ def _facets(table: Table, warehouse: str, snapshot_id: int | None) -> dict[str, 
         "schema": schema_dataset.SchemaDatasetFacet(fields=fields, producer=_PRODUCER),
         "symlinks": symlinks_dataset.SymlinksDatasetFacet(identifiers=[known_as], producer=_PRODUCER),
         "storage": storage_dataset.StorageDatasetFacet(
-            storageLayer="paimon", fileFormat=table_options.FILE_FORMAT.of(table.options), producer=_PRODUCER
+            storageLayer="paimon", fileFormat=table.model.file_format, producer=_PRODUCER
         ),
     }
     if snapshot_id is not None:

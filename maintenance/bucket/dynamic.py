@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maintenance.errors import OptionError
-from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 _LAST_BUCKET = 32767
 
@@ -24,10 +24,10 @@ class DynamicBucketOptions:
     max_buckets: int = -1
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "DynamicBucketOptions":
+    def of(cls, options: TableModel) -> "DynamicBucketOptions":
         return cls(
-            table_options.DYNAMIC_BUCKET_TARGET_ROW_NUM.of(options),
-            table_options.DYNAMIC_BUCKET_MAX_BUCKETS.of(options),
+            options.dynamic_bucket_target_row_num,
+            options.dynamic_bucket_max_buckets,
         )
 
 

@@ -4,7 +4,6 @@ Partitions of such a table may have different numbers of buckets; a partition ke
 Source: data section 8.4, Java `PostponeUtils`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maintenance.options import table as table_options
@@ -28,7 +27,7 @@ class PostponeOptions:
     most: int = 2048
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "PostponeOptions":
+    def of(cls, options: TableModel) -> "PostponeOptions":
         return cls(
             table_options.POSTPONE_DEFAULT_BUCKET_NUM.of(options),
             table_options.POSTPONE_TARGET_ROW_NUM_PER_BUCKET.of(options),
@@ -45,9 +44,9 @@ class PostponeOptions:
         return min(self.most, 1 << (needed - 1).bit_length())
 
 
-def waits(options: Mapping[str, str]) -> bool:
+def waits(options: TableModel) -> bool:
     """Whether rows that are written wait in the postpone bucket for a compaction to give them real ones."""
-    return TableModel.of(options).is_postponed and not table_options.POSTPONE_BATCH_WRITE_FIXED_BUCKET.of(options)
+    return options.is_postponed and not table_options.POSTPONE_BATCH_WRITE_FIXED_BUCKET.of(options)
 
 
 def writer_of(file_name: str) -> str:

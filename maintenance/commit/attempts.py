@@ -47,7 +47,7 @@ class CommitAttempts:
         self.target = target
         self.identity = identity
         self._ended: Published | Lost | None = None
-        self._backoff = Backoff.of(target.options)
+        self._backoff = Backoff.of(target.model)
         self._staging = Staging.of(target)
         self._replay = _Replay(target, identity)
         last_safe = table_options.COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT.of(target.options)
@@ -147,7 +147,7 @@ class Attempt:
         """Publish changes as the next snapshot, if no other writer is first. For changes that were checked."""
         work = self._work
         target, staging = work.target, work._staging
-        changes = numbered(target.options, changes, self.latest)
+        changes = numbered(target.model, changes, self.latest)
         # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
         snapshot = staging.stage(self.latest, changes, work.identity, merge=self._number == 1)
         match staging.publish(snapshot, self.latest, self._number):
@@ -159,7 +159,7 @@ class Attempt:
                 work._ended = outcome
                 remember(target, snapshot)
                 forgets = changes.kept is not None
-                follow(target.name, target.file_io, target.paths, target.options, afresh=forgets)
+                follow(target.name, target.file_io, target.paths, target.model, afresh=forgets)
 
     def __enter__(self) -> "Attempt":
         return self
@@ -171,7 +171,7 @@ class Attempt:
         if error is None:
             if isinstance(work._ended, Published):
                 work.target.rules.published(work._ended.snapshot)
-                call_back(COMMIT_GROUP, work.target.options, work.target.name, work._ended.snapshot)
+                call_back(COMMIT_GROUP, work.target.model, work.target.name, work._ended.snapshot)
             return False
         # An expired state: the newest snapshot expired while it was read, so there is a newer one.
         if isinstance(error, (ExpiredError, LockTimeoutError)) and not work.may_be_published:

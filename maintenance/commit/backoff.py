@@ -6,12 +6,13 @@ that writers which lost the same race do not meet again. Source: Java `RetryWait
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
 from maintenance.errors import CommitError
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 # Beyond that many doublings every pause is the longest one.
 _MAX_DOUBLINGS = 62
@@ -38,7 +39,7 @@ class Backoff:
     _started: float = 0.0
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "Backoff":
+    def of(cls, options: TableModel) -> "Backoff":
         return cls(
             table_options.COMMIT_MAX_RETRIES.of(options),
             table_options.COMMIT_MIN_RETRY_WAIT.of(options),

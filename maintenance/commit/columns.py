@@ -15,7 +15,7 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
-from maintenance.options.global_index import DROP_PARTITION_INDEX, GLOBAL_INDEX_COLUMN_UPDATE_ACTION, THROW_ERROR
+from maintenance.options.global_index import DROP_PARTITION_INDEX, THROW_ERROR
 from maintenance.write.message import CommitMessage
 
 
@@ -43,7 +43,7 @@ def commit_columns(
     vectors = any(message.vectors is not None for message in messages)
     kind = CommitKind.OVERWRITE if vectors else CommitKind.APPEND
     partitions = {message.partition for message in columns}
-    action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION.of(target.options)
+    action = target.model.global_index_column_update_action
     after = vectors_after(messages) if vectors else None
     if action == DROP_PARTITION_INDEX:
         after = _without_indexes(after, partitions, updated)

@@ -26,6 +26,7 @@ from maintenance.format.metadata.manifest import EntrySelection, FileKind, Manif
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.write.buckets import RESCALE, other_number
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
@@ -49,7 +50,7 @@ _KEEP_KEYS = (CommitKind.COMPACT, CommitKind.ANALYZE)
 def _append(work: CommitAttempts, files: OrderedFiles, state: WriteState | None) -> tuple[int, ...]:
     target = files.target
     changes = _append_changes(files.written)
-    if not changes.entries and not changes.changelog and not _commits_nothing(target.options, work.identity):
+    if not changes.entries and not changes.changelog and not _commits_nothing(target.model, work.identity):
         return ()
     try:
         for attempt in work:
@@ -66,7 +67,7 @@ def _append(work: CommitAttempts, files: OrderedFiles, state: WriteState | None)
     return (snapshot.id,)
 
 
-def _commits_nothing(options: Mapping[str, str], identity: CommitIdentity) -> bool:
+def _commits_nothing(options: TableModel, identity: CommitIdentity) -> bool:
     """Whether a commit without rows is a snapshot, too; `commit.force-create-snapshot` is of streams alone."""
     if not table_options.SNAPSHOT_IGNORE_EMPTY_COMMIT.of(options):
         return True

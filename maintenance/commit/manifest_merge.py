@@ -11,7 +11,7 @@ file index and lost it again) would stay deleted. So before it is added again, a
 Which manifests are merged, and in what order, is for `manifest_sort` to say where the table's manifests are sorted.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.commit.manifest_order import EntryOrder, ManifestSorting
@@ -22,6 +22,7 @@ from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.partition_stats import may_hold
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataType
 
 
@@ -35,10 +36,10 @@ class ManifestMergeOptions:
     sorting: ManifestSorting | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, str], partition_keys: Sequence[str]) -> "ManifestMergeOptions":
+    def of(cls, options: TableModel, partition_keys: Sequence[str]) -> "ManifestMergeOptions":
         return cls(
-            table_options.MANIFEST_TARGET_FILE_SIZE.of(options),
-            table_options.MANIFEST_MERGE_MIN_COUNT.of(options),
+            options.manifest_target_file_size,
+            options.manifest_merge_min_count,
             table_options.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE.of(options),
             ManifestSorting.of(options, partition_keys),
         )

@@ -5,7 +5,7 @@ whose manifests all know their row ids: by that column or all of the partition, 
 Source: Java `ManifestFileSorter`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,19 +39,19 @@ class ManifestSorting:
     by_row_ids: bool = False
 
     @classmethod
-    def of(cls, options: Mapping[str, str], partition_keys: Sequence[str]) -> "ManifestSorting | None":
+    def of(cls, options: TableModel, partition_keys: Sequence[str]) -> "ManifestSorting | None":
         """None if the table's manifests are not sorted. Raises: ValueError: no partition column has the option's name,
         which `check_options` finds before.
         """
-        if not table_options.MANIFEST_SORT_ENABLED.of(options):
+        if not options.manifest_sort_enabled:
             return None
         name = table_options.MANIFEST_SORT_PARTITION_FIELD.of(options)
         return cls(
             partition_keys.index(name) if name else None,
             table_options.MANIFEST_SORT_MAX_REWRITE_SIZE.of(options),
-            table_options.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT.of(options),
-            table_options.COMPACTION_SIZE_RATIO.of(options),
-            TableModel.of(options).evolves,
+            options.compaction_max_size_amplification_percent,
+            options.compaction_size_ratio,
+            options.evolves,
         )
 
     def order(self, manifests: Sequence[ManifestFileMeta], types: Sequence[DataType]) -> "EntryOrder | None":

@@ -12,7 +12,6 @@ from maintenance.commit.row_ids import with_row_ids
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 
 MAX_SEQUENCE_NUMBER = "sequence.generation.max-sequence-number"
@@ -110,12 +109,12 @@ def _next_row_id(latest: Snapshot | None, changes: Changes) -> int | None:
     return latest.next_row_id
 
 
-def numbered(options: Mapping[str, str], changes: Changes, latest: Snapshot | None) -> Changes:
+def numbered(options: TableModel, changes: Changes, latest: Snapshot | None) -> Changes:
     """The changes with what only the next snapshot's place says: sequence numbers or row ids, if the table has such."""
     snapshot_id = 1 if latest is None else latest.id + 1
-    if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(options):
+    if options.sequence_snapshot_ordering:
         return _ordered_by_snapshot(changes, snapshot_id)
-    if not TableModel.of(options).tracks_rows:
+    if not options.tracks_rows:
         return changes
     before = 0 if latest is None else latest.next_row_id or 0
     first = max(before, changes.next_row_id or 0)

@@ -27,7 +27,6 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.schemas import Schemas
-from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
@@ -211,9 +210,9 @@ class OrderedFiles:
 def _is_numbered(target: CommitTarget) -> bool:
     """Whether the numbers of new files say how new they are."""
     if target.schema.primary_keys:
-        if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(target.options):
+        if target.model.sequence_snapshot_ordering:
             return False
-        return not table_options.SEQUENCE_AUTO_PADDING.of(target.options)
+        return not target.model.sequence_auto_padding
     return target.model.bucket > 0
 
 

@@ -22,7 +22,6 @@ from maintenance.format.rows.key import key_reader
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import covering
 from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.scan.split import by_bucket
 from maintenance.write.message import CommitMessage
 
@@ -80,7 +79,7 @@ class Overwrite:
             )
 
     def _is_dynamic(self, target: CommitTarget) -> bool:
-        return table_options.DYNAMIC_PARTITION_OVERWRITE.of(target.options) if self.dynamic is None else self.dynamic
+        return target.model.dynamic_partition_overwrite if self.dynamic is None else self.dynamic
 
 
 def names_of(target: CommitTarget) -> PartitionNames:
@@ -177,12 +176,12 @@ def _changes(
 
 def raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """New files of a bucket that share no key stand at the highest level at once. Source: Java `tryUpgrade`."""
-    options = target.options
-    enabled = table_options.OVERWRITE_UPGRADE.of(options) and not TableModel.of(options).clusters_keys
+    options = target.model
+    enabled = table_options.OVERWRITE_UPGRADE.of(options) and not options.clusters_keys
     if not enabled or not target.schema.primary_keys or any(e.file.level or e.bucket < 0 for e in added):
         return list(added)
     key_of = key_reader([field.type for field in target.schema.key_fields])
-    level = table_options.num_levels(options) - 1
+    level = options.num_levels - 1
     result: list[ManifestEntry] = []
     for group in by_bucket(added).values():
         ranges = sorted((key_of(entry.file.min_key), key_of(entry.file.max_key)) for entry in group)

@@ -93,7 +93,7 @@ class Staging:
             return manifests
         return merge_manifests(
             manifests,
-            changes.merging or ManifestMergeOptions.of(target.options, target.schema.partition_keys),
+            changes.merging or ManifestMergeOptions.of(target.model, target.schema.partition_keys),
             target.manifests.read_manifest,
             self.writer,
             target.schema.id,
@@ -200,16 +200,16 @@ def _without_statistics(entry: ManifestEntry) -> ManifestEntry:
 
 def manifest_writer(target: CommitTarget) -> ManifestWriter:
     """What writes the manifests of one commit, as the table's options say."""
-    compression = table_options.MANIFEST_COMPRESSION.of(target.options)
-    level = table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(target.options)
+    compression = target.model.manifest_compression
+    level = target.model.file_compression_zstd_level
     chosen = table_options.MANIFEST_FORMAT.of(target.options)
-    other = None if chosen == "avro" else FileSettings(chosen, compression, level, options=target.options)
+    other = None if chosen == "avro" else FileSettings(chosen, compression, level, options=target.model)
     return ManifestWriter(
         target.file_io,
         target.paths,
         [f.type for f in target.schema.partition_fields],
         codec_of(compression) if other is None else "null",
         level,
-        table_options.MANIFEST_TARGET_FILE_SIZE.of(target.options),
+        target.model.manifest_target_file_size,
         other,
     )

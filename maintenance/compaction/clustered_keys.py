@@ -16,7 +16,6 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.sections import Key, partition_into_sections
 from maintenance.metadata.manifests import DeletionFile
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 
 LEVEL = 1
@@ -25,7 +24,7 @@ LEVEL = 1
 
 def columns_in_order(schema: TableSchema) -> tuple[str, ...]:
     """What the sorted files of a schema are sorted by."""
-    return table_options.CLUSTERING_COLUMNS.of(schema.options)
+    return schema.model.clustering_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class ClusteredBucket:
     """
 
     schema: TableSchema
-    options: Mapping[str, str]
+    options: TableModel
     schema_of: Callable[[int], TableSchema]
     files: Sequence[DataFileMeta]
     deletions: Mapping[str, DeletionFile]
@@ -73,7 +72,7 @@ class ClusteredBucket:
             looks_up=True,
             older=placed if fresh else (),
             deletions=self.deletions,
-            marks=TableModel.of(self.options).has_deletion_vectors,
+            marks=self.options.has_deletion_vectors,
             staying=tuple(file for file in placed if file.file_name not in names),
             clustering=columns_in_order(self.schema),
         )
@@ -83,7 +82,7 @@ class ClusteredBucket:
         ours = [file for file in placed if self._is_sorted(file)]
         others = [file for file in placed if not self._is_sorted(file)]
         key_of = key_reader([self.schema.field(name).type for name in columns_in_order(self.schema)])
-        small = table_options.target_file_size(self.options, has_primary_key=True) // 2
+        small = self.options.target_file_size(has_primary_key=True) // 2
         groups: list[list[DataFileMeta]] = [[]]
         for files in _sections(ours, key_of):
             if len(files) > 1 or sum(file.file_size for file in files) < small:

@@ -41,7 +41,7 @@ def rewrite_clustered(task: CompactionTask) -> CompactionResult:
 class _ClusteredRewrite:
     def __init__(self, task: CompactionTask) -> None:
         self._task, self._plan = task, task.compaction
-        self._engine = MergeEngine.of(task.write.schema, task.write.options)
+        self._engine = MergeEngine.of(task.write.schema, task.write.model)
         self._merging = merging_of(task, self._engine)
         files = self._plan.input_files
         self._placed = [file for file in files if file.level > 0]

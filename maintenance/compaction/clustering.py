@@ -6,7 +6,7 @@ all of them, unless they are one run of the highest level already, sorted by the
 Source: Java `IncrementalClusterManager`, `IncrementalClusterStrategy`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
@@ -23,18 +23,14 @@ NEW_ORDER, DELETED_ROWS = "other clustering columns", "deleted rows"
 _ZORDER_COLUMNS = 4
 
 
-def is_clustered(schema: TableSchema, options: Mapping[str, str]) -> bool:
+def is_clustered(schema: TableSchema, options: TableModel) -> bool:
     """Whether compactions of the table are clusterings. With data evolution rows stay in the order of their ids."""
-    return (
-        table_options.CLUSTERING_INCREMENTAL.of(options)
-        and not schema.primary_keys
-        and not TableModel.of(options).evolves
-    )
+    return options.clustering_incremental and not schema.primary_keys and not options.evolves
 
 
-def clustered_by(schema: TableSchema, options: Mapping[str, str], where: str) -> SortedBy:
+def clustered_by(schema: TableSchema, options: TableModel, where: str) -> SortedBy:
     """The order of a table that is clustered. Raises: OptionError, UnsupportedError: its options do not name one."""
-    columns = table_options.CLUSTERING_COLUMNS.of(options)
+    columns = options.clustering_columns
     key = table_options.CLUSTERING_COLUMNS.key
     unknown = [column for column in columns if column not in schema.field_names]
     if unknown or len(set(columns)) < max(1, len(columns)):
@@ -49,14 +45,14 @@ def clustered_by(schema: TableSchema, options: Mapping[str, str], where: str) ->
     if len(columns) < ORDERS[strategy].min_columns:
         option = table_options.CLUSTERING_STRATEGY.key
         raise OptionError(f"'{option}' = '{strategy}' with one column", where, "Use 'order', or name more columns.")
-    return SortedBy(strategy, columns, table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(options))
+    return SortedBy(strategy, columns, options.zorder_var_length_contribution)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterRules:
     """How the files of a bucket are picked. `columns_of`: `clustering.columns` of a schema, by its id."""
 
-    options: Mapping[str, str]
+    options: TableModel
     columns_of: Callable[[int], tuple[str, ...]]
 
     def pick(
@@ -67,7 +63,7 @@ class ClusterRules:
         `files`: in the order of manifests; `with_vectors`: names of files with deleted rows, which a full clustering
         writes again, unlike Java's.
         """
-        max_level = level_count(files, table_options.num_levels(self.options)) - 1
+        max_level = level_count(files, self.options.num_levels) - 1
         runs = _runs(files)
         if not full:
             return pick(runs, max_level, self._universal, now_millis=now_millis)
@@ -75,7 +71,7 @@ class ClusterRules:
         if unit is not None or not runs:
             return unit
         every = runs[0].files
-        if self.columns_of(every[0].schema_id) != table_options.CLUSTERING_COLUMNS.of(self.options):
+        if self.columns_of(every[0].schema_id) != self.options.clustering_columns:
             return CompactUnit(max_level, every, NEW_ORDER)
         deleted = tuple(file for file in every if file.file_name in with_vectors)
         return CompactUnit(max_level, deleted, DELETED_ROWS) if deleted else None
@@ -83,9 +79,9 @@ class ClusterRules:
     @property
     def _universal(self) -> UniversalOptions:
         return UniversalOptions(
-            table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(self.options),
-            table_options.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT.of(self.options),
-            table_options.COMPACTION_SIZE_RATIO.of(self.options),
+            self.options.num_sorted_run_compaction_trigger,
+            self.options.compaction_max_size_amplification_percent,
+            self.options.compaction_size_ratio,
         )
 
     def sorted_together(self, files: Sequence[DataFileMeta]) -> Iterator[tuple[DataFileMeta, ...]]:
@@ -93,7 +89,7 @@ class ClusterRules:
         if table_options.CLUSTERING_INCREMENTAL_MODE.of(self.options) == "global-sort":
             yield tuple(files)
             return
-        target = table_options.target_file_size(self.options, has_primary_key=False)
+        target = self.options.target_file_size(has_primary_key=False)
         part: list[DataFileMeta] = []
         for file in files:
             if part and sum(each.file_size for each in part) + file.file_size > target:

@@ -168,7 +168,7 @@ class _Move:
 
     def run(self) -> Distributed:
         start, mine = 0, self._mine()
-        if mine and may_pass_over(self._context.options, mine):
+        if mine and may_pass_over(self._context.model, mine):
             later = [(each.after, self._task.reader(each.bucket, file)) for each in mine for file in each.files]
             self._newer = newer_keys(later, self._context.schema)
             self._later = LaterKeys(later, self._context.schema)
@@ -181,7 +181,7 @@ class _Move:
                 self._number_above(direct.bucket, direct.files)
         self._advance(start, len(self._plan.files))
         # Numbers that are the user's sequence say nothing of the order of commits.
-        if self._proving and not table_options.SEQUENCE_AUTO_PADDING.of(self._context.options):
+        if self._proving and not self._context.model.sequence_auto_padding:
             wrong = [*not_ascending(self._written, self._plan.sequences)]
             if wrong:
                 raise Findings(wrong, Digest(), Digest())
@@ -203,7 +203,7 @@ class _Move:
 
         Merged with a later row of its key in one buffer, a deletion would be forgotten, and older rows come back.
         """
-        for at in range(start, stop) if table_options.removes_records(self._context.options) else ():
+        for at in range(start, stop) if self._context.model.removes_records else ():
             if self._plan.files[at].delete_row_count != 0:
                 self._distribute(start, at + 1)
                 start = at + 1
@@ -325,7 +325,7 @@ def refused(task: PostponeTask, messages: Sequence[CommitMessage], findings: Fin
 
 def _at_one_moment(context: WriteContext) -> WriteContext:
     """The context with a fixed clock: rows of one sequence get equal padding, and the last one read stays newest."""
-    if not table_options.SEQUENCE_AUTO_PADDING.of(context.options):
+    if not context.model.sequence_auto_padding:
         return context
     now = context.clock()
     return replace(context, clock=lambda: now)

@@ -17,6 +17,7 @@ from maintenance.errors import OptionError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.read.run import ReadsFile
 from maintenance.scan.pruning import Pruning
 from maintenance.types.data_type import DataType
@@ -34,12 +35,12 @@ class RecordExpiry:
     before: int
 
     @classmethod
-    def of(cls, schema: TableSchema, options: Mapping[str, str], now: float) -> "RecordExpiry | None":
+    def of(cls, schema: TableSchema, options: TableModel, now: float) -> "RecordExpiry | None":
         """The rows that go now; None where rows do not expire. `now`: seconds since 1970 UTC.
 
         Raises: OptionError: there is no such column, or it holds no time.
         """
-        life = table_options.RECORD_LEVEL_EXPIRE_TIME.of(options)
+        life = options.record_level_expire_time
         if life is None:
             return None
         name = table_options.RECORD_LEVEL_TIME_FIELD.of(options)

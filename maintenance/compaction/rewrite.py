@@ -45,7 +45,7 @@ class _BucketRewrite:
     def __init__(self, task: CompactionTask) -> None:
         self._task = task
         self._plan = task.compaction
-        self._engine = MergeEngine.of(task.write.schema, task.write.options)
+        self._engine = MergeEngine.of(task.write.schema, task.write.model)
         names = FileNames.of(task.write)
         place = FilePlace(self._plan.partition, self._plan.bucket, self._plan.output_level, FileSource.COMPACT)
         self._proof = _proof(task)

@@ -13,8 +13,6 @@ from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine, newest_is_the_row
-from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.key_range import ALL_KEYS, KeyRange
 from maintenance.read.row_selection import RowSelection
@@ -77,12 +75,12 @@ class CompactionResult:
 def newest_wins_in(task: CompactionTask) -> bool:
     """Whether of older records that are found nothing is wanted but that they are there."""
     plan = task.compaction
-    return plan.marks and not plan.changelog and newest_is_the_row(task.write.options)
+    return plan.marks and not plan.changelog and newest_is_the_row(task.write.model)
 
 
 def merging_of(task: CompactionTask, engine: MergeEngine) -> Merging:
-    plan, schema, options = task.compaction, task.write.schema, task.write.options
-    first_row = TableModel.of(options).merge_engine == "first-row"
+    plan, schema, options = task.compaction, task.write.schema, task.write.model
+    first_row = options.merge_engine == "first-row"
     newest_wins = newest_wins_in(task)
     # Whether a key is there is all that first-row asks, and where it is all that deleting it does.
     only_keys = first_row or newest_wins
@@ -111,7 +109,7 @@ def _numbered(reader: DataFileReader) -> DataFileReader:
 
 def compared_columns(task: CompactionTask) -> tuple[str, ...] | None:
     """The columns of a pair that makes no changelog if they are the same; None = every pair does."""
-    if not table_options.CHANGELOG_ROW_DEDUPLICATE.of(task.write.options):
+    if not task.write.model.changelog_row_deduplicate:
         return None
-    ignored = table_options.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS.of(task.write.options)
+    ignored = task.write.model.changelog_row_deduplicate_ignore_fields
     return tuple(name for name in task.write.schema.field_names if name not in ignored)

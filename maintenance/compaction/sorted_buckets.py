@@ -99,7 +99,7 @@ def _places(task: SortedBucketsTask) -> _Places:
 
 
 def _bucket_count(context: WriteContext, rows: int) -> int:
-    options = DynamicBucketOptions.of(context.options)
+    options = DynamicBucketOptions.of(context.model)
     needed = max(1, -(-rows // max(1, options.target_rows)))
     most = options.max_buckets if options.max_buckets > 0 else _LAST_BUCKET + 1
     return min(needed, most)

@@ -5,7 +5,7 @@ Otherwise the later files are written again with higher sequence numbers. A writ
 its rows on from the old numbers and commits after that would lose them to its own older rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,6 @@ import pyarrow as pa
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.sort_words import changes, sort_order, sort_words
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import HashOf, row_hashes
@@ -36,17 +35,17 @@ class DirectFiles:
     files: tuple[DataFileMeta, ...]
 
 
-def may_pass_over(options: Mapping[str, str], direct: Iterable[DirectFiles]) -> bool:
+def may_pass_over(options: TableModel, direct: Iterable[DirectFiles]) -> bool:
     """Whether rows that waited are left out where a later row has their key.
 
     The record committed last must be all that matters of a key, whatever the records hold, and the keys of the later
     files must fit in memory.
     """
     return (
-        TableModel.of(options).merge_engine == "deduplicate"
-        and not table_options.SEQUENCE_FIELD.of(options)
-        and not TableModel.of(options).ignores_deletes
-        and TableModel.of(options).changelog_producer != "input"
+        options.merge_engine == "deduplicate"
+        and not options.sequence_field
+        and not options.ignores_deletes
+        and options.changelog_producer != "input"
         and sum(file.row_count for each in direct for file in each.files) <= _MOST_ROWS
     )
 

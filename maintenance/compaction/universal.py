@@ -5,13 +5,14 @@ then size amplification, size ratio, number of runs. A pick that swallows every 
 is never an output. Source: seed 002 (compaction), Java `UniversalCompaction`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from maintenance.compaction.levels import SortedRun
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +54,16 @@ class UniversalOptions:
         return replace(self, size_ratio=self.size_ratio + added, off_peak=OffPeakHours()) if added else self
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "UniversalOptions":
+    def of(cls, options: TableModel) -> "UniversalOptions":
         return cls(
-            table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options),
-            table_options.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT.of(options),
-            table_options.COMPACTION_SIZE_RATIO.of(options),
-            table_options.COMPACTION_OPTIMIZATION_INTERVAL.of(options),
+            options.num_sorted_run_compaction_trigger,
+            options.compaction_max_size_amplification_percent,
+            options.compaction_size_ratio,
+            options.compaction_optimization_interval,
             table_options.COMPACTION_TOTAL_SIZE_THRESHOLD.of(options),
             table_options.COMPACTION_INCREMENTAL_SIZE_THRESHOLD.of(options),
             # What is written should be merged with the levels above, and get its changelog, soon.
-            table_options.COMPACTION_FORCE_UP_LEVEL_0.of(options) or table_options.looks_up(options),
+            table_options.COMPACTION_FORCE_UP_LEVEL_0.of(options) or options.looks_up,
             OffPeakHours(
                 table_options.COMPACTION_OFFPEAK_START_HOUR.of(options),
                 table_options.COMPACTION_OFFPEAK_END_HOUR.of(options),

@@ -42,6 +42,7 @@ from maintenance.format.rows.system_fields import ROW_KIND
 from maintenance.format.variant.extension import as_stored
 from maintenance.metastore.global_tables import GlobalView
 from maintenance.options.known import as_spelt
+from maintenance.options.model import TableModel
 from maintenance.options.streams import READ_CHANGELOG
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
@@ -205,7 +206,8 @@ class PaimonDataSource(DataSource):
             # The stream starts at a snapshot of another schema, whose columns Spark knows.
             table = table.target()[0]
         columns = [*([ROW_KIND] if with_kind else []), *table.schema.fields]
-        return PaimonStreamReader(table, columns, Limits.of({**table.options, **self.options}), with_kind=with_kind)
+        limits = Limits.of(TableModel({**table.options, **self.options}))
+        return PaimonStreamReader(table, columns, limits, with_kind=with_kind)
 
 
 class PaimonReader(DataSourceReader):

@@ -131,7 +131,7 @@ class PaimonWriter(DataSourceArrowWriter):
                 f"table {table.identifier}",
                 f"{_INGEST}.",
             )
-        if table_options.UPSERT_KEY.of(table.options) and not table.is_primary_key_table and not overwrite:
+        if table.model.upsert_key and not table.is_primary_key_table and not overwrite:
             raise UnsupportedError(
                 "'upsert-key': rows of this table replace each other, and those of a DataFrame cannot",
                 f"table {table.identifier}",
@@ -224,7 +224,7 @@ class PaimonWriter(DataSourceArrowWriter):
     def _check_numbers(self, rows: pa.Table) -> None:
         """Tasks cannot agree on how many buckets a new partition gets."""
         context = self._write.context
-        if not context.model.is_postponed or waits(context.options) or not needs_sizes(context):
+        if not context.model.is_postponed or waits(context.model) or not needs_sizes(context):
             return
         for partition, _ in by_partition(rows, context):
             if partition not in self._write.state.bucket_numbers:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from maintenance.errors import RESTORE, CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.parquet.int96 import STORED, unpacked
 from maintenance.format.variant.shredding import unshredded
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
 from maintenance.types.nanos import NANOS, widened
@@ -99,7 +100,7 @@ class FileSettings:
     zstd_level: int = 1
     block_bytes: int = 128 << 20
     target_bytes: int = 128 << 20
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: TableModel = field(default_factory=TableModel)
 
 
 OpenWriter = Callable[[pa.NativeFile], DataWriter]

@@ -29,7 +29,7 @@ from maintenance.merge.aggregates.last_value import LAST_VALUE
 from maintenance.merge.aggregates.primary_key import PRIMARY_KEY
 from maintenance.merge.inputs import Op
 from maintenance.merge.records import Merged, Records
-from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.row_kind import RowKind, is_retract
 
 ColumnFunction = tuple[AggregatedColumn, Aggregate]
@@ -43,10 +43,10 @@ class Aggregation:
     remove_record_on_delete: bool = False
 
     @classmethod
-    def of(cls, schema: TableSchema, options: Mapping[str, str]) -> "Aggregation":
+    def of(cls, schema: TableSchema, options: TableModel) -> "Aggregation":
         """Raises: OptionError, SchemaError: an option or a column's type does not fit."""
-        remove = table_options.AGGREGATION_REMOVE_RECORD_ON_DELETE.of(options)
-        sequence_fields = table_options.SEQUENCE_FIELD.of(options)
+        remove = options.aggregation_removes
+        sequence_fields = options.sequence_field
         functions: dict[str, ColumnFunction] = {}
         for field in schema.fields:
             column = AggregatedColumn(field, options)

@@ -19,7 +19,6 @@ from maintenance.merge.first_row import first_row, first_row_ignoring_deletes, r
 from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, without_covered_levels
 from maintenance.merge.partial_update import PartialUpdate
 from maintenance.merge.records import Merged, Records, merge_several
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 
 PickResult = Callable[[pa.Table, KeyGroups], np.ndarray]
@@ -53,7 +52,7 @@ class PickRules:
     check: Callable[[pa.Table], None] | None = None
 
 
-_ENGINES: Mapping[str, Callable[[TableSchema, Mapping[str, str]], "EngineRules | PickRules"]] = {
+_ENGINES: Mapping[str, Callable[[TableSchema, TableModel], "EngineRules | PickRules"]] = {
     "deduplicate": lambda schema, options: _picking(options, deduplicate, deduplicate_ignoring_deletes),
     "first-row": lambda schema, options: _picking(options, first_row, first_row_ignoring_deletes, refuse_retractions),
     "partial-update": PartialUpdate.of,
@@ -62,12 +61,12 @@ _ENGINES: Mapping[str, Callable[[TableSchema, Mapping[str, str]], "EngineRules |
 
 
 def _picking(
-    options: Mapping[str, str],
+    options: TableModel,
     pick: PickResult,
     ignoring_deletes: PickResult,
     check: Callable[[pa.Table], None] | None = None,
 ) -> PickRules:
-    return PickRules(ignoring_deletes) if TableModel.of(options).ignores_deletes else PickRules(pick, check)
+    return PickRules(ignoring_deletes) if options.ignores_deletes else PickRules(pick, check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +82,12 @@ class MergeEngine:
     levels_cover: bool = False
 
     @classmethod
-    def of(cls, schema: TableSchema, options: Mapping[str, str]) -> "MergeEngine":
+    def of(cls, schema: TableSchema, options: TableModel) -> "MergeEngine":
         """The engine a table is declared with. Raises: OptionError, SchemaError: its options do not fit."""
-        descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(options) == "descending"
-        order = RecordOrder(schema.trimmed_primary_keys, table_options.SEQUENCE_FIELD.of(options), descending)
-        name = TableModel.of(options).merge_engine
-        covers = name != "first-row" and table_options.looks_up(options)
+        descending = options.sequence_field_sort_order == "descending"
+        order = RecordOrder(schema.trimmed_primary_keys, options.sequence_field, descending)
+        name = options.merge_engine
+        covers = name != "first-row" and options.looks_up
         return cls(order, _ENGINES[name](schema, options), covers)
 
     @property
@@ -138,7 +137,7 @@ class MergeEngine:
         return merge_several(rows, groups, names, lambda records: rules.merge(records, names), lone_too=lone_too)
 
 
-def newest_is_the_row(options: Mapping[str, str]) -> bool:
+def newest_is_the_row(options: TableModel) -> bool:
     """Whether merging takes the newest record as it is, so that older ones need not be known."""
-    plain = TableModel.of(options).merge_engine == "deduplicate"
-    return plain and not table_options.SEQUENCE_FIELD.of(options)
+    plain = options.merge_engine == "deduplicate"
+    return plain and not options.sequence_field

@@ -25,7 +25,6 @@ from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn, 
 from maintenance.merge.inputs import Inputs, Op
 from maintenance.merge.records import Merged, Records
 from maintenance.merge.sequence_groups import SequenceGroup, removals, sequence_groups, sequence_ranks, winners
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.types.row_kind import RowKind, is_retract
 
@@ -52,7 +51,7 @@ class PartialUpdate:
     remove_record_on_delete: bool = False
 
     @classmethod
-    def of(cls, schema: TableSchema, options: Mapping[str, str]) -> "PartialUpdate":
+    def of(cls, schema: TableSchema, options: TableModel) -> "PartialUpdate":
         """Raises: OptionError, SchemaError: an option or a column's type does not fit."""
         groups = sequence_groups(schema, options)
         functions: dict[str, tuple[AggregatedColumn, Aggregate]] = {}
@@ -65,8 +64,8 @@ class PartialUpdate:
             schema,
             groups,
             functions,
-            TableModel.of(options).ignores_deletes,
-            table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options),
+            options.ignores_deletes,
+            options.partial_update_removes,
         )
 
     def needs(self, columns: Iterable[str]) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from maintenance.merge.aggregates.last_non_null_value import LAST_NON_NULL_VALUE
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sequence_groups import sequence_groups
 from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 
 _REMOVE_ON_DELETE = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE
 _REMOVE_ON_GROUP = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
@@ -25,9 +24,9 @@ def check_merge_engine(schema: TableSchema, where: str) -> None:
     try:
         for column in schema.fields:
             AggregatedColumn(column, schema.options).flag(IGNORE_RETRACT)
-        if table_options.MERGE_ENGINE.of(schema.options) == "partial-update":
+        if schema.model.merge_engine == "partial-update":
             _check_partial_update(schema)
-        MergeEngine.of(schema, schema.options)
+        MergeEngine.of(schema, schema.model)
         _check_functions(schema)
         _check_padding(schema)
     except (OptionError, SchemaError) as error:
@@ -35,13 +34,13 @@ def check_merge_engine(schema: TableSchema, where: str) -> None:
 
 
 def _check_partial_update(schema: TableSchema) -> None:
-    options = schema.options
-    ignores = TableModel.of(options).ignores_deletes
+    options = schema.model
+    ignores = options.ignores_deletes
     groups = sequence_groups(schema, options)
-    removes = _REMOVE_ON_DELETE.of(options)
+    removes = options.partial_update_removes
     if removes and ignores:
         raise _conflict(_REMOVE_ON_DELETE.key, "ignore-delete", "a -D would have to be dropped and to remove its row")
-    if _REMOVE_ON_GROUP.of(options) and ignores:
+    if options.sequence_groups_that_remove and ignores:
         raise _conflict(_REMOVE_ON_GROUP.key, "ignore-delete", "a -D would have to be dropped and to remove its row")
     if removes and groups:
         raise _conflict(_REMOVE_ON_DELETE.key, "sequence-group", f"with groups '{_REMOVE_ON_GROUP.key}' removes rows")
@@ -77,14 +76,14 @@ def _check_functions(schema: TableSchema) -> None:
     for field in schema.fields:
         column = AggregatedColumn(field, schema.options)
         name = column.option(FUNCTION)
-        if name is not None and table_options.MERGE_ENGINE.of(schema.options) in ("aggregation", "partial-update"):
+        if name is not None and schema.model.merge_engine in ("aggregation", "partial-update"):
             function_named(name, column)
 
 
 def _check_padding(schema: TableSchema) -> None:
-    if not table_options.SEQUENCE_AUTO_PADDING.of(schema.options):
+    if not schema.model.sequence_auto_padding:
         return
-    names = table_options.SEQUENCE_FIELD.of(schema.options)
+    names = schema.model.sequence_field
     types = [schema.field(name).type for name in names]
     if len(types) != 1 or not (types[0].is_integer or types[0].is_timestamp or types[0].root == "DATE"):
         raise OptionError(
@@ -92,6 +91,6 @@ def _check_padding(schema: TableSchema) -> None:
             "options",
             "Name such a column, or unset the option: newer Paimons order ties by arrival anyway.",
         )
-    if table_options.SEQUENCE_FIELD_SORT_ORDER.of(schema.options) == "descending":
+    if schema.model.sequence_field_sort_order == "descending":
         problem = "'sequence.auto-padding' with 'sequence.field.sort-order' = 'descending'"
         raise OptionError(problem, "options", "Unset 'sequence.auto-padding' or 'sequence.field.sort-order'.")

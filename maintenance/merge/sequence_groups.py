@@ -5,7 +5,7 @@
 Source: seed 002 (sequence group), Java `PartialUpdateMergeFunction`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.records import Records
 from maintenance.merge.sort_words import dense_ranks, sort_words
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 _PREFIX, _SUFFIX = "fields.", ".sequence-group"
 
@@ -34,9 +35,9 @@ class SequenceGroup:
     removes: bool = False
 
 
-def sequence_groups(schema: TableSchema, options: Mapping[str, str]) -> tuple[SequenceGroup, ...]:
+def sequence_groups(schema: TableSchema, options: TableModel) -> tuple[SequenceGroup, ...]:
     """The groups of a table. Names are not trimmed. Raises: OptionError naming what does not fit."""
-    removing = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options)
+    removing = options.sequence_groups_that_remove
     groups: list[SequenceGroup] = []
     for key, value in sorted(options.items()):
         if key.startswith(_PREFIX) and key.endswith(_SUFFIX):

@@ -14,6 +14,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
+from maintenance.options.model import TableModel
 
 _PREFIX = "branch-"
 _HIDDEN = ".hidden-"
@@ -104,7 +105,7 @@ class Branches:
     def changelogs(self, branch: str) -> Changelogs:
         return Changelogs(self.file_io, replace(self.paths, branch=branch))
 
-    def options(self, branch: str) -> Mapping[str, str]:
+    def options(self, branch: str) -> TableModel:
         """Table options of a branch, of its newest schema; none if it was deleted meanwhile."""
         schemas = Schemas(self.file_io, replace(self.paths, branch=branch).schema_folder())
         try:
@@ -112,5 +113,5 @@ class Branches:
         except MissingFileError:
             if branch in self.names():
                 raise
-            return {}
-        return {} if latest is None else latest.options
+            return TableModel()
+        return TableModel() if latest is None else latest.model

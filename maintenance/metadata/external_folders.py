@@ -42,8 +42,8 @@ def roots_ever(
             is_known = known is not None and (branch, number) == (MAIN_BRANCH, known.id)
             schema = known if known is not None and is_known else schemas.get(number)
             try:
-                folders.update(external_roots(schema.options))
-                folders.update(external_index_roots(schema.options))
+                folders.update(external_roots(schema.model))
+                folders.update(external_index_roots(schema.model))
             except OptionError:
                 continue  # nothing could be written with it
     return tuple(sorted(folders))

@@ -5,14 +5,14 @@ Source: Java `AbstractFileStore.createExternalPaths`, `ExternalPathProvider`.
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from maintenance.errors import OptionError
 from maintenance.format.bytes.murmur import unseeded_hash
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_EXTERNAL_STORAGE_FIELD, BLOB_EXTERNAL_STORAGE_PATH
-from maintenance.options.global_index import GLOBAL_INDEX_EXTERNAL_PATH
+from maintenance.options.model import TableModel
 
 _PLACE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>/.*)?")
 _HASH_BITS, _DIRECTORY_BITS, _DIRECTORIES = 20, 4, 3
@@ -29,7 +29,7 @@ class ExternalPaths:
     weights: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "ExternalPaths | None":
+    def of(cls, options: TableModel) -> "ExternalPaths | None":
         """None: data files go to the table's own folder. Raises: OptionError."""
         strategy = table_options.DATA_FILE_EXTERNAL_PATHS_STRATEGY.of(options)
         roots = external_roots(options)
@@ -61,18 +61,18 @@ class ExternalPaths:
         return f"{entropy_folders(file_name)}/{file_name}" if self.strategy == "entropy-inject" else file_name
 
 
-def external_roots(options: Mapping[str, str]) -> tuple[str, ...]:
+def external_roots(options: TableModel) -> tuple[str, ...]:
     """The folders that an option names, whatever the strategy makes of them. Raises: OptionError."""
-    return tuple(dict.fromkeys(_root(text, _KEY) for text in table_options.DATA_FILE_EXTERNAL_PATHS.of(options)))
+    return tuple(dict.fromkeys(_root(text, _KEY) for text in options.data_file_external_paths))
 
 
-def external_index_roots(options: Mapping[str, str]) -> tuple[str, ...]:
+def external_index_roots(options: TableModel) -> tuple[str, ...]:
     """The folder of global indexes, if there is one, as the entries of their files spell it."""
-    folder = (GLOBAL_INDEX_EXTERNAL_PATH.of(options) or "").rstrip("/")
+    folder = (options.global_index_external_path or "").rstrip("/")
     return (folder,) if folder else ()
 
 
-def external_blob_root(options: Mapping[str, str]) -> str:
+def external_blob_root(options: TableModel) -> str:
     """The folder that blobs of `blob-external-storage-field` go to. Raises: OptionError: there is none."""
     text = BLOB_EXTERNAL_STORAGE_PATH.of(options)
     if not text:

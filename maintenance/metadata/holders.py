@@ -33,7 +33,6 @@ from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_batch
 from maintenance.metadata.snapshots import Snapshots
-from maintenance.options import table as table_options
 
 READERS = 8
 
@@ -237,7 +236,7 @@ def holders_of(
             changes |= {snapshot.id: snapshot for snapshot in to_changelogs}
             changes = {i: changelog for i, changelog in changes.items() if i not in without_changelogs}
         if changes:
-            delta = table_options.CHANGELOG_PRODUCER.of(branches.options(name)) == "none"
+            delta = branches.options(name).changelog_producer == "none"
             holders += [
                 Holder(f"changelog {i}{where}", changelog, False, name, is_changelog=True, delta=delta)
                 for i, changelog in changes.items()

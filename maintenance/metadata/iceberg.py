@@ -3,7 +3,6 @@
 Source: Java `IcebergPathFactory`; the hint is that of Iceberg's Hadoop catalog.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError, UnsupportedError
@@ -12,6 +11,7 @@ from maintenance.format.iceberg.manifest_list import IcebergManifest, parse_list
 from maintenance.format.iceberg.table_metadata import TableMetadata, parse_metadata
 from maintenance.fs.file_io import FileIO
 from maintenance.options import iceberg as iceberg_options
+from maintenance.options.model import TableModel
 
 FOLDER = "metadata"
 """The folder below that of the table."""
@@ -21,9 +21,9 @@ _SUFFIX = ".metadata.json"
 _DATABASE_SUFFIX = ".db"
 
 
-def iceberg_folder(root: str, options: Mapping[str, str]) -> str:
+def iceberg_folder(root: str, options: TableModel) -> str:
     """Where the metadata of a table is. `root`: of the table. Raises: UnsupportedError: `root` is in no warehouse."""
-    if iceberg_options.is_in_table_folder(options):
+    if options.has_iceberg_in_its_folder:
         return f"{root}/{FOLDER}"
     database, _, table = root.rpartition("/")
     warehouse, _, name = database.rpartition("/")

@@ -11,6 +11,7 @@ from maintenance.errors import OptionError
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.metadata.partition_path import partition_text
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 from maintenance.types.time_pattern import TimePattern, default_time
 
@@ -29,9 +30,9 @@ class PartitionTimes:
     formatter: TimePattern | None
 
     @classmethod
-    def of(cls, fields: Sequence[DataField], options: Mapping[str, str], where: str) -> "PartitionTimes":
+    def of(cls, fields: Sequence[DataField], options: TableModel, where: str) -> "PartitionTimes":
         """Args: `fields`: the partition columns. Raises: OptionError: the formatter cannot be read."""
-        text = table_options.PARTITION_TIMESTAMP_FORMATTER.of(options)
+        text = options.partition_timestamp_formatter
         try:
             formatter = None if text is None else TimePattern.parse(text)
         except ValueError as error:

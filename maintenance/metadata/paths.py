@@ -15,6 +15,7 @@ from maintenance.metadata.partition_value import WHOLE_TABLE, PartitionValue, sh
 from maintenance.metadata.zone import local_zone
 from maintenance.names import segment, stored_name
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
@@ -50,13 +51,13 @@ class TablePaths:
     has_keys: bool = False
 
     @classmethod
-    def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
+    def of(cls, root: str, schema: TableSchema, options: TableModel, branch: str = MAIN_BRANCH) -> "TablePaths":
         return cls(
             root.rstrip("/"),
             branch,
             tuple(schema.partition_fields),
-            table_options.PARTITION_DEFAULT_NAME.of(options),
-            table_options.PARTITION_LEGACY_NAME.of(options),
+            options.partition_default_name,
+            options.partition_legacy_name,
             table_options.DATA_FILE_PATH_DIRECTORY.of(options),
             table_options.INDEX_FILE_IN_DATA_FILE_DIR.of(options),
             local_zone(),

@@ -22,6 +22,9 @@ class TableFiles:
     schema: TableSchema
     options: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", TableModel.of(self.options))
+
     @property
     def model(self) -> TableModel:
         """What the options say."""

@@ -11,8 +11,8 @@ from maintenance.options.blob import (
     BLOB_EXTERNAL_STORAGE_FIELD,
     BLOB_FIELD,
     BLOB_VIEW_FIELD,
-    inline_blobs,
 )
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataType
 
 
@@ -22,21 +22,21 @@ def check_apart(schema: TableSchema, where: str, news: Mapping[str, str]) -> Non
     `news`: the options that the table had not before: what is not supported may stay.
     """
     _check_named(schema, where)
-    both = set(BLOB_DESCRIPTOR_FIELD.of(schema.options)) & set(BLOB_VIEW_FIELD.of(schema.options))
+    both = set(schema.model.blob_descriptor_field) & set(schema.model.blob_view_field)
     if both:
         problem = f"column '{min(both)}' is in '{BLOB_DESCRIPTOR_FIELD.key}' and in '{BLOB_VIEW_FIELD.key}'"
         raise OptionError(problem, where, f"Name '{min(both)}' in one of the two options.")
     _check_external(schema, where)
-    file_format = table_options.FILE_FORMAT.of(schema.options).lower()
-    asked = schema.options if table_options.FILE_FORMAT.key in news else news
-    if inline_blobs(asked) and file_format != "parquet":
+    file_format = schema.model.file_format.lower()
+    asked = schema.model if table_options.FILE_FORMAT.key in news else TableModel(news)
+    if asked.inline_blobs and file_format != "parquet":
         raise UnsupportedError(
             f"'{BLOB_DESCRIPTOR_FIELD.key}' or '{BLOB_VIEW_FIELD.key}' with '{table_options.FILE_FORMAT.key}' = "
             f"'{file_format}'",
             where,
             "Use parquet files.",
         )
-    if table_options.VECTOR_FILE_FORMAT.of(schema.options) is not None:
+    if schema.model.vector_file_format is not None:
         _check_vector_files(schema, where)
 
 
@@ -56,13 +56,13 @@ def _check_named(schema: TableSchema, where: str) -> None:
 
 
 def _check_external(schema: TableSchema, where: str) -> None:
-    external = BLOB_EXTERNAL_STORAGE_FIELD.of(schema.options)
-    other = next((name for name in external if name not in BLOB_DESCRIPTOR_FIELD.of(schema.options)), None)
+    external = schema.model.blob_external_storage_field
+    other = next((name for name in external if name not in schema.model.blob_descriptor_field), None)
     if other is not None:
         problem = f"column '{other}' is in '{BLOB_EXTERNAL_STORAGE_FIELD.key}' and not in '{BLOB_DESCRIPTOR_FIELD.key}'"
         raise OptionError(problem, where, f"Name '{other}' in '{BLOB_DESCRIPTOR_FIELD.key}', too.")
     if external:
-        external_blob_root(schema.options)
+        external_blob_root(schema.model)
 
 
 def _is(data_type: DataType, root: str, has_lists: bool) -> bool:
@@ -72,7 +72,7 @@ def _is(data_type: DataType, root: str, has_lists: bool) -> bool:
 
 def _check_vector_files(schema: TableSchema, where: str) -> None:
     key = table_options.VECTOR_FILE_FORMAT.key
-    if not table_options.DATA_EVOLUTION_ENABLED.of(schema.options):
+    if not schema.model.evolves:
         raise OptionError(f"'{key}' without 'data-evolution.enabled'", where, "Enable it, or leave vectors among rows.")
     if all(field.type.root == "VECTOR" for field in schema.fields):
         raise SchemaError(f"all columns are VECTOR, with '{key}'", where, "Add a column of another type.")

@@ -14,6 +14,7 @@ from maintenance.names import check_new_name
 from maintenance.options import table as table_options
 from maintenance.options.catalog import table_defaults
 from maintenance.options.known import as_meant, check_set
+from maintenance.options.model import TableModel
 from maintenance.table import format_table, object_table
 from maintenance.table.object_table import object_fields
 
@@ -26,7 +27,7 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
     check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
     given = {**table_defaults(catalog_options), **schema.options}
     schema = replace(schema, options=as_meant(given, f"table {name}"))
-    options = schema.options
+    options = TableModel.of(schema.options)
     kind = table_options.check_type(options, str(name))
     branch = table_options.BRANCH.of(options)
     if branch != MAIN_BRANCH:
@@ -41,7 +42,7 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
         fields = object_fields()
         return replace(of_objects, fields=fields, highest_field_id=len(fields) - 1, options=options)
     if kind == format_table.TYPE:
-        chosen = check_format(table_options.FILE_FORMAT.of(options), where)
+        chosen = check_format(options.file_format, where)
         # A primary key means nothing to files that nobody merges, and is accepted as in Paimon.
         plain = replace(schema, primary_keys=(), options={}).table_schema(where, now)
         return replace(plain, options={**options, table_options.FILE_FORMAT.key: chosen})

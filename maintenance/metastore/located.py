@@ -30,6 +30,7 @@ from maintenance.metastore.identifier import DATABASE_SUFFIX, SYS, Identifier
 from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.names import check_new_name, segment
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 if TYPE_CHECKING:
     from maintenance.metastore.global_tables import GlobalView
@@ -112,7 +113,7 @@ class LocatedCatalog(ABC):
         table, stored = self._opened(name)
         if not isinstance(table, Table):
             return table.as_paimon_gives(name.branch, name.system_table)
-        table = on_named_branch(table, stored)
+        table = on_named_branch(table, TableModel.of(stored))
         return table if name.system_table is None else system_table(table, name.system_table)
 
     def open_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
@@ -297,8 +298,8 @@ class LocatedCatalog(ABC):
         assert isinstance(table, Table)
         has_snapshot = table.snapshots.latest_id() is not None
         following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
-        check_branches(table, following.options)
-        on_named_branch(replace(table, schema=following), following.options)
+        check_branches(table, following.model)
+        on_named_branch(replace(table, schema=following), following.model)
         return following
 
     # Checks and errors

@@ -9,7 +9,6 @@ from maintenance.errors import OptionError
 from maintenance.format.global_index.keys import has_keys
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
-from maintenance.options.global_index import key_indexed
 
 _FIELDS = "fields."
 _FOR_ALL_FIELDS = "default-aggregate-function"
@@ -49,7 +48,7 @@ def _of_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 
 def _of_sequence_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    names = table_options.SEQUENCE_FIELD.of(schema.options)
+    names = schema.model.sequence_field
     for name in names:
         if name not in schema.field_names:
             yield f"'sequence.field' names '{name}'", "Name a column of the table."
@@ -64,7 +63,7 @@ def _of_sequence_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 
 def _of_upsert_key(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    names = table_options.UPSERT_KEY.of(schema.options)
+    names = schema.model.upsert_key
     if names and schema.primary_keys:
         yield "'upsert-key' with a primary key", "Drop one of them."
     for name in names:
@@ -75,13 +74,13 @@ def _of_upsert_key(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 
 def _of_row_kind(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    name = table_options.ROWKIND_FIELD.of(schema.options)
+    name = schema.model.rowkind_field
     if name is not None and name not in schema.field_names:
         yield f"'rowkind.field' names '{name}'", "Name a column of the table."
 
 
 def _of_changelog(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    producer = table_options.CHANGELOG_PRODUCER.of(schema.options)
+    producer = schema.model.changelog_producer
     deltas = "full-compaction.delta-commits" in schema.options
     if producer != "none" and not schema.primary_keys:
         yield f"'changelog-producer' = '{producer}' without a primary key", "Define one."
@@ -90,7 +89,7 @@ def _of_changelog(schema: TableSchema) -> Iterator[tuple[str, str]]:
             "'full-compaction.delta-commits' with 'changelog-producer' = 'lookup'",
             "Use 'changelog-producer' = 'full-compaction', or unset the former.",
         )
-    if deltas and not schema.primary_keys and table_options.BUCKET.of(schema.options) == -1:
+    if deltas and not schema.primary_keys and schema.model.bucket == -1:
         yield "'full-compaction.delta-commits' on an append table without buckets", "Unset it."
     if _is_true(schema.options, "streaming-read-overwrite"):
         if producer in (_LOOKUP, _FULL):
@@ -103,7 +102,7 @@ def _of_changelog(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 
 def _of_engines(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    producer = table_options.CHANGELOG_PRODUCER.of(schema.options)
+    producer = schema.model.changelog_producer
     vectors = _is_true(schema.options, "deletion-vectors.enabled")
     if _engine(schema) == "first-row":
         if producer not in ("none", _LOOKUP):
@@ -129,7 +128,7 @@ def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
     tracking = _is_true(schema.options, "row-tracking.enabled")
     if tracking and schema.primary_keys:
         yield "row tracking with a primary key", "Unset 'row-tracking.enabled'."
-    if tracking and table_options.BUCKET.of(schema.options) != -1:
+    if tracking and schema.model.bucket != -1:
         yield "row tracking with buckets", "Use 'bucket' = '-1'."
     if _is_true(schema.options, "data-evolution.enabled") and not tracking:
         yield "'data-evolution.enabled' without row tracking", "Set 'row-tracking.enabled' = 'true'."
@@ -137,9 +136,9 @@ def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:
     key, field = table_options.MANIFEST_SORT_ENABLED.key, table_options.MANIFEST_SORT_PARTITION_FIELD
-    if not table_options.MANIFEST_SORT_ENABLED.of(schema.options):
+    if not schema.model.manifest_sort_enabled:
         return
-    if not schema.partition_keys and not table_options.DATA_EVOLUTION_ENABLED.of(schema.options):
+    if not schema.partition_keys and not schema.model.evolves:
         yield f"'{key}' without partition columns", "Unset it."
     name = field.of(schema.options)
     if name and name not in schema.partition_keys:
@@ -147,17 +146,17 @@ def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 
 def _of_null_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    if table_options.PRIMARY_KEY_NULLABLE.of(schema.options) and not schema.primary_keys:
+    if schema.model.primary_key_nullable and not schema.primary_keys:
         yield "'primary-key.nullable' without a primary key", "Unset it."
 
 
 def _of_chain(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    options, what = schema.options, "'chain-table.enabled'"
-    if not table_options.CHAIN_TABLE_ENABLED.of(options):
+    options, what = schema.model, "'chain-table.enabled'"
+    if not options.is_chain_table:
         return
     if not schema.primary_keys or not schema.partition_keys:
         yield f"{what} without a primary key and partition columns", "Give it both."
-    if table_options.BUCKET.of(options) < 1:
+    if options.bucket < 1:
         yield f"{what} without a fixed number of buckets", "Set 'bucket' to 1 or more."
     for option in (
         table_options.SEQUENCE_FIELD,
@@ -166,15 +165,15 @@ def _of_chain(schema: TableSchema) -> Iterator[tuple[str, str]]:
     ):
         if not option.of(options):
             yield f"{what} without '{option.key}'", "Set it."
-    producer = table_options.CHANGELOG_PRODUCER.of(options)
+    producer = options.changelog_producer
     if producer not in ("none", "input"):
         yield f"{what} with 'changelog-producer' = '{producer}'", "Use 'none' or 'input'."
     if _is_true(options, "deletion-vectors.enabled") and _engine(schema) != "deduplicate":
         yield f"{what} with deletion vectors and merge engine {_engine(schema)}", "Use 'deduplicate'."
-    expires = table_options.PARTITION_EXPIRATION_TIME.of(options) is not None
-    if expires and table_options.PARTITION_EXPIRATION_STRATEGY.of(options) != "values-time":
+    expires = options.partition_expiration_time is not None
+    if expires and options.partition_expiration_strategy != "values-time":
         yield f"{what} with 'partition.expiration-strategy' other than 'values-time'", "Use 'values-time'."
-    names = table_options.CHAIN_TABLE_CHAIN_PARTITION_KEYS.of(options)
+    names = options.chain_table_chain_partition_keys
     if names and tuple(schema.partition_keys[-len(names) :]) != names:
         yield f"'chain-table.chain-partition-keys' = '{','.join(names)}'", "Name the last partition columns, in order."
 
@@ -195,7 +194,7 @@ def _of_time_field(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 
 def _engine(schema: TableSchema) -> str:
-    return table_options.MERGE_ENGINE.of(schema.options)
+    return schema.model.merge_engine
 
 
 def _is_true(options: Mapping[str, str], key: str) -> bool:
@@ -204,20 +203,20 @@ def _is_true(options: Mapping[str, str], key: str) -> bool:
 
 def _of_clustered_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
     """Source: Java `SchemaValidation.validatePkClusteringOverride`."""
-    options, key = schema.options, table_options.PK_CLUSTERING_OVERRIDE.key
-    if not table_options.PK_CLUSTERING_OVERRIDE.of(options) or not schema.primary_keys:
+    options, key = schema.model, table_options.PK_CLUSTERING_OVERRIDE.key
+    if not options.clusters_keys or not schema.primary_keys:
         return
-    if not table_options.CLUSTERING_COLUMNS.of(options):
+    if not options.clustering_columns:
         yield f"'{key}' without '{table_options.CLUSTERING_COLUMNS.key}'", "Name the columns to sort by."
-    for name in table_options.CLUSTERING_COLUMNS.of(options):
+    for name in options.clustering_columns:
         if name not in schema.field_names or schema.field(name).type.is_nested:
             yield f"'{table_options.CLUSTERING_COLUMNS.key}' names '{name}'", "Name columns of plain types."
     engine = _engine(schema)
     if engine not in ("deduplicate", "first-row"):
         yield f"'{key}' with merge engine {engine}", "Use deduplicate or first-row."
-    if engine == "deduplicate" and not table_options.DELETION_VECTORS_ENABLED.of(options):
+    if engine == "deduplicate" and not options.has_deletion_vectors:
         yield f"'{key}' without deletion vectors", "Set 'deletion-vectors.enabled' = 'true'."
-    if table_options.CHANGELOG_PRODUCER.of(options) not in ("none", "input"):
+    if options.changelog_producer not in ("none", "input"):
         yield f"'{key}' with 'changelog-producer' = '{options['changelog-producer']}'", "Use 'none' or 'input'."
     for other in (table_options.SEQUENCE_FIELD.key, table_options.RECORD_LEVEL_EXPIRE_TIME.key):
         if other in options:
@@ -226,8 +225,8 @@ def _of_clustered_keys(schema: TableSchema) -> Iterator[tuple[str, str]]:
 
 def _of_key_indexes(schema: TableSchema) -> Iterator[tuple[str, str]]:
     """Source: Java `SchemaValidation.validatePrimaryKeySortedIndex`."""
-    options = schema.options
-    both = [(option.key, name) for option, name in key_indexed(options)]
+    options = schema.model
+    both = [(option.key, name) for option, name in options.key_indexed]
     if not both:
         return
     key = both[0][0]
@@ -240,25 +239,23 @@ def _of_key_indexes(schema: TableSchema) -> Iterator[tuple[str, str]]:
             yield f"column '{name}' is indexed twice", "Name it in one of the options, once."
     if not schema.primary_keys:
         yield f"'{key}' without a primary key", "Use file indexes, or a global index of a table with data evolution."
-    if table_options.BUCKET.of(options) == -1:
+    if options.bucket == -1:
         yield f"'{key}' with dynamic buckets", "Set a number of buckets."
-    if not table_options.DELETION_VECTORS_ENABLED.of(options) or table_options.DELETION_VECTORS_MERGE_ON_READ.of(
-        options
-    ):
+    if not options.has_deletion_vectors or options.deletion_vectors_merge_on_read:
         yield f"'{key}' without deletion vectors, or with vectors that reads merge", "Set 'deletion-vectors.enabled'."
-    if table_options.PK_CLUSTERING_OVERRIDE.of(options):
+    if options.clusters_keys:
         yield f"'{key}' with '{table_options.PK_CLUSTERING_OVERRIDE.key}'", "Unset one of them."
 
 
 def _of_clustering(schema: TableSchema) -> Iterator[tuple[str, str]]:
-    options, key = schema.options, table_options.CLUSTERING_INCREMENTAL.key
-    if not table_options.CLUSTERING_INCREMENTAL.of(options):
+    options, key = schema.model, table_options.CLUSTERING_INCREMENTAL.key
+    if not options.clustering_incremental:
         return
     if schema.primary_keys:
         yield f"'{key}' with a primary key", "Unset it."
-    if table_options.BUCKET.of(options) == -1:
+    if options.bucket == -1:
         return
     if table_options.BUCKET_APPEND_ORDERED.of(options):
         yield f"'{key}' with buckets whose rows keep their order", "Set 'bucket-append-ordered' = 'false'."
-    if table_options.DELETION_VECTORS_ENABLED.of(options):
+    if options.has_deletion_vectors:
         yield f"'{key}' with 'deletion-vectors.enabled' and buckets", "Drop one of them."

@@ -8,7 +8,7 @@ from maintenance.errors import SchemaError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metastore.column_directives import directed
 from maintenance.metastore.validation import validate
-from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import all_ids, with_new_ids
 from maintenance.types.type_text import parse_data_type
@@ -48,7 +48,7 @@ class Schema:
         for spec in self.fields:
             column, options = directed(field_of(spec), options, f"table {table}")
             declared.append(column)
-        nullable = table_options.PRIMARY_KEY_NULLABLE.of(options)
+        nullable = TableModel(options).primary_key_nullable
         fields = tuple(
             replace(f, type=f.type.as_nullable(nullable)) if f.name in self.primary_keys else f
             for f in _with_ids(declared)

@@ -46,6 +46,7 @@ from maintenance.metastore.validation import validate
 from maintenance.options import table as table_options
 from maintenance.options.changes import fix_of_change
 from maintenance.options.known import as_meant
+from maintenance.options.model import TableModel
 from maintenance.options.option import Option
 from maintenance.options.renames import renamed
 from maintenance.types.casts.default import default_value
@@ -301,7 +302,7 @@ def _normalized(schema: TableSchema) -> TableSchema:
         raise SchemaError("'primary-key' or 'partition' is set, and the table has such keys already", "options", fix)
     primary_keys = _names(primary) if primary else schema.primary_keys
     partition_keys = _names(partition) if partition else schema.partition_keys
-    nullable = table_options.PRIMARY_KEY_NULLABLE.of(options)
+    nullable = TableModel(options).primary_key_nullable
     fields = tuple(
         replace(field, type=field.type.as_nullable(nullable)) if field.name in primary_keys else field
         for field in schema.fields

@@ -17,6 +17,7 @@ from maintenance.metastore.option_rules import check_options
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
 from maintenance.options.known import all_options, check_set
+from maintenance.options.model import TableModel
 from maintenance.options.state import Honoured
 from maintenance.read.defaults import read_defaults
 from maintenance.scan.startup import checked_startup
@@ -44,16 +45,16 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     check_set(news, known, where)
     table_options.check_writable(news, table)
     check_apart(schema, where, news)
-    check_callbacks(news, table)
-    checked_startup(schema.options)
+    check_callbacks(TableModel(news), table)
+    checked_startup(schema.model)
     check_options(schema, where)
     if before is None or not _is_split_key(before):
         _validate_fixed_key(schema, where)
-    ExternalPaths.of(schema.options)
-    if is_clustered(schema, schema.options):
-        clustered_by(schema, schema.options, where)
+    ExternalPaths.of(schema.model)
+    if is_clustered(schema, schema.model):
+        clustered_by(schema, schema.model, where)
     check_merge_engine(schema, where)
-    read_defaults(schema, schema.options)
+    read_defaults(schema, schema.model)
     for option in all_options():
         if isinstance(option.state, Honoured):
             option.of(schema.options)
@@ -63,7 +64,7 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
 
 
 def _check_formats(schema: TableSchema, where: str) -> None:
-    check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.options, where)
+    check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.model, where)
 
 
 def _can_be_written(before: TableSchema, where: str) -> bool:
@@ -97,8 +98,8 @@ def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]
 def _validate_blob(schema: TableSchema, field: DataField, where: str) -> None:
     """Source: Java `SchemaValidation.validateRowTracking`."""
     where = f"{where}, column {field.name}"
-    options = schema.options
-    evolves = table_options.ROW_TRACKING_ENABLED.of(options) and table_options.DATA_EVOLUTION_ENABLED.of(options)
+    options = schema.model
+    evolves = options.tracks_rows and options.evolves
     if not evolves or schema.primary_keys:
         raise SchemaError(
             "a BLOB column in a table without 'row-tracking.enabled' and 'data-evolution.enabled'",
@@ -166,7 +167,7 @@ def _validate_keys(schema: TableSchema, where: str) -> None:
 
 def _validate_partition_types(schema: TableSchema, where: str) -> None:
     for field in schema.partition_fields:
-        if field.type.is_bytes and table_options.PARTITION_LEGACY_NAME.of(schema.options):
+        if field.type.is_bytes and schema.model.partition_legacy_name:
             raise UnsupportedError(
                 f"partition column '{field.name}' is {field.type}: its folders have names that cannot be repeated",
                 where,
@@ -175,7 +176,7 @@ def _validate_partition_types(schema: TableSchema, where: str) -> None:
 
 
 def _validate_buckets(schema: TableSchema, where: str) -> None:
-    buckets = table_options.BUCKET.of(schema.options)
+    buckets = schema.model.bucket
     keys = table_options.BUCKET_KEY.of(schema.options)
     if buckets == 0 or buckets < table_options.POSTPONE_BUCKET:
         raise OptionError(f"'bucket' = '{buckets}'", where, "Use a positive number, -1 or -2.")
@@ -207,7 +208,7 @@ def _validate_fixed_key(schema: TableSchema, where: str) -> None:
 
 
 def _is_split_key(schema: TableSchema) -> bool:
-    return schema.is_cross_partition and table_options.BUCKET.of(schema.options) > 0
+    return schema.is_cross_partition and schema.model.bucket > 0
 
 
 def _check_no_nested_type(schema: TableSchema, name: str, kind: str, where: str) -> None:
@@ -219,8 +220,8 @@ def _check_no_nested_type(schema: TableSchema, name: str, kind: str, where: str)
 
 
 def _validate_retention(schema: TableSchema, where: str) -> None:
-    least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(schema.options)
-    most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(schema.options)
+    least = schema.model.snapshot_num_retained_min
+    most = schema.model.snapshot_num_retained_max
     if least < 1 or most < least:
         raise OptionError(
             f"'snapshot.num-retained.min' = '{least}' and '.max' = '{most}'", where, "Use 1 or more, and min <= max."

@@ -13,7 +13,6 @@ from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.visibility import rows_visible
-from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 
@@ -61,7 +60,7 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
     """No bucket has many files that only a merge makes readable."""
     if not table.is_primary_key_table:
         return Judgement(LEVEL0_BACKLOG, True, "a table without primary key has no levels")
-    trigger = table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
+    trigger = table.model.num_sorted_run_compaction_trigger
     most = limits.max_level0_files if limits.max_level0_files is not None else 2 * trigger
     counts = {place: sum(entry.file.level == 0 for entry in group) for place, group in by_bucket(entries).items()}
     worst = max(counts, key=lambda place: counts[place], default=None)
@@ -103,14 +102,14 @@ def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogL
 def _trigger(table: Table) -> int:
     """How many files of a bucket the table's own options take together."""
     if table.is_primary_key_table:
-        return table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
-    return table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
+        return table.model.num_sorted_run_compaction_trigger
+    return table.model.compaction_min_file_num
 
 
 def small_file_size(table: Table) -> int:
     """Bytes below which a file counts as small, by `target-file-size` and `compaction.small-file-ratio`."""
-    target = table_options.target_file_size(table.options, table.is_primary_key_table)
-    return int(table_options.COMPACTION_SMALL_FILE_RATIO.of(table.options) * target)
+    target = table.model.target_file_size(table.is_primary_key_table)
+    return int(table.model.compaction_small_file_ratio * target)
 
 
 def _place(table: Table, place: tuple[bytes, int]) -> str:

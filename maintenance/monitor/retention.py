@@ -15,7 +15,6 @@ from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 RETENTION_BLOCKERS = "retention_blockers"
@@ -48,7 +47,7 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
         max_age: how old a state may be that a consumer, or a tag without a retention of its own, holds; None = a week
             more than `snapshot.time-retained`.
     """
-    limit = max_age or table_options.SNAPSHOT_TIME_RETAINED.of(table.options) + timedelta(days=7)
+    limit = max_age or table.model.snapshot_time_retained + timedelta(days=7)
     blockers = [*_consumers(table, now), *_tags_and_branches(table, now)]
     old = sorted((b for b in blockers if b.is_older_than(limit)), key=lambda blocker: blocker.age, reverse=True)
     rows = [

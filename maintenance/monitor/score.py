@@ -22,7 +22,6 @@ from maintenance.monitor.backlog import CHANGES_LATER, BacklogLimits, commits_wi
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import RETENTION_BLOCKERS
 from maintenance.monitor.visibility import hidden_since, hides, invisible
-from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 
@@ -223,10 +222,10 @@ def health_record(
 
 def _targets(table: Table, live: float) -> dict[str, float]:
     options = table.options
-    trigger = table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options)
-    merged = trigger if table.is_primary_key_table else table_options.COMPACTION_MIN_FILE_NUM.of(options)
-    size = table_options.target_file_size(options, table.is_primary_key_table)
-    deleted = table_options.COMPACTION_DELETE_RATIO_THRESHOLD.of(options)
+    trigger = options.num_sorted_run_compaction_trigger
+    merged = trigger if table.is_primary_key_table else options.compaction_min_file_num
+    size = options.target_file_size(table.is_primary_key_table)
+    deleted = options.compaction_delete_ratio_threshold
     return {
         "invisible_seconds": _USUAL.max_invisible.total_seconds(),
         "sorted_runs": trigger,
@@ -236,8 +235,8 @@ def _targets(table: Table, live: float) -> dict[str, float]:
         "changelog_seconds": timedelta(hours=1).total_seconds(),
         "delete_share": deleted,
         "changelog_commits": _USUAL.max_changelog_lag,
-        "manifests": table_options.MANIFEST_MERGE_MIN_COUNT.of(options),
-        "old_snapshots": max(100, table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options)),
+        "manifests": options.manifest_merge_min_count,
+        "old_snapshots": max(100, options.snapshot_num_retained_min),
         "bucket_bytes": _BUCKETS_OF_TARGET * size,
         "bucket_skew": 3.0,
         "consumer_bytes": 0.5 * live,
@@ -282,10 +281,10 @@ class _Look:
         yield "small_files", max((sum(e.file.file_size < small for e in g) for g in groups.values()), default=0)
         sizes: defaultdict[bytes, list[int]] = defaultdict(list)
         for (partition, bucket), group in groups.items():
-            if bucket >= 0 and (keyed or table_options.BUCKET.of(self.table.options) > 0):
+            if bucket >= 0 and (keyed or self.table.model.bucket > 0):
                 sizes[partition].append(sum(entry.file.file_size for entry in group))
         if sizes:
-            target = table_options.target_file_size(self.table.options, keyed)
+            target = self.table.model.target_file_size(keyed)
             yield "bucket_bytes", max(max(some) for some in sizes.values())
             # Of small buckets it does not matter which is larger.
             skews = [max(some) * len(some) / sum(some) for some in sizes.values() if max(some) > target]
@@ -316,14 +315,14 @@ class _Look:
 
     def _manifests(self) -> int:
         """How many are smaller than they should be: these a merge of manifests takes together."""
-        size = table_options.MANIFEST_TARGET_FILE_SIZE.of(self.table.options)
+        size = self.table.model.manifest_target_file_size
         return sum(meta.file_size < size for meta in self.table.manifests.data_manifests(self.snapshot))
 
     def _old_snapshots(self) -> int:
         """How many are past their retention, whether or not something keeps them: a search among their times."""
         options, ids = self.table.options, self.table.snapshots.list_ids()
-        most = len(ids) - table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options)
-        limit = (self.now - table_options.SNAPSHOT_TIME_RETAINED.of(options)).timestamp() * 1000
+        most = len(ids) - options.snapshot_num_retained_min
+        limit = (self.now - options.snapshot_time_retained).timestamp() * 1000
         low, high = 0, max(0, most)
         while low < high:
             middle = (low + high) // 2
@@ -333,4 +332,4 @@ class _Look:
                 low = middle + 1
             else:
                 high = middle
-        return max(low, len(ids) - table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options))
+        return max(low, len(ids) - options.snapshot_num_retained_max)

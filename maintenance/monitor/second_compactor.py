@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit
 from maintenance.monitor.judgement import Judgement
-from maintenance.options import table as table_options
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.compactors import endangers_deletions, refusal, writers_compact
 from maintenance.table.table import Table
@@ -30,7 +29,7 @@ def compacts_alone(table: Table, census: Census, *, automatic: bool) -> Judgemen
     others = [c for c in census.commits if not c.ours and c.kind in (*_WRITES, CommitKind.COMPACT)]
     if not ours and not automatic:
         return Judgement(COMPACTS_ALONE, True, "we do not compact this table")
-    if BESIDE_OTHER_COMPACTORS.of(table.options):
+    if table.model.beside_other_compactors:
         return Judgement(COMPACTS_ALONE, True, f"'{BESIDE_OTHER_COMPACTORS.key}' allows other compactors")
     if endangers_deletions(table):
         return _endangered(table, others)
@@ -77,7 +76,7 @@ def _dedicated(table: Table, others: Sequence[Commit]) -> list[Commit]:
     left_to_jobs = {
         schema_id
         for schema_id in {commit.schema_id for commit in compactions}
-        if table_options.WRITE_ONLY.of(table.schemas.get(schema_id).options)
+        if table.schemas.get(schema_id).model.write_only
     }
     return [commit for commit in compactions if commit.schema_id in left_to_jobs]
 

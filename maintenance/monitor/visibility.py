@@ -18,7 +18,6 @@ from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import bucket_text
 from maintenance.monitor.judgement import Judgement
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 ROWS_VISIBLE = "rows_visible"
@@ -28,14 +27,14 @@ _SNAPSHOTS_LOOKED_AT = 200
 
 def hides(table: Table) -> bool:
     """Whether batch reads of the table leave out some of its live files."""
-    return table.is_primary_key_table and (table_options.skips_level_0(table.options) or table.model.is_postponed)
+    return table.is_primary_key_table and (table.model.skips_level_0 or table.model.is_postponed)
 
 
 def invisible(table: Table, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """The live files that batch reads leave out until a compaction."""
     if not hides(table):
         return []
-    skips_level_0, postponed = table_options.skips_level_0(table.options), table.model.is_postponed
+    skips_level_0, postponed = table.model.skips_level_0, table.model.is_postponed
     return [entry for entry in entries if (skips_level_0 and entry.file.level == 0) or (postponed and entry.bucket < 0)]
 
 

@@ -15,14 +15,13 @@ from maintenance.commit.overwrite import raised
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.message import CommitMessage
 
 
 def check_all_visible(table: Table, entries: Sequence[ManifestEntry]) -> None:
     """Refuse files whose rows reads do not see yet. Raises: UnsupportedError."""
-    hidden = table.is_primary_key_table and table_options.skips_level_0(table.options)
+    hidden = table.is_primary_key_table and table.model.skips_level_0
     if any(entry.bucket < 0 or (hidden and entry.file.level == 0) for entry in entries):
         raise UnsupportedError("rows wait for a compaction", table.identifier, "Run compact first, then run again.")
 

@@ -1,7 +1,5 @@
 """Where the values of BLOB columns are: in files of blobs, or elsewhere. Source: Java `CoreOptions`."""
 
-from collections.abc import Mapping
-
 from maintenance.options.option import Option, boolean, names, string
 
 BLOB_AS_DESCRIPTOR = Option("blob-as-descriptor", boolean, False)
@@ -16,8 +14,3 @@ BLOB_EXTERNAL_STORAGE_PATH: Option[str | None] = Option("blob-external-storage-p
 BLOB_WRITE_NULL_ON_MISSING_FILE = Option("blob-write-null-on-missing-file", boolean, False)
 BLOB_WRITE_NULL_ON_FETCH_FAILURE = Option("blob-write-null-on-fetch-failure", boolean, False)
 BLOB_VIEW_RESOLVE_ENABLED = Option("blob-view.resolve.enabled", boolean, True)
-
-
-def inline_blobs(options: Mapping[str, str]) -> frozenset[str]:
-    """The columns whose data files hold where a blob is, not the blob."""
-    return frozenset((*BLOB_DESCRIPTOR_FIELD.of(options), *BLOB_VIEW_FIELD.of(options)))

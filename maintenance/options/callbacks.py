@@ -5,26 +5,27 @@ A package offers them in the entry point groups below. What an entry point loads
 `commit.callback.<name>.param` (`tag.callback.<name>.param`), None without, and returns the callback: a callable.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from maintenance.errors import InfrastructureError, PaimonError, UnsupportedError
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 COMMIT_GROUP = "paimon_maintenance.commit_callbacks"
 TAG_GROUP = "paimon_maintenance.tag_callbacks"
 _KINDS = ((COMMIT_GROUP, table_options.COMMIT_CALLBACKS, "commit"), (TAG_GROUP, table_options.TAG_CALLBACKS, "tag"))
 
 
-def check_callbacks(options: Mapping[str, str], table: str) -> None:
+def check_callbacks(options: TableModel, table: str) -> None:
     """Raises: UnsupportedError: a callback has no entry point here."""
     for group, option, _ in _KINDS:
         for name in option.of(options):
             _entry_point(group, name, option.key, table)
 
 
-def call_back(group: str, options: Mapping[str, str], table: str, *arguments: Any) -> None:
+def call_back(group: str, options: TableModel, table: str, *arguments: Any) -> None:
     """Call the callbacks of a group, in the order of the option, with the table's name and what is to tell.
 
     Raises: InfrastructureError: one failed; the commit or tag that it was called for is there.

@@ -1,11 +1,9 @@
 """Options of the Iceberg metadata that is written beside a table's own. Source: Java `IcebergOptions`."""
 
-from collections.abc import Mapping
-
 from maintenance.options.option import Option, at_least, boolean, integer, one_of, string
 from maintenance.options.state import CHANGES, Honoured, Refused, only
 
-_TABLE, _CATALOG = "table-location", "catalog-location"
+TABLE_LOCATION, _CATALOG = "table-location", "catalog-location"
 _OTHERS = "tables are not registered in other catalogs of Iceberg"
 
 
@@ -17,11 +15,13 @@ def _version(text: str) -> int:
 
 STORAGE = Option(
     "metadata.iceberg.storage",
-    one_of("disabled", _TABLE, "hadoop-catalog", "hive-catalog", "rest-catalog"),
+    one_of("disabled", TABLE_LOCATION, "hadoop-catalog", "hive-catalog", "rest-catalog"),
     "disabled",
-    state=Honoured(Refused(_OTHERS, only("disabled", _TABLE, "hadoop-catalog"), CHANGES)),
+    state=Honoured(Refused(_OTHERS, only("disabled", TABLE_LOCATION, "hadoop-catalog"), CHANGES)),
 )
-STORAGE_LOCATION: Option[str | None] = Option("metadata.iceberg.storage-location", one_of(_TABLE, _CATALOG), None)
+STORAGE_LOCATION: Option[str | None] = Option(
+    "metadata.iceberg.storage-location", one_of(TABLE_LOCATION, _CATALOG), None
+)
 FORMAT_VERSION = Option("metadata.iceberg.format-version", _version, 2)
 COMPACTION_MIN_FILE_NUM = Option("metadata.iceberg.compaction.min.file-num", integer, 10)
 COMPACTION_MAX_FILE_NUM = Option("metadata.iceberg.compaction.max.file-num", integer, 50)
@@ -29,14 +29,3 @@ DELETE_AFTER_COMMIT = Option("metadata.iceberg.delete-after-commit.enabled", boo
 PREVIOUS_VERSIONS_MAX = Option("metadata.iceberg.previous-versions-max", at_least(0), 0)
 MANIFEST_COMPRESSION = Option("metadata.iceberg.manifest-compression", string, "snappy")
 MANIFEST_LEGACY_VERSION = Option("metadata.iceberg.manifest-legacy-version", boolean, False)
-
-
-def is_published(options: Mapping[str, str]) -> bool:
-    """Whether commits of a table write Iceberg metadata."""
-    return STORAGE.of(options) != "disabled"
-
-
-def is_in_table_folder(options: Mapping[str, str]) -> bool:
-    """Whether the metadata is in the table's own folder, not in that of an Iceberg catalog."""
-    location = STORAGE_LOCATION.of(options)
-    return STORAGE.of(options) == _TABLE if location is None else location == _TABLE

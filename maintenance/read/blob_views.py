@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from maintenance.errors import MissingFileError
 from maintenance.format.blob_descriptor import BlobView, parse_view
-from maintenance.options.blob import BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE_ENABLED
+from maintenance.options.blob import BLOB_VIEW_RESOLVE_ENABLED
+from maintenance.options.model import TableModel
 from maintenance.read.blobs import BlobPlace
 from maintenance.types.data_type import DataField
 
@@ -26,11 +27,11 @@ class Views(Protocol):
         """
 
 
-def viewed_columns(columns: Sequence[DataField], options: Mapping[str, str]) -> tuple[str, ...]:
+def viewed_columns(columns: Sequence[DataField], options: TableModel) -> tuple[str, ...]:
     """The columns whose references are to be looked up."""
     if not BLOB_VIEW_RESOLVE_ENABLED.of(options):
         return ()
-    views = BLOB_VIEW_FIELD.of(options)
+    views = options.blob_view_field
     return tuple(column.name for column in columns if column.type.root == "BLOB" and column.name in views)
 
 

@@ -19,11 +19,11 @@ from maintenance.format.blob_descriptor import WHOLE, BlobDescriptor, are_descri
 from maintenance.fs.file_io import FileIO
 from maintenance.options.blob import (
     BLOB_AS_DESCRIPTOR,
-    BLOB_DESCRIPTOR_FIELD,
     BLOB_VIEW_RESOLVE_ENABLED,
     BLOB_WRITE_NULL_ON_FETCH_FAILURE,
     BLOB_WRITE_NULL_ON_MISSING_FILE,
 )
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Path, Rebuild
 
@@ -47,16 +47,16 @@ class BlobPlace:
         return replace(self, descriptor=_sized(self.descriptor, self.file_io, self.root))
 
 
-def blobs_as_stored(options: Mapping[str, str]) -> dict[str, str]:
+def blobs_as_stored(options: TableModel) -> dict[str, str]:
     """The options for a read of what changes of rows write again: blobs stay where they are."""
     return {**options, BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 
 
-def fetched_columns(columns: Sequence[DataField], options: Mapping[str, str]) -> tuple[str, ...]:
+def fetched_columns(columns: Sequence[DataField], options: TableModel) -> tuple[str, ...]:
     """The columns whose blobs are to be fetched by their descriptors."""
-    if BLOB_AS_DESCRIPTOR.of(options):
+    if options.blob_as_descriptor:
         return ()
-    described = BLOB_DESCRIPTOR_FIELD.of(options)
+    described = options.blob_descriptor_field
     return tuple(column.name for column in columns if column.type.root == "BLOB" and column.name in described)
 
 
@@ -157,7 +157,7 @@ class Lost:
     failing: bool = False
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "Lost":
+    def of(cls, options: TableModel) -> "Lost":
         return cls(BLOB_WRITE_NULL_ON_MISSING_FILE.of(options), BLOB_WRITE_NULL_ON_FETCH_FAILURE.of(options))
 
     def blob(self, descriptor: bytes, file_io: FileIO, root: str) -> bytes | None:

@@ -34,7 +34,6 @@ from maintenance.format.rows.system_fields import (
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.zone import local_zone
-from maintenance.options.table import DATA_FILE_THIN_MODE
 from maintenance.predicate.arrow import expression
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.tree import Predicate
@@ -304,7 +303,7 @@ class DataFileReader:
         schema = self.context.schemas[self.file.schema_id]
         if not schema.primary_keys:
             return written_fields(self.file, schema)
-        return key_value_fields(() if DATA_FILE_THIN_MODE.of(schema.options) else schema.key_fields, schema.fields)
+        return key_value_fields(() if schema.model.data_file_thin_mode else schema.key_fields, schema.fields)
 
     def _sources(self) -> list[DataField | None]:
         """For each wanted column the file's own column of that id, None if it has none."""

@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 from maintenance.errors import OptionError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metadata.zone import local_zone
+from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.types.casts.default import default_value
 
 _SUFFIX = ".default-value"
 
 
-def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, pa.Scalar]:
+def read_defaults(schema: TableSchema, options: TableModel) -> dict[str, pa.Scalar]:
     """The values by column. Raises: OptionError: the text is not a value of the column, or the column is of the key."""
     by_column = {}
     for field in schema.fields:
@@ -37,7 +38,7 @@ def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, 
 
 
 def stored_predicate(
-    predicate: Predicate | None, schema: TableSchema, options: Mapping[str, str], *others: str
+    predicate: Predicate | None, schema: TableSchema, options: TableModel, *others: str
 ) -> Predicate | None:
     """What a filter says about stored values: nothing about columns that reads fill or make, but for `others`."""
     if predicate is None:

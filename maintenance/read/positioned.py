@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER
-from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import columns_of
 from maintenance.read.data_file import DataFileReader, ReadContext
@@ -42,9 +41,9 @@ class PositionedRead:
                 self.read.paths.data_file(split.partition, split.bucket, file),
                 file,
                 partition,
-                stored_predicate(self.read.predicate, self.read.schema, self.read.options),
+                stored_predicate(self.read.predicate, self.read.schema, self.read.model),
                 RowSelection(split.deletions.get(file.file_name)),
-                indexed=FILE_INDEX_READ_ENABLED.of(self.read.options),
+                indexed=self.read.model.file_index_read_enabled,
             )
             with self.read.reading(split):
                 for rows in reader.batches(DEFAULT_BATCH_ROWS):
@@ -61,7 +60,7 @@ class PositionedRead:
         )
 
     def _selected(self, rows: pa.Table, file_name: str) -> Iterator[pa.Table]:
-        rows = with_defaults(rows, read_defaults(self.read.schema, self.read.options))
+        rows = with_defaults(rows, read_defaults(self.read.schema, self.read.model))
         if self.read.predicate is not None:
             rows = rows.filter(mask(self.read.predicate, rows))
         if not rows.num_rows:

@@ -3,12 +3,12 @@
 Source: options `data-evolution.row-sidecar.*`, Java `DataEvolutionSplitRead.shouldReadRowSidecar`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.row_file.data_format import SIDECAR_SUFFIX
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class SidecarLimits:
     share: float = table_options.DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO.default
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "SidecarLimits":
+    def of(cls, options: TableModel) -> "SidecarLimits":
         return cls(
             table_options.DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTED_ROWS.of(options),
             table_options.DATA_EVOLUTION_ROW_SIDECAR_MAX_SELECTION_RATIO.of(options),

@@ -25,8 +25,7 @@ from maintenance.merge.sections import Section, levels_apart, oldest_first, part
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
-from maintenance.options.blob import BLOB_AS_DESCRIPTOR, BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE_ENABLED
-from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
+from maintenance.options.blob import BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE_ENABLED
 from maintenance.options.model import TableModel
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
@@ -91,6 +90,14 @@ class SplitRead:
     anchor_schemas: Mapping[int, TableSchema] = field(default_factory=dict)
     views: Views | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", TableModel.of(self.options))
+
+    @property
+    def model(self) -> TableModel:
+        """What the options say."""
+        return TableModel.of(self.options)
+
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
         """Rows of the split with the requested columns, in tables of bounded size.
 
@@ -137,9 +144,9 @@ class SplitRead:
 
     def _selected(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """The wanted rows and columns."""
-        defaults = read_defaults(self.schema, self.options)
-        described = fetched_columns(self.columns, self.options)
-        viewed = viewed_columns(self.columns, self.options)
+        defaults = read_defaults(self.schema, self.model)
+        described = fetched_columns(self.columns, self.model)
+        viewed = viewed_columns(self.columns, self.model)
         for table in tables:
             rows = with_defaults(table, defaults)
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
@@ -162,17 +169,17 @@ class SplitRead:
                 f"Open the table in its catalog, or set '{BLOB_VIEW_RESOLVE_ENABLED.key}' = 'false'.",
             )
         places = viewed_places(rows, names, self.views, self.paths.root)
-        return (with_descriptors(rows, places), {}) if BLOB_AS_DESCRIPTOR.of(self.options) else (rows, places)
+        return (with_descriptors(rows, places), {}) if self.model.blob_as_descriptor else (rows, places)
 
     @property
     def _pushed(self) -> Predicate | None:
         """What files may leave out rows by."""
-        return stored_predicate(self.predicate, self.schema, self.options)
+        return stored_predicate(self.predicate, self.schema, self.model)
 
     def _rows(self, split: Split) -> Iterator[pa.Table]:
         if split.raw:
             context = self._context((*self._record_fields(), *self._needed()))
-            indexed = FILE_INDEX_READ_ENABLED.of(self.options)
+            indexed = self.model.file_index_read_enabled
             for file in split.files:
                 reader = self.reader(context, split, file, self._pushed)
                 yield from _stream(replace(reader, indexed=indexed))
@@ -180,13 +187,13 @@ class SplitRead:
         if not self.schema.primary_keys:
             yield from self._joined(split)
             return
-        if TableModel.of(self.options).clusters_keys:
+        if self.model.clusters_keys:
             # Not in the order of keys, so these cannot be merged; nor need they be, for older versions are deleted.
             context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *self._needed()))
             for file in split.files:
                 yield from map(self._shown, _stream(self.reader(context, split, file, self._pushed)))
             return
-        engine = MergeEngine.of(self.schema, self.options)
+        engine = MergeEngine.of(self.schema, self.model)
         if split.is_chained:
             # A level says nothing about the age of records in other partitions.
             engine = replace(engine, levels_cover=False)
@@ -295,9 +302,9 @@ class SplitRead:
             tuple(fields),
             self.schema.partition_keys,
             keyed=bool(self.schema.primary_keys),
-            snapshot_ordering=table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.options),
-            describes_blobs=BLOB_AS_DESCRIPTOR.of(self.options),
-            sidecars=SidecarLimits.of(self.options),
+            snapshot_ordering=self.model.sequence_snapshot_ordering,
+            describes_blobs=self.model.blob_as_descriptor,
+            sidecars=SidecarLimits.of(self.model),
         )
 
     def _record_fields(self) -> tuple[DataField, ...]:

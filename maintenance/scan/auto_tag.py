@@ -2,10 +2,10 @@
 
 import datetime as dt
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 _DAY = {
     "with-dashes": "%Y-%m-%d",
@@ -34,7 +34,7 @@ class AutoTagNames:
     period: dt.timedelta
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "AutoTagNames":
+    def of(cls, options: TableModel) -> "AutoTagNames":
         """By the options `tag.creation-period`, `tag.creation-period-duration` and `tag.period-formatter`."""
         form = table_options.TAG_PERIOD_FORMATTER.of(options)
         given = table_options.TAG_CREATION_PERIOD_DURATION.of(options)

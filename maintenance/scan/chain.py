@@ -7,7 +7,7 @@ of each day if one column names the time, else of each hour, as the pattern and 
 times. Without an anchor all earlier changes of the chain count. Source: Java `ChainGroupReadTable`, `ChainTableUtils`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +16,7 @@ from maintenance.format.metadata.partition_stats import sort_word
 from maintenance.format.rows.binary_row import parse_row, serialize_row
 from maintenance.metadata.partition_times import PartitionTimes
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 from maintenance.types.time_pattern import text_by_pattern
 from maintenance.types.values import Value
@@ -47,12 +48,12 @@ class Chains:
     formatter: str
 
     @classmethod
-    def of(cls, fields: Sequence[DataField], options: Mapping[str, str], table: str) -> "Chains":
+    def of(cls, fields: Sequence[DataField], options: TableModel, table: str) -> "Chains":
         """Args: `fields`: the partition columns. Raises: OptionError: the formatter cannot be read."""
-        names = table_options.CHAIN_TABLE_CHAIN_PARTITION_KEYS.of(options)
+        names = options.chain_table_chain_partition_keys
         length = len(names) or len(fields)
         times = PartitionTimes.of(fields[len(fields) - length :], options, f"table {table}")
-        formatter = table_options.PARTITION_TIMESTAMP_FORMATTER.of(options) or ""
+        formatter = options.partition_timestamp_formatter or ""
         return cls(table, tuple(fields), length, times, formatter)
 
     def links(

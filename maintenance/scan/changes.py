@@ -40,7 +40,7 @@ def plan_changes(source: ScanSource, changes: RecordChanges, predicate: Predicat
     schemas = _schemas(source, entries)
     pruning = Pruning(source.schema, schemas, predicate)
     kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
-    options = SplitOptions.of(source.options)
+    options = SplitOptions.of(source.model)
     if source.model.evolves:
         first = min(brought.values(), default=0)
         marked = (replace(split, changes=True) for split in data_evolution_splits(first, entries, options))
@@ -76,7 +76,7 @@ def _added(
 def plan_appended(source: ScanSource, snapshot: Snapshot) -> ScanPlan:
     """Splits of the files that an OVERWRITE snapshot of an append table adds; what it replaces is passed over."""
     entries = [entry for entry in _delta(source, snapshot) if entry.kind == FileKind.ADD]
-    splits = append_splits(snapshot.id, entries, SplitOptions.of(source.options))
+    splits = append_splits(snapshot.id, entries, SplitOptions.of(source.model))
     marked = (replace(split, changes=True) for split in splits)
     return ScanPlan(tuple(marked), _schemas(source, entries), len(entries))
 
@@ -132,7 +132,7 @@ def plan_difference(source: ScanSource, difference: Difference, predicate: Predi
     schemas = _schemas(source, [*old, *new])
     if not source.schema.primary_keys:
         # Without a key nothing is compared: the rows of new files are new.
-        splits = append_splits(difference.after.id, new, SplitOptions.of(source.options))
+        splits = append_splits(difference.after.id, new, SplitOptions.of(source.model))
         return ScanPlan(tuple(_deleted(source, difference.after, splits, after)), schemas, len(new))
     olds, news = by_bucket(old), by_bucket(new)
     keys = list(dict.fromkeys([*olds, *news]))

@@ -28,7 +28,8 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.metadata.manifests import Manifests
-from maintenance.options.global_index import GLOBAL_INDEX_COLUMN_UPDATE_ACTION, GLOBAL_INDEX_ENABLED, IGNORE
+from maintenance.options.global_index import GLOBAL_INDEX_ENABLED, IGNORE
+from maintenance.options.model import TableModel
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.statistics import ColumnStats, may_match
 from maintenance.predicate.tree import And, Constant, Or, Predicate, columns_of, push_down_not
@@ -56,7 +57,7 @@ def wanted_rows(
     manifests: Manifests,
     snapshot: Snapshot,
     schema: TableSchema,
-    options: Mapping[str, str],
+    options: TableModel,
     load_schemas: LoadSchemas,
     predicate: Predicate | None,
     entries: Sequence[ManifestEntry],
@@ -78,13 +79,13 @@ def _usable(
     manifests: Manifests,
     snapshot: Snapshot,
     schema: TableSchema,
-    options: Mapping[str, str],
+    options: TableModel,
     load_schemas: LoadSchemas,
     predicate: Predicate,
     entries: Sequence[ManifestEntry],
 ) -> tuple[dict[str, DataField], dict[str, list[IndexManifestEntry]]]:
     """The indexed columns of a filter, and their index files, by name."""
-    action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION.of(options)
+    action = options.global_index_column_update_action
     if snapshot.index_manifest is None or action == IGNORE or not GLOBAL_INDEX_ENABLED.of(options):
         return {}, {}
     partitions = {entry.partition for entry in entries}

@@ -3,13 +3,13 @@
 Source: data section 6.5, Java `TimeTravelUtil`, `SnapshotManager`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.metadata.tag import Tag
+from maintenance.options.model import TableModel
 from maintenance.scan.auto_tag import AutoTagNames
 
 _WATERMARK = "watermark-"
@@ -231,6 +231,6 @@ def _is_compaction(snapshot: Snapshot, delta_commits: int | None) -> bool:
     return delta_commits is None or identifier % delta_commits == 0 or identifier == BATCH_IDENTIFIER
 
 
-def history_of(table: str, snapshots: SnapshotHistory, tags: TagNames, options: Mapping[str, str]) -> History:
+def history_of(table: str, snapshots: SnapshotHistory, tags: TagNames, options: TableModel) -> History:
     """The history that reads of a table with these options look at."""
     return History(table, snapshots, tags, AutoTagNames.of(options))

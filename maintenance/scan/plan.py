@@ -16,8 +16,6 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.metadata.manifests import ManifestFilter
 from maintenance.metadata.table_files import TableFiles
-from maintenance.options import table as table_options
-from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.file_index import has_index, open_container
@@ -106,7 +104,7 @@ def wanted_of(
     """Ids of the rows that may match, by global indexes and conditions on `_ROW_ID`; None = these say nothing."""
     if not source.model.evolves:
         return None
-    return wanted_rows(source.manifests, snapshot, source.schema, source.options, source.load_schemas, predicate, kept)
+    return wanted_rows(source.manifests, snapshot, source.schema, source.model, source.load_schemas, predicate, kept)
 
 
 def by_statistics(
@@ -117,7 +115,7 @@ def by_statistics(
     As with statistics, an index may rule a file out only if no other file can hold a version of its rows.
     """
     if source.schema.primary_keys:
-        one_version = table_options.has_one_version(source.options)
+        one_version = source.model.has_one_version
         computed = source.model.merge_engine in ("partial-update", "aggregation")
         kept = prune_primary_key(entries, pruning, one_version=one_version, computed=computed)
         alone = alone_by_bucket(entries, one_version=one_version)
@@ -129,9 +127,9 @@ def by_statistics(
 
 
 def _splits(source: ScanSource, snapshot_id: int, kept: Sequence[ManifestEntry]) -> Iterable[Split]:
-    options = SplitOptions.of(source.options)
+    options = SplitOptions.of(source.model)
     if source.schema.primary_keys:
-        one_version = table_options.has_one_version(source.options)
+        one_version = source.model.has_one_version
         read_key = key_reader([field.type for field in source.schema.key_fields])
         by_key = not source.model.clusters_keys
         return primary_key_splits(snapshot_id, kept, options, read_key, one_version=one_version, by_key=by_key)
@@ -167,9 +165,9 @@ def entry_filter(
     `all_levels`: level 0 counts also where reads of a state leave it out, as reads of changes do.
     """
     pruning = Pruning(source.schema, {}, predicate)
-    function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
+    function = source.model.bucket_function_type
     state = bool(source.schema.primary_keys) and not all_levels and source.level_from is None
-    skips_level_0 = state and table_options.skips_level_0(source.options)
+    skips_level_0 = state and source.model.skips_level_0
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
     real_only = source.model.is_postponed
 
@@ -225,7 +223,7 @@ def selections(
     source: ScanSource, pruning: Pruning, entries: Sequence[ManifestEntry]
 ) -> Iterator[tuple[ManifestEntry, Selection]]:
     """Rows of each entry's file that may match, by its file index. Index files beside data files are read at once."""
-    if pruning.predicate is None or not FILE_INDEX_READ_ENABLED.of(source.options):
+    if pruning.predicate is None or not source.model.file_index_read_enabled:
         return
     manifests = source.manifests
 

@@ -14,6 +14,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.merge.sections import Key, partition_into_sections
 from maintenance.metadata.manifests import DeletionFile, Deletions
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 T = TypeVar("T")
 
@@ -103,10 +104,8 @@ class SplitOptions:
     open_file_cost: int
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "SplitOptions":
-        return cls(
-            table_options.SOURCE_SPLIT_TARGET_SIZE.of(options), table_options.SOURCE_SPLIT_OPEN_FILE_COST.of(options)
-        )
+    def of(cls, options: TableModel) -> "SplitOptions":
+        return cls(table_options.SOURCE_SPLIT_TARGET_SIZE.of(options), options.source_split_open_file_cost)
 
 
 def by_bucket(entries: Sequence[ManifestEntry]) -> dict[tuple[bytes, int], list[ManifestEntry]]:

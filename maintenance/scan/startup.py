@@ -131,13 +131,13 @@ Startup = (
 
 
 T = TypeVar("T")
-_Read = Callable[[Mapping[str, str]], Startup]
+_Read = Callable[[TableModel], Startup]
 
 
-def _key(option: Option[T | None], build: Callable[[T, Mapping[str, str]], Startup]) -> tuple[str, _Read]:
+def _key(option: Option[T | None], build: Callable[[T, TableModel], Startup]) -> tuple[str, _Read]:
     """A key and how it is read, once it is set."""
 
-    def read(options: Mapping[str, str]) -> Startup:
+    def read(options: TableModel) -> Startup:
         value = option.of(options)
         assert value is not None
         return build(value, options)
@@ -145,13 +145,13 @@ def _key(option: Option[T | None], build: Callable[[T, Mapping[str, str]], Start
     return option.key, read
 
 
-def _between(text: str, options: Mapping[str, str]) -> Startup:
+def _between(text: str, options: TableModel) -> Startup:
     start, end = _pair(text, table_options.INCREMENTAL_BETWEEN.key, "5,10")
     by_id = table_options.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT.of(options)
     return Between(start, end, _incremental_mode(options), by_id)
 
 
-def _between_times(text: str, options: Mapping[str, str]) -> Startup:
+def _between_times(text: str, options: TableModel) -> Startup:
     key = table_options.INCREMENTAL_BETWEEN_TIMESTAMP.key
     texts = _pair(text, key, "1715680000000,1715690000000")
     numeric = all(part.strip().lstrip("-").isdecimal() for part in texts)
@@ -205,7 +205,7 @@ _KEYS_OF_MODE: Mapping[str, Mapping[str, _Read]] = {
 _KEYS: Mapping[str, _Read] = {key: read for keys in _KEYS_OF_MODE.values() for key, read in keys.items()}
 
 
-def startup_of(options: Mapping[str, str]) -> Startup:
+def startup_of(options: TableModel) -> Startup:
     """What a batch read with these options reads.
 
     Raises: OptionError: keys contradict each other or `scan.mode`, or a value cannot be read; UnsupportedError: an
@@ -215,10 +215,10 @@ def startup_of(options: Mapping[str, str]) -> Startup:
     return checked_startup(options)
 
 
-def checked_startup(options: Mapping[str, str]) -> Startup:
+def checked_startup(options: TableModel) -> Startup:
     """The same, passing over options that only reads refuse: what a table's own options must make sense for."""
-    options = in_new_spelling(options)
-    mode = table_options.SCAN_MODE.of(options)
+    options = TableModel.of(in_new_spelling(options))
+    mode = options.scan_mode
     set_keys = [key for key in _KEYS if key in options]
     if mode == "default" and not set_keys:
         return Latest()
@@ -238,21 +238,21 @@ def checked_startup(options: Mapping[str, str]) -> Startup:
     return _compacted(options) if mode == "compacted-full" else Latest()
 
 
-def _compacted(options: Mapping[str, str]) -> Compacted:
-    commits = table_options.FULL_COMPACTION_DELTA_COMMITS.of(options)
-    if commits is None and TableModel.of(options).changelog_producer == "full-compaction":
+def _compacted(options: TableModel) -> Compacted:
+    commits = options.full_compaction_delta_commits
+    if commits is None and options.changelog_producer == "full-compaction":
         commits = 1
     return Compacted(commits)
 
 
-def _incremental_mode(options: Mapping[str, str]) -> str:
+def _incremental_mode(options: TableModel) -> str:
     mode = table_options.INCREMENTAL_BETWEEN_SCAN_MODE.of(options)
     if mode != "auto":
         return mode
-    return "delta" if TableModel.of(options).changelog_producer == "none" else "changelog"
+    return "delta" if options.changelog_producer == "none" else "changelog"
 
 
-def _refuse_others(options: Mapping[str, str]) -> None:
+def _refuse_others(options: TableModel) -> None:
     for key, value in options.items():
         refusal = refusal_of(state_of(key))
         if refusal is not None and refusal.by & READS and not refusal.accepts(value):

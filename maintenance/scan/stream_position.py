@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.options.model import TableModel
 from maintenance.options.option import Option
 from maintenance.options.streams import LIMITS, MAX_BYTES, MAX_DELAY, MAX_FILES, MAX_ROWS, MIN_ROWS
 from maintenance.scan.split import AnySplit
@@ -83,7 +84,7 @@ class Limits:
     max_delay: int | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "Limits":
+    def of(cls, options: TableModel) -> "Limits":
         """Raises: OptionError: a minimum without a delay, or the other way round. `options`: keys in any case."""
         by_lower_key = {key.lower(): value for key, value in options.items()}
 

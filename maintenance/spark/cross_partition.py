@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.dynamic import Assigner, assigner_of
-from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.spark.frame_write import (
     ASSIGNER_COLUMN,
     BUCKET_COLUMN,
@@ -162,12 +160,12 @@ def _placed(rows: pa.Table, placer: KeyPlacer) -> pa.Table:
 
 def _without_ignored(rows: pa.Table, write: FrameWrite) -> pa.Table:
     """Rows without the retractions that the table ignores: these move no key."""
-    name = table_options.ROWKIND_FIELD.of(write.context.options) or write.row_kind_column
-    options = write.context.options
-    if name is None or not (TableModel.of(options).ignores_deletes or table_options.IGNORE_UPDATE_BEFORE.of(options)):
+    name = write.context.model.rowkind_field or write.row_kind_column
+    options = write.context.model
+    if name is None or not (options.ignores_deletes or options.ignore_update_before):
         return rows
     kinds = kinds_of_texts(rows.column(name)).to_numpy()
-    every = TableModel.of(options).ignores_deletes
+    every = options.ignores_deletes
     ignored = is_retract(kinds) if every else kinds == RowKind.UPDATE_BEFORE
     return rows.filter(pa.array(~ignored))
 

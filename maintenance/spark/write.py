@@ -6,7 +6,7 @@ fixed buckets travel packed (`packed_rows`). Rows of an unaware append table are
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
         write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
     packed = False
     if moves_keys(write.context):
-        frame = placed_frame(frame, write, _assigners(frame, write.context.options))
+        frame = placed_frame(frame, write, _assigners(frame, write.context.model))
     elif has_dynamic_buckets(write.context):
         frame = _given_buckets(frame, write)
     elif write.context.model.bucket != -1:
@@ -106,8 +106,8 @@ def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
 
 def _buckets(keys: pa.Table, write: FrameWrite) -> np.ndarray:
     """The bucket of each row, int32; of rows that wait, the writer that all records of a key go to."""
-    options = write.context.options
-    if not TableModel.of(options).is_postponed:
+    options = write.context.model
+    if not options.is_postponed:
         return buckets_of(keys, write.context)
     if waits(options):
         return buckets_of(keys, with_buckets(write.context, _WAITING_WRITERS))
@@ -135,7 +135,7 @@ def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
     """Rows of dynamic buckets: first at the assigner that knows their key, then by the bucket it gives them."""
     from pyspark.sql import functions
 
-    count = _assigners(frame, write.context.options)
+    count = _assigners(frame, write.context.model)
 
     @in_task
     def with_assigner(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -168,12 +168,12 @@ def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
     return _by_bucket(assigned.mapInArrow(with_bucket, _schema(assigned, BUCKET_COLUMN)), write)
 
 
-def _assigners(frame: "DataFrame", options: Mapping[str, str]) -> int:
+def _assigners(frame: "DataFrame", options: TableModel) -> int:
     """How many assigners work side by side. Source: option `dynamic-bucket.assigner-parallelism` and kin."""
     parallelism = table_options.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.of(options)
     if parallelism is None:
         parallelism = _shuffle_partitions(frame)
-    most = table_options.DYNAMIC_BUCKET_MAX_BUCKETS.of(options)
+    most = options.dynamic_bucket_max_buckets
     initial = table_options.DYNAMIC_BUCKET_INITIAL_BUCKETS.of(options) or parallelism
     return max(1, min(parallelism, initial, most if most > 0 else parallelism))
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 from maintenance.errors import DataError
 from maintenance.format.plain.texts import texts_of, typed
 from maintenance.metastore.partitions import Partition
-from maintenance.options import table as table_options
 from maintenance.spelling import suggestion
 from maintenance.sql.partitions import Written, folder_texts
 from maintenance.table.format_table import FormatTable
@@ -24,7 +23,7 @@ def plain_spec(table: FormatTable, written: Written) -> dict[str, str]:
     Raises: DataError: no such partition column, or a value is not of its column's type.
     """
     keys, where = table.schema.partition_keys, f"table {table.identifier}"
-    empty = table_options.PARTITION_DEFAULT_NAME.of(table.options)
+    empty = table.options.partition_default_name
     spec = {}
     for name, literal in written.items():
         if name not in keys:

@@ -15,7 +15,6 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.merge.sections import partition_into_sections
 from maintenance.metadata.manifests import Deletions
-from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.chain import CHAIN_BRANCHES, Chains, Link
 from maintenance.scan.plan import ScanSource, entry_filter, live_entries
@@ -43,7 +42,7 @@ def chain_of(table: Handle) -> ChainBranches[Handle] | None:
     """
     options = table.options
     names = [option.of(options) for option in CHAIN_BRANCHES]
-    if not table_options.CHAIN_TABLE_ENABLED.of(options) or not all(names):
+    if not options.is_chain_table or not all(names):
         return None
     if table.branch.lower() in {str(name).lower() for name in names}:
         return None

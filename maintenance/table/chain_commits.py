@@ -15,7 +15,6 @@ from maintenance.commit.rules import NO_RULES, CommitRules
 from maintenance.errors import DataError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.options import table as table_options
 from maintenance.scan.chain import CHAIN_BRANCHES, Chains
 from maintenance.table.handle import TableHandle
 
@@ -26,7 +25,7 @@ _SAME_ROWS = frozenset({"rescale"})
 def commit_rules(table: TableHandle) -> CommitRules:
     """The rules for a branch of a chain table, none for any other table."""
     options = table.options
-    if not table_options.CHAIN_TABLE_ENABLED.of(options):
+    if not options.is_chain_table:
         return NO_RULES
     snapshot, delta = (option.of(options) for option in CHAIN_BRANCHES)
     if snapshot is None or delta is None or table.branch.lower() not in (snapshot.lower(), delta.lower()):

@@ -12,7 +12,6 @@ from itertools import islice
 from maintenance.commit.identity import is_ours
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
-from maintenance.options import table as table_options
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.table import Table
 
@@ -21,7 +20,7 @@ _LOOKED_BACK = 500
 
 def writers_compact(table: Table) -> bool:
     """Whether Paimon's own writers compact the table while they write it."""
-    return not table_options.WRITE_ONLY.of(table.options) and not table.model.is_postponed
+    return not table.model.write_only and not table.model.is_postponed
 
 
 def endangers_deletions(table: Table) -> bool:
@@ -60,7 +59,7 @@ def refusal(table: Table, *, inline: bool = False) -> OptionError | None:
 
     `inline`: by a writer while it writes. It alternates with batch jobs that do the same; with streams it cannot.
     """
-    if not endangers_deletions(table) or BESIDE_OTHER_COMPACTORS.of(table.options):
+    if not endangers_deletions(table) or table.model.beside_other_compactors:
         return None
     other = other_compaction(table, by_streams=inline)
     if other is None:

@@ -8,6 +8,7 @@ from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import MAIN_BRANCH
+from maintenance.options.model import TableModel
 from maintenance.spelling import suggestion
 from maintenance.table.system.view import NAMES, ArrowView
 from maintenance.table.table import Table
@@ -47,8 +48,8 @@ class FolderTable(ArrowView):
         return self.name
 
     @property
-    def options(self) -> Mapping[str, str]:
-        return self.schema.options
+    def options(self) -> TableModel:
+        return self.schema.model
 
     @property
     def fields(self) -> tuple[DataField, ...]:

@@ -69,7 +69,7 @@ class FormatTable(FolderTable):
 
     @property
     def format(self) -> str:
-        return check_format(table_options.FILE_FORMAT.of(self.options), self.name)
+        return check_format(self.options.file_format, self.name)
 
     @property
     def _files(self) -> PlainFiles:
@@ -125,7 +125,7 @@ class FormatTable(FolderTable):
 
     @property
     def _default_name(self) -> str:
-        return table_options.PARTITION_DEFAULT_NAME.of(self.options)
+        return self.options.partition_default_name
 
     def _spec_of(self, folders: Sequence[str]) -> Spec:
         keys = self.schema.partition_keys
@@ -198,7 +198,7 @@ class FormatTable(FolderTable):
             raise DataError("rows are of a partition that is not overwritten", f"table {self.name}", fix)
         dynamic = overwrite.dynamic
         if dynamic is None:
-            dynamic = table_options.DYNAMIC_PARTITION_OVERWRITE.of(self.options)
+            dynamic = self.options.dynamic_partition_overwrite
         if dynamic and self.schema.partition_keys:
             chosen = [spec for spec in new if chosen is None or matches_spec(spec, chosen)]
         self._write(rows)

@@ -91,7 +91,7 @@ class TableHandle:
         object.__setattr__(self, "model", TableModel({**self.schema.options, **self.dynamic_options}))
 
     @property
-    def options(self) -> Mapping[str, str]:
+    def options(self) -> TableModel:
         return self.model
 
     @property
@@ -201,7 +201,7 @@ class TableHandle:
     def scan_source(self) -> ScanSource:
         level = None
         if self.read_optimized and self.is_primary_key_table:
-            level = table_options.num_levels(self.options) - 1
+            level = self.model.num_levels - 1
         return ScanSource(*self._files(), level)
 
     def changelog_source(self) -> ScanSource:
@@ -209,7 +209,7 @@ class TableHandle:
 
         Source: data section 6.7, Java `AbstractDataTableScan`.
         """
-        levels = {"lookup": 1, "full-compaction": table_options.num_levels(self.options) - 1}
+        levels = {"lookup": 1, "full-compaction": self.model.num_levels - 1}
         return replace(self.scan_source(), level_from=levels.get(self.model.changelog_producer, 0))
 
     # Writing

@@ -6,19 +6,19 @@ both ids are understood. Columns that differ are refused: Paimon would take file
 Source: Java `AbstractFileStoreTable.currentBranch`.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maintenance.errors import SchemaError
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 if TYPE_CHECKING:
     from maintenance.table.table import Table
 
 
-def on_named_branch(table: "Table", options: Mapping[str, str]) -> "Table":
+def on_named_branch(table: "Table", options: TableModel) -> "Table":
     """The table on the branch that its stored options name. A table that is on a branch already stays there.
 
     Raises: NotFoundError: the branch does not exist; SchemaError: it has other columns or keys.

@@ -6,7 +6,7 @@ the filter's conditions on partition columns alone. A branch that is not there l
 Source: metadata section 10.7, Java `FallbackReadFileStoreTable`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
@@ -15,7 +15,7 @@ from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
-from maintenance.options.blob import BLOB_VIEW_FIELD
+from maintenance.options.model import TableModel
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import In, Predicate, conjunction, restrict
 from maintenance.read.blobs import blobs_as_stored
@@ -118,7 +118,7 @@ def plan_state(table: TableHandle, snapshot: Snapshot) -> tuple[ScanPlan, SplitR
     """
     table_options.check_readable(table.options, table.identifier)
     plan, read = _plan_one(table, FullState(snapshot), ReadRequest())
-    return plan, replace(read, options=blobs_as_stored(read.options))
+    return plan, replace(read, options=blobs_as_stored(read.model))
 
 
 def branches_of(table: TableHandle) -> tuple[TableHandle, TableHandle] | None:
@@ -132,17 +132,17 @@ def branches_of(table: TableHandle) -> tuple[TableHandle, TableHandle] | None:
     return (table, other) if fallback else (other, table)
 
 
-def check_branches(table: TableHandle, options: Mapping[str, str]) -> None:
+def check_branches(table: TableHandle, options: TableModel) -> None:
     """Refuse options that name a branch which is not there. Raises: NotFoundError, OptionError."""
     name = "".join(_named(options, table.identifier))
     if name:
         table.on_branch(name)
 
 
-def _named(options: Mapping[str, str], table: str) -> tuple[str, str]:
+def _named(options: TableModel, table: str) -> tuple[str, str]:
     """The fallback and the primary branch, one of them blank."""
-    fallback = (table_options.SCAN_FALLBACK_BRANCH.of(options) or "").strip()
-    primary = (table_options.SCAN_PRIMARY_BRANCH.of(options) or "").strip()
+    fallback = (options.scan_fallback_branch or "").strip()
+    primary = (options.scan_primary_branch or "").strip()
     if fallback and primary:
         problem = "'scan.fallback-branch' and 'scan.primary-branch' are both set"
         raise OptionError(problem, table, "Unset 'scan.fallback-branch' or 'scan.primary-branch'.")
@@ -208,7 +208,7 @@ def _plan_one(
 
 def views_of(table: TableHandle) -> TableViews | None:
     """What looks up the table's references to blobs of others; None if it has none, or no catalog."""
-    if table.siblings is None or not BLOB_VIEW_FIELD.of(table.options):
+    if table.siblings is None or not table.model.blob_view_field:
         return None
     return TableViews(table.siblings, _plan_rows)
 

@@ -63,13 +63,13 @@ class TableStream:
     def start(self) -> StreamPosition:
         """Where a new stream begins. Raises: OptionError, UnsupportedError, NotFoundError: its scan options."""
         options = self.table.options
-        consumer = table_options.CONSUMER_ID.of(options)
+        consumer = options.consumer_id
         if consumer is not None and not table_options.CONSUMER_IGNORE_PROGRESS.of(options):
             following = self.table.consumers.find(consumer)
             if following is not None:
                 return self._from(following)
         startup = startup_of(options)
-        mode = table_options.SCAN_MODE.of(options)
+        mode = options.scan_mode
         match startup:
             case Latest():
                 latest = self.table.snapshots.latest_id()
@@ -278,7 +278,7 @@ class TableStream:
 
         While a state is being read nothing is noted: a consumer goes on with changes alone.
         """
-        consumer = table_options.CONSUMER_ID.of(self.table.options)
+        consumer = self.table.model.consumer_id
         if consumer is not None and not end.full:
             self.table.consumers.record(consumer, end.snapshot_id)
 

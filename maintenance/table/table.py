@@ -13,6 +13,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.variant.extension import shown
 from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanPlan
@@ -127,12 +128,12 @@ class Table(TableHandle):
         return hash_files_of(self, self.latest_snapshot())
 
 
-def new_commit_user(options: Mapping[str, str]) -> str:
+def new_commit_user(options: TableModel) -> str:
     """A user that nobody else is."""
     return prefixed_user(options, str(uuid.uuid4()))
 
 
-def prefixed_user(options: Mapping[str, str], user: str) -> str:
+def prefixed_user(options: TableModel, user: str) -> str:
     """A user as snapshots name it. Source: option `commit.user-prefix`."""
     prefix = table_options.COMMIT_USER_PREFIX.of(options)
     return f"{prefix}_{user}" if prefix else user

@@ -14,7 +14,8 @@ from maintenance.errors import DataError
 from maintenance.format.blob_descriptor import are_descriptors, are_views
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
-from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, inline_blobs
+from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 from maintenance.write import settings
 from maintenance.write.blobs import BlobFiles
@@ -41,13 +42,13 @@ NewWriter = Callable[[WriteContext, str], Writer]
 
 def blobs_apart(context: WriteContext) -> tuple[DataField, ...]:
     """The columns written whose values go to files of blobs."""
-    inline = inline_blobs(context.options)
+    inline = context.model.inline_blobs
     return tuple(field for field in context.columns if field.type.is_blobs and field.name not in inline)
 
 
 def vectors_apart(context: WriteContext) -> tuple[DataField, ...]:
     """The columns written that go to files of vectors."""
-    return settings.vectors_apart(context.columns, context.options)
+    return settings.vectors_apart(context.columns, context.model)
 
 
 def check_inline_blobs(rows: pa.Table, context: WriteContext) -> None:
@@ -80,9 +81,9 @@ def without_vector_files(context: WriteContext) -> WriteContext:
 
 def of_vectors(context: WriteContext, fields: Sequence[DataField]) -> WriteContext:
     """The context for files of vectors, which have no file index."""
-    options = settings.of_vector_files(context.options)
-    options = {key: text for key, text in options.items() if not key.startswith("file-index.")}
-    options[table_options.TARGET_FILE_SIZE.key] = str(table_options.vector_target_file_size(options))
+    model = TableModel.of(settings.of_vector_files(context.model))
+    options = {key: text for key, text in model.items() if not key.startswith("file-index.")}
+    options[table_options.TARGET_FILE_SIZE.key] = str(model.vector_target_file_size)
     options.pop(table_options.TARGET_FILE_ROW_NUM.key, None)
     return replace(context, options=options, write_cols=tuple(field.name for field in fields))
 

@@ -12,7 +12,6 @@ from maintenance.format.blob_elements import payloads
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import EMPTY_ROW
-from maintenance.options import table as table_options
 from maintenance.read.blobs import Lost, fetched, fetched_lists
 from maintenance.types.data_type import DataField
 from maintenance.write.context import FileNames, WriteContext
@@ -27,7 +26,7 @@ class BlobFiles:
         self._placement = placement
         self._names = names
         self._field = field
-        self._target = table_options.blob_target_file_size(context.options)
+        self._target = context.model.blob_target_file_size
         self._open: _BlobFile | None = None
         self._files: list[DataFileMeta] = []
         self._paths: list[str] = []
@@ -56,7 +55,7 @@ class BlobFiles:
 
     def _stored(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         file_io, root = self._context.file_io, self._context.paths.root
-        lost = Lost.of(self._context.options) if self._field.type.nullable else Lost()
+        lost = Lost.of(self._context.model) if self._field.type.nullable else Lost()
         if self._field.type.root == "BLOB":
             return fetched(column, file_io, root, lost)
         where = f"{root}, column {self._field.name}"

@@ -58,7 +58,7 @@ class BucketWriter:
         self._counter = counter
         self._buffer: list[pa.Table] = []
         self._buffered = 0
-        self._limit = table_options.WRITE_BUFFER_SIZE.of(context.options)
+        self._limit = context.model.write_buffer_size
         names, place = FileNames.of(context), FilePlace(partition, bucket)
         data, changelog = (None, None) if observer is None else (observer.data, observer.changelog)
         lowest = counter.lowest
@@ -114,7 +114,7 @@ class BucketWriter:
         self._buffer, self._buffered = [], 0
         if not rows.num_rows:
             return
-        engine = MergeEngine.of(self._context.schema, self._context.options)
+        engine = MergeEngine.of(self._context.schema, self._context.model)
         groups = group_by_key(rows, engine.order)
         if self._changelog is not None:
             # By key and age. One file for each flush, as in Java, so its name comes right before its data's.

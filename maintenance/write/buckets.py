@@ -9,7 +9,6 @@ import pyarrow as pa
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.errors import BucketNumberError, UnsupportedError
 from maintenance.metadata.paths import TablePaths
-from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
 
@@ -48,7 +47,7 @@ def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:
     """The bucket of each row, int32, shape (n,). An unaware append table has bucket 0 alone."""
     if context.total_buckets == -1:
         return np.zeros(rows.num_rows, np.int32)
-    function = table_options.BUCKET_FUNCTION_TYPE.of(context.options)
+    function = context.model.bucket_function_type
     return assign_buckets(rows, context.schema.bucket_fields, context.total_buckets, function)
 
 

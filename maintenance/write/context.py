@@ -85,11 +85,11 @@ class WriteContext(TableFiles):
     @property
     def is_thin(self) -> bool:
         """Whether files leave out the `_KEY_` columns, whose values the table's columns have too."""
-        return self.has_primary_key and table_options.DATA_FILE_THIN_MODE.of(self.options)
+        return self.has_primary_key and self.model.data_file_thin_mode
 
     @property
     def target_file_size(self) -> int:
-        return table_options.target_file_size(self.options, self.has_primary_key)
+        return self.model.target_file_size(self.has_primary_key)
 
     @property
     def total_buckets(self) -> int:
@@ -111,12 +111,12 @@ class FileNames:
 
     @classmethod
     def of(cls, context: WriteContext) -> "FileNames":
-        options = context.options
-        prefixes = table_options.DATA_FILE_PREFIX.of(options), table_options.CHANGELOG_FILE_PREFIX.of(options)
+        options = context.model
+        prefixes = options.data_file_prefix, table_options.CHANGELOG_FILE_PREFIX.of(options)
         suffix = ""
         if table_options.FILE_SUFFIX_INCLUDE_COMPRESSION.of(options):
             # Java names the table's compression, also where a level has another one.
-            compression = table_options.FILE_COMPRESSION.of(options)
+            compression = options.file_compression
             suffix = _COMPRESSION_SUFFIXES.get(compression.lower(), f".{compression}")
         return cls(*prefixes, suffix, context.stamp + str(uuid.uuid4())[len(context.stamp) :])
 

@@ -89,7 +89,7 @@ class BucketVectors:
 
     def _with(self, before: DeletionVector | None, rows: BitMap) -> DeletionVector:
         # A file's vector takes the form that the table has now.
-        if table_options.DELETION_VECTORS_BITMAP64.of(self.context.options):
+        if self.context.model.deletion_vectors_bitmap64:
             wide = FrozenBitMap64(rows)
             return DeletionVector(wide if before is None else FrozenBitMap64(before.positions) | wide)
         narrow = FrozenBitMap(rows)

@@ -12,8 +12,6 @@ import pyarrow as pa
 from maintenance.format.blob import BLOB, BlobWriter
 from maintenance.format.blob_descriptor import BlobDescriptor, are_descriptors, parse_descriptor
 from maintenance.metadata.external_paths import external_blob_root
-from maintenance.options import table as table_options
-from maintenance.options.blob import BLOB_EXTERNAL_STORAGE_FIELD
 from maintenance.read.blobs import Lost
 from maintenance.write.context import FileNames, WriteContext
 
@@ -22,9 +20,9 @@ class ExternalBlobs:
     """Writes the blobs of rows, and gives the rows with descriptors in their place."""
 
     def __init__(self, context: WriteContext, names: FileNames) -> None:
-        named = BLOB_EXTERNAL_STORAGE_FIELD.of(context.options)
+        named = context.model.blob_external_storage_field
         columns = [field.name for field in context.columns if field.type.root == "BLOB" and field.name in named]
-        root = external_blob_root(context.options) if columns else ""
+        root = external_blob_root(context.model) if columns else ""
         self._files = {name: _ExternalFiles(context, names, root) for name in columns}
 
     def stored(self, rows: pa.Table) -> pa.Table:
@@ -50,8 +48,8 @@ class _ExternalFiles:
 
     def __init__(self, context: WriteContext, names: FileNames, root: str) -> None:
         self._file_io, self._table = context.file_io, context.paths.root
-        self._names, self._root, self._lost = names, root, Lost.of(context.options)
-        self._target = table_options.blob_target_file_size(context.options)
+        self._names, self._root, self._lost = names, root, Lost.of(context.model)
+        self._target = context.model.blob_target_file_size
         self._open: tuple[pa.NativeFile, BlobWriter] | None = None
         self._paths: list[str] = []
 

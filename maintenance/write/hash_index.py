@@ -50,7 +50,7 @@ class BucketAssigner:
         self._context = context
         self._files = files
         self._assigner = assigner
-        self._options = DynamicBucketOptions.of(context.options)
+        self._options = DynamicBucketOptions.of(context.model)
         self._partitions: dict[bytes, PartitionBuckets] = {}
 
     def assign(self, rows: pa.Table) -> np.ndarray:

@@ -82,7 +82,7 @@ class KeyPlacer:
         self, context: WriteContext, counts: Mapping[tuple[bytes, int], int], assigner: Assigner = ALONE
     ) -> None:
         self._engine = context.model.merge_engine
-        self._options = DynamicBucketOptions.of(context.options)
+        self._options = DynamicBucketOptions.of(context.model)
         self._assigner = assigner
         self._counts = counts
         self._filling: dict[bytes, BucketFilling] = {}

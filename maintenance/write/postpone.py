@@ -40,7 +40,7 @@ def waiting_context(context: WriteContext, user: str) -> WriteContext:
     With a column that Avro cannot hold the files are as those of any writer.
     Raises: OptionError: no file can be named after that user.
     """
-    prefix = table_options.DATA_FILE_PREFIX.of(context.options)
+    prefix = context.model.data_file_prefix
     number = random.randrange(_MAX_WRITER)
     around = FILE_BYTES + len(f"{prefix}-u--s-{_MAX_WRITER}-w-".encode())
     check_new_name(user, "the commit user of rows that wait", f"table {context.name}", around=around)
@@ -50,7 +50,7 @@ def waiting_context(context: WriteContext, user: str) -> WriteContext:
     avro = {table_options.FILE_FORMAT.key: "avro", table_options.METADATA_STATS_MODE.key: "none"}
     waiting = replace(context, options={**kept, **avro, **name})
     try:
-        settings = file_settings(context.schema, waiting.options, level=0)
+        settings = file_settings(context.schema, waiting.model, level=0)
         data_format("avro", f"table {context.name}").prepare_writer(context.file_fields, settings)
     except UnsupportedError:
         return replace(context, options={**context.options, **name})
@@ -71,20 +71,20 @@ def partition_sizes(rows: pa.Table, context: WriteContext) -> Iterator[tuple[byt
 
 def number_of(partition: bytes, numbers: BucketNumbers, context: WriteContext) -> int:
     """How many buckets a partition has. `numbers`: of those not as new partitions by default have them."""
-    number = numbers.get(partition) or PostponeOptions.of(context.options).default_buckets
+    number = numbers.get(partition) or PostponeOptions.of(context.model).default_buckets
     assert number is not None
     return number
 
 
 def needs_sizes(context: WriteContext) -> bool:
     """Whether the number of buckets of a new partition depends on how much is written to it."""
-    postponed = context.model.is_postponed and not waits(context.options)
-    return postponed and PostponeOptions.of(context.options).default_buckets is None
+    postponed = context.model.is_postponed and not waits(context.model)
+    return postponed and PostponeOptions.of(context.model).default_buckets is None
 
 
 def with_numbers(state: WriteState, sizes: Mapping[bytes, PartitionSize], context: WriteContext) -> WriteState:
     """The state, knowing the number of buckets of the partitions that are new too. `sizes`: of what is written."""
-    options = PostponeOptions.of(context.options)
+    options = PostponeOptions.of(context.model)
     new = {p: options.buckets_for(size.rows, size.size) for p, size in sizes.items()}
     return replace(state, bucket_numbers={**new, **state.bucket_numbers})
 

@@ -14,7 +14,6 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.format.rows.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.options import table as table_options
-from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
 from maintenance.write.apart import FilesApart, check_inline_blobs, of_rows
@@ -79,12 +78,12 @@ class RollingFileWriter:
         self._external = ExternalBlobs(context, names)
         self._sequence = min_sequence_number
         self._placement = FilePlacement(context.paths, place.partition, place.bucket)
-        self._settings = file_settings(context.schema, context.options, place.level, changelog=place.changelog)
+        self._settings = file_settings(context.schema, context.model, place.level, changelog=place.changelog)
         # What may refuse the table's options or columns comes before a file is there.
         file_format = data_format(self._settings.format, f"table {context.name}")
         self._open_format = file_format.prepare_writer(context.file_fields, self._settings)
         compacted = place.changelog or place.source == FileSource.COMPACT
-        self._max_rows = None if compacted else max_file_rows(context.options)
+        self._max_rows = None if compacted else max_file_rows(context.model)
         self._open: _OpenFile | None = None
         self._files: list[DataFileMeta] = []
         self._pending: list[pa.Table] = []
@@ -195,7 +194,7 @@ class _OpenFile:
         self._place = writer._place
         self._name = name
         self._path, self._external_path = writer._placement.place(name)
-        schema, options = self._context.schema, self._context.options
+        schema, options = self._context.schema, self._context.model
         mode = stats_mode(schema, options, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
         self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
@@ -301,7 +300,7 @@ class _OpenFile:
         container = self._index.finish()
         if container is None:
             return None, ()
-        threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(self._context.options)
+        threshold = self._context.model.file_index_in_manifest_threshold
         return store_container(container, self._path + SUFFIX, self._context.file_io, threshold)
 
     def apart(self) -> list[DataFileMeta]:

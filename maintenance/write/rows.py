@@ -1,6 +1,6 @@
 """Bring a user's rows into the form that writers take: the table's columns, defaults filled, row kinds checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,6 @@ from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.metadata.zone import local_zone
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
@@ -53,15 +52,15 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
         if kinds is not None and pc.any(pc.not_equal(kinds, int(RowKind.INSERT))).as_py():
             raise DataError("a row kind other than +I", where, "A table without primary key takes inserts only.")
         return table
-    kind_field = table_options.ROWKIND_FIELD.of(context.options)
+    kind_field = context.model.rowkind_field
     if kind_field is not None:
         kinds = _kinds_in(table.column(kind_field), f"{where}, column '{kind_field}' of 'rowkind.field'")
     elif kinds is None:
         kinds = pa.array(np.zeros(rows.num_rows, np.int8))
     table = table.add_column(0, VALUE_KIND.name, kinds)
-    engine = MergeEngine.of(context.schema, context.options)
+    engine = MergeEngine.of(context.schema, context.model)
     if not keep_ignored:
-        table = _without_ignored(table, context.options)
+        table = _without_ignored(table, context.model)
         _check_retractions(table, engine, where)
     return _stored(table, engine)
 
@@ -117,12 +116,12 @@ def _default(field: DataField) -> pa.Scalar:
     return default_value(field.default_value or "", field.type, local_zone())
 
 
-def _without_ignored(table: pa.Table, options: Mapping[str, str]) -> pa.Table:
+def _without_ignored(table: pa.Table, options: TableModel) -> pa.Table:
     """Rows without the retractions that the table ignores. Source: options `ignore-delete`, `ignore-update-before`."""
     kinds = table.column(VALUE_KIND.name).to_numpy()
-    if TableModel.of(options).ignores_deletes:
+    if options.ignores_deletes:
         drop = is_retract(kinds)
-    elif table_options.IGNORE_UPDATE_BEFORE.of(options):
+    elif options.ignore_update_before:
         drop = kinds == RowKind.UPDATE_BEFORE
     else:
         return table

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.format.rows.system_fields import VALUE_KIND
-from maintenance.options import table as table_options
 from maintenance.types.nanos import NANOS, parts_of
 from maintenance.types.row_kind import is_retract
 from maintenance.write.context import WriteContext
@@ -53,10 +52,10 @@ class Counter:
 
 def sequence_numbers(rows: pa.Table, context: WriteContext, counted: np.ndarray) -> np.ndarray:
     """Numbers of rows as `conform` returns them. int64, shape (n,). `counted`: of a `Counter`."""
-    padding = table_options.SEQUENCE_AUTO_PADDING.of(context.options)
+    padding = context.model.sequence_auto_padding
     if not padding:
         return counted
-    (name,) = table_options.SEQUENCE_FIELD.of(context.options)
+    (name,) = context.model.sequence_field
     column = rows.column(name).combine_chunks()
     numbers = _numbers(column)
     micros = context.clock() % 1000 * 1000

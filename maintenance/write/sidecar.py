@@ -11,14 +11,13 @@ import pyarrow as pa
 from maintenance.format.data_format import FileSettings
 from maintenance.format.row_file.data_format import ROW, SIDECAR_SUFFIX
 from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.write.context import WriteContext
 
 
 def has_sidecars(context: WriteContext) -> bool:
     """Whether the files of rows that a table's options are for have sidecars."""
-    options = context.options
-    return TableModel.of(options).evolves and (table_options.DATA_EVOLUTION_ROW_SIDECAR_ENABLED.of(options))
+    options = context.model
+    return options.evolves and (table_options.DATA_EVOLUTION_ROW_SIDECAR_ENABLED.of(options))
 
 
 class RowSidecar:
@@ -27,8 +26,8 @@ class RowSidecar:
     def __init__(self, context: WriteContext, path: str) -> None:
         self._file_io = context.file_io
         self._path = path + SIDECAR_SUFFIX
-        level = table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(context.options)
-        settings = FileSettings(ROW.name, zstd_level=level, options=context.options)
+        level = context.model.file_compression_zstd_level
+        settings = FileSettings(ROW.name, zstd_level=level, options=context.model)
         open_writer = ROW.prepare_writer(context.file_fields, settings)
         self._sink = self._file_io.open_output(self._path)
         self._writer = open_writer(self._sink)

@@ -1,6 +1,6 @@
 """Statistics of a data file while it is written. Source: options `metadata.stats-*`, Java `SimpleStatsCollector`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -9,6 +9,7 @@ from maintenance.format.metadata.column_stats import CollectedStats, collect_sta
 from maintenance.format.metadata.simple_stats import EMPTY_STATS, SimpleStats
 from maintenance.format.metadata.stats_mode import FULL_STATS, NO_STATS, SYSTEM_STATS, StatsMode, parse_stats_mode
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 from maintenance.write.context import WriteContext
 
@@ -25,7 +26,7 @@ class FileStatistics:
         self._named = context.write_cols is not None
         self._keys = context.schema.key_fields
         thin_keys = context.schema.trimmed_primary_keys if context.is_thin else ()
-        self._modes = stats_modes(self._fields, context.options, mode, thin_keys)
+        self._modes = stats_modes(self._fields, context.model, mode, thin_keys)
         self._dense = table_options.METADATA_STATS_DENSE_STORE.of(context.options)
         # Key statistics are always full; where a key column is collected in full anyway it is not read twice.
         self._collect = [FULL_STATS if field in self._keys else mode for field, mode in self._by_field()]
@@ -56,7 +57,7 @@ class FileStatistics:
 
 
 def stats_modes(
-    fields: Sequence[DataField], options: Mapping[str, str], default: str, thin_keys: Sequence[str] = ()
+    fields: Sequence[DataField], options: TableModel, default: str, thin_keys: Sequence[str] = ()
 ) -> list[StatsMode]:
     """The mode of each column.
 

@@ -63,8 +63,8 @@ class TableWrite:
         self._context = context
         self._state = state
         self._observer = observer
-        self._buffer = table_options.WRITE_BUFFER_SIZE.of(context.options)
-        self._waits = waits(context.options)
+        self._buffer = context.model.write_buffer_size
+        self._waits = waits(context.model)
         self._waiting = waiting_context(context, state.user) if self._waits else context
         self._assigner = BucketAssigner(context, state.hash_files or {}) if has_dynamic_buckets(context) else None
         self._writers: dict[tuple[bytes, int], BucketWriter] = {}
@@ -124,7 +124,7 @@ class TableWrite:
     def _check_time(self, partition: bytes) -> None:
         """Option `partition.timestamp-format.strict`: partitions must name a time as their options say."""
         context = self._context
-        options, fields = context.options, context.schema.partition_fields
+        options, fields = context.model, context.schema.partition_fields
         says = PARTITION_TIMESTAMP_FORMATTER.key in options or PARTITION_TIMESTAMP_PATTERN.key in options
         if not fields or not says or not PARTITION_TIMESTAMP_FORMAT_STRICT.of(options):
             return

@@ -33,20 +33,20 @@ from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.options import iceberg as iceberg_options
-from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
 
 
-def follow(name: str, file_io: FileIO, paths: TablePaths, options: Mapping[str, str], *, afresh: bool = False) -> None:
+def follow(name: str, file_io: FileIO, paths: TablePaths, options: TableModel, *, afresh: bool = False) -> None:
     """Write the Iceberg metadata of a table's newest snapshot, if the table has any and it is not there.
 
     Never fails: the rows are committed, and the next commit writes what is missing.
 
     Args: `name`: of the table; `afresh`: the snapshot's changes do not say all that it changed.
     """
-    if not iceberg_options.is_published(options) or paths.branch != MAIN_BRANCH:
+    if not options.is_published_to_iceberg or paths.branch != MAIN_BRANCH:
         return
     behind: Exception | None = None
     for _ in range(_ATTEMPTS):
@@ -70,13 +70,13 @@ class _Follower:
     manifests: Manifests
     published: Published
     folder: IcebergFolder
-    options: Mapping[str, str]
+    options: TableModel
     tags: Mapping[str, int]
     written: list[str] = field(default_factory=list)
     uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @classmethod
-    def of(cls, file_io: FileIO, paths: TablePaths, options: Mapping[str, str]) -> "_Follower":
+    def of(cls, file_io: FileIO, paths: TablePaths, options: TableModel) -> "_Follower":
         schemas = Schemas(file_io, paths.schema_folder())
         newest = schemas.get(schemas.list_ids()[-1])
         return cls(
@@ -94,7 +94,7 @@ class _Follower:
 
     @property
     def version(self) -> int:
-        return iceberg_options.FORMAT_VERSION.of(self.options)
+        return self.options.iceberg_format_version
 
     def run(self, *, afresh: bool) -> None:
         latest = self.snapshots.latest()
@@ -257,7 +257,7 @@ class _Follower:
 
     def _compacted(self, manifests: Sequence[IcebergManifest], snapshot_id: int) -> list[IcebergManifest]:
         """Manifests, the small ones joined once there are many."""
-        target = table_options.MANIFEST_TARGET_FILE_SIZE.of(self.options)
+        target = self.options.manifest_target_file_size
         small = [manifest for manifest in manifests if manifest.length < target * 2 // 3]
         few = iceberg_options.COMPACTION_MIN_FILE_NUM.of(self.options)
         many = iceberg_options.COMPACTION_MAX_FILE_NUM.of(self.options)
@@ -290,7 +290,7 @@ class _Follower:
         snapshot_id = entries[0].snapshot_id if snapshot_id is None else snapshot_id
         layout = self.published.layout
         data = layout.serialize(entries, entries[0].file.content)
-        if len(data) > 2 * table_options.MANIFEST_TARGET_FILE_SIZE.of(self.options) and len(entries) > 1:
+        if len(data) > 2 * self.options.manifest_target_file_size and len(entries) > 1:
             half = len(entries) // 2
             return [*self._write(entries[:half], snapshot_id), *self._write(entries[half:], snapshot_id)]
         path = f"{self.folder.folder}/{self.uuid}-m{len(self.written) + 1}.avro"
@@ -353,9 +353,9 @@ class _Follower:
 
     def _kept(self, snapshots: Sequence[IcebergSnapshot], latest: Snapshot) -> list[IcebergSnapshot]:
         """The snapshots that stay: as long as Paimon's do by their options, and those of tags."""
-        fewest = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(self.options)
-        most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(self.options)
-        since = _now() - table_options.SNAPSHOT_TIME_RETAINED.of(self.options).total_seconds() * 1000
+        fewest = self.options.snapshot_num_retained_min
+        most = self.options.snapshot_num_retained_max
+        since = _now() - self.options.snapshot_time_retained.total_seconds() * 1000
         earliest = self.snapshots.earliest_id() or latest.id
         tagged = set(self.tags.values())
 

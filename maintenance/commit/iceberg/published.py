@@ -5,7 +5,7 @@ has one row: readers see what the last full compaction made. With deletion vecto
 every file above level 0, and the vectors. Source: Java `IcebergCommitCallback`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from maintenance.errors import UnsupportedError
@@ -31,23 +31,23 @@ _VECTORS_SINCE = 3
 _VECTOR_FORMAT = "puffin"
 
 
-def check_publishable(schema: TableSchema, options: Mapping[str, str], location: str, table: str) -> None:
+def check_publishable(schema: TableSchema, options: TableModel, location: str, table: str) -> None:
     """Raises: UnsupportedError: Iceberg's readers would see something else than the table's rows, or nothing."""
-    if not iceberg_options.is_published(options):
+    if not options.is_published_to_iceberg:
         return
     iceberg_folder(location, options)
-    iceberg_schema(schema, iceberg_options.FORMAT_VERSION.of(options))
+    iceberg_schema(schema, options.iceberg_format_version)
     codec_of(iceberg_options.MANIFEST_COMPRESSION.of(options))
     key = iceberg_options.STORAGE.key
-    if TableModel.of(options).evolves:
+    if options.evolves:
         raise UnsupportedError(
             f"option '{key}' together with '{table_options.DATA_EVOLUTION_ENABLED.key}' is not supported: rows whose "
             "columns are in several files have no form in Iceberg",
             f"table {table}",
             f"Unset '{key}', or the other option.",
         )
-    vectors = TableModel.of(options).has_deletion_vectors
-    if vectors and table_options.DATA_FILE_EXTERNAL_PATHS.of(options):
+    vectors = options.has_deletion_vectors
+    if vectors and options.data_file_external_paths:
         raise UnsupportedError(
             f"option '{key}' together with '{table_options.DATA_FILE_EXTERNAL_PATHS.key}' is not supported for a table"
             " with deletion vectors: in Iceberg they name the path of each data file",
@@ -64,12 +64,12 @@ def check_publishable(schema: TableSchema, options: Mapping[str, str], location:
         )
 
 
-def shows_vectors(options: Mapping[str, str]) -> bool:
+def shows_vectors(options: TableModel) -> bool:
     """Whether deletion vectors have the form that Iceberg's readers know."""
     return (
-        TableModel.of(options).has_deletion_vectors
-        and table_options.DELETION_VECTORS_BITMAP64.of(options)
-        and iceberg_options.FORMAT_VERSION.of(options) >= _VECTORS_SINCE
+        options.has_deletion_vectors
+        and options.deletion_vectors_bitmap64
+        and options.iceberg_format_version >= _VECTORS_SINCE
     )
 
 
@@ -80,20 +80,20 @@ class Published:
     paths: TablePaths
     schemas: Schemas
     schema: TableSchema
-    options: Mapping[str, str]
+    options: TableModel
     _by_id: dict[int, TableSchema] = field(default_factory=dict)
     _partitions: dict[bytes, tuple[Plain, ...]] = field(default_factory=dict)
 
     @property
     def layout(self) -> ManifestLayout:
         codec = codec_of(iceberg_options.MANIFEST_COMPRESSION.of(self.options))
-        return ManifestLayout(self.schema, iceberg_options.FORMAT_VERSION.of(self.options), codec)
+        return ManifestLayout(self.schema, self.options.iceberg_format_version, codec)
 
     def is_shown(self, level: int) -> bool:
         """Whether the files of a level are shown."""
         if not self.schema.primary_keys:
             return True
-        return level > 0 if shows_vectors(self.options) else level == table_options.num_levels(self.options) - 1
+        return level > 0 if shows_vectors(self.options) else level == self.options.num_levels - 1
 
     def schema_of(self, schema_id: int) -> TableSchema:
         if schema_id not in self._by_id:

@@ -348,7 +348,7 @@ class BucketProof:
         if self._rules.units and self._plan.looks_up:
             return None
         by_row = self._rules.by_row
-        picked = picked_rows(self._write.options, self._records, groups) if by_row else groups.newest
+        picked = picked_rows(self._write.model, self._records, groups) if by_row else groups.newest
         retract = self._records.retract
         kept = picked if retract is None else picked[~retract[picked]]
         return Digest.of(self._records.hashes(VALUES)[kept])

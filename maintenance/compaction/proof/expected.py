@@ -7,7 +7,7 @@ with a single record, whose row it is. Keys that retractions took part in are pr
 one record whole, elsewhere they are only counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,6 @@ from maintenance.compaction.proof.gathering import nested_in_group, unit_of_gath
 from maintenance.compaction.proof.records import Groups, ProofRecords, ranks
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.row_hash import NULL, SHORT_DECIMAL, column_words, combined, integers, mixed, unscaled
@@ -28,28 +27,28 @@ _SURE = 2.0**62
 _STEPS = 64
 
 
-def is_row_engine(options: Mapping[str, str]) -> bool:
+def is_row_engine(options: TableModel) -> bool:
     """Whether the merge engine takes one record whole."""
-    return TableModel.of(options).merge_engine in ("deduplicate", "first-row")
+    return options.merge_engine in ("deduplicate", "first-row")
 
 
-def picked_rows(options: Mapping[str, str], records: ProofRecords, groups: Groups) -> np.ndarray:
+def picked_rows(options: TableModel, records: ProofRecords, groups: Groups) -> np.ndarray:
     """The record that is each key's row, for engines that take one whole. Record numbers, shape (k,)."""
-    first = TableModel.of(options).merge_engine == "first-row"
+    first = options.merge_engine == "first-row"
     otherwise = groups.oldest if first else groups.newest
     retract = records.retract
-    if retract is None or not TableModel.of(options).ignores_deletes:
+    if retract is None or not options.ignores_deletes:
         return otherwise
     picked = (groups.first if first else groups.last)(~retract)
     return np.where(picked >= 0, picked, otherwise)
 
 
-def units_of(schema: TableSchema, options: Mapping[str, str]) -> tuple[Unit, ...]:
+def units_of(schema: TableSchema, options: TableModel) -> tuple[Unit, ...]:
     """The units of a table whose engine does not take records whole: all columns but those of the system."""
     keys = set(schema.primary_keys)
-    if TableModel.of(options).merge_engine == "partial-update":
+    if options.merge_engine == "partial-update":
         return _partial_units(schema, options)
-    sequence = set(table_options.SEQUENCE_FIELD.of(options))
+    sequence = set(options.sequence_field)
     units = [Unit(tuple(name for name in schema.field_names if name in keys), (), _newest)]
     for field in schema.fields:
         if field.name in sequence:
@@ -59,7 +58,7 @@ def units_of(schema: TableSchema, options: Mapping[str, str]) -> tuple[Unit, ...
     return tuple(units)
 
 
-def unit_of_function(field: DataField, function: str | None, options: Mapping[str, str]) -> Unit:
+def unit_of_function(field: DataField, function: str | None, options: TableModel) -> Unit:
     """The unit of a column that aggregates."""
     name, kind = field.name, field.type
     match function:
@@ -88,12 +87,12 @@ def _is_short(kind: DataType) -> bool:
     return kind.root == "DECIMAL" and (kind.precision or 0) <= SHORT_DECIMAL
 
 
-def _function(name: str, options: Mapping[str, str]) -> str | None:
+def _function(name: str, options: TableModel) -> str | None:
     own = options.get(f"fields.{name}.aggregate-function")
     return options.get("fields.default-aggregate-function") if own is None else own
 
 
-def _partial_units(schema: TableSchema, options: Mapping[str, str]) -> tuple[Unit, ...]:
+def _partial_units(schema: TableSchema, options: TableModel) -> tuple[Unit, ...]:
     units: list[Unit] = []
     grouped: set[str] = set()
     for option, value in sorted(options.items()):
@@ -113,7 +112,7 @@ def _partial_units(schema: TableSchema, options: Mapping[str, str]) -> tuple[Uni
     return tuple(units)
 
 
-def _in_group(field: DataField, function: str | None, options: Mapping[str, str], wins: "_Wins") -> Unit:
+def _in_group(field: DataField, function: str | None, options: TableModel, wins: "_Wins") -> Unit:
     """A column that aggregates what its sequence group brings, in any order."""
     name = field.name
     unit = unit_of_function(field, function, options)

@@ -1,6 +1,5 @@
 """Which columns gather elements, texts or numbers, by their function and its options, and what is proved of them."""
 
-from collections.abc import Mapping
 from functools import partial
 
 from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64, union
@@ -16,10 +15,11 @@ from maintenance.compaction.proof.elements import (
 )
 from maintenance.compaction.proof.texts import joined_texts
 from maintenance.compaction.proof.unit import Unit
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField
 
 
-def unit_of_gathering(field: DataField, function: str | None, options: Mapping[str, str]) -> Unit:
+def unit_of_gathering(field: DataField, function: str | None, options: TableModel) -> Unit:
     """The unit of a column with such a function; one of which only keys are proved for any other."""
     name = field.name
     match function:
@@ -46,7 +46,7 @@ def unit_of_gathering(field: DataField, function: str | None, options: Mapping[s
     return Unit((name,))
 
 
-def nested_in_group(field: DataField, options: Mapping[str, str]) -> Unit:
+def nested_in_group(field: DataField, options: TableModel) -> Unit:
     """The unit of a column of nested rows in a sequence group: those without a key only add up."""
     if _option(field.name, "nested-key", options):
         return Unit((field.name,))
@@ -54,7 +54,7 @@ def nested_in_group(field: DataField, options: Mapping[str, str]) -> Unit:
     return Unit((field.name,), (field.name,), expect, element_words, any_order=True)
 
 
-def _row_keys(field: DataField, options: Mapping[str, str]) -> RowKeys | None:
+def _row_keys(field: DataField, options: TableModel) -> RowKeys | None:
     """How rows are identified; None where the order of their sequences is not known here."""
     assert field.type.element is not None
     fields = field.type.element.fields
@@ -69,14 +69,14 @@ def _row_keys(field: DataField, options: Mapping[str, str]) -> RowKeys | None:
     return RowKeys(key, sequence, strategy == "ignore", _limit(field.name, options))
 
 
-def _option(name: str, option: str, options: Mapping[str, str]) -> str | None:
+def _option(name: str, option: str, options: TableModel) -> str | None:
     return options.get(f"fields.{name}.{option}")
 
 
-def _flag(name: str, option: str, options: Mapping[str, str]) -> bool:
+def _flag(name: str, option: str, options: TableModel) -> bool:
     return (_option(name, option, options) or "").strip().lower() == "true"
 
 
-def _limit(name: str, options: Mapping[str, str]) -> int | None:
+def _limit(name: str, options: TableModel) -> int | None:
     text = _option(name, "count-limit", options)
     return None if text is None else int(text)

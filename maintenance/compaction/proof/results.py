@@ -20,7 +20,6 @@ from maintenance.compaction.proof.unit import Unit
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
-from maintenance.options import table as table_options
 from maintenance.types.row_hash import Digest, column_words, combined, mixed
 from maintenance.types.row_kind import RowKind
 from maintenance.write.context import WriteContext
@@ -41,11 +40,11 @@ class ProofRules:
     """
 
     def __init__(self, write: WriteContext) -> None:
-        self.options, self.schema = write.options, write.schema
+        self.options, self.schema = write.model, write.schema
         self.by_row = is_row_engine(self.options)
         self.units: tuple[Unit, ...] = () if self.by_row else units_of(self.schema, self.options)
-        sequence = table_options.SEQUENCE_FIELD.of(self.options)
-        descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(self.options) == "descending"
+        sequence = self.options.sequence_field
+        descending = self.options.sequence_field_sort_order == "descending"
         self.order = RecordOrder(tuple(self.schema.trimmed_primary_keys), sequence, descending)
         self.columns = tuple(dict.fromkeys([*sequence, *(name for unit in self.units for name in unit.columns)]))
         self.names = tuple(column.name for column in write.row_fields)

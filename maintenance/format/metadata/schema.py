@@ -7,6 +7,7 @@ from typing import Any
 
 from maintenance.errors import CorruptFileError, SchemaError, UnsupportedError
 from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, read_back, serialize_object
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, field_of_json, json_of_field
 
 SCHEMA_VERSION = 3
@@ -38,6 +39,14 @@ class TableSchema:
     comment: str | None = None
     time_millis: int = 0
     version: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", TableModel.of(self.options))
+
+    @property
+    def model(self) -> TableModel:
+        """What the options say."""
+        return TableModel.of(self.options)
 
     @property
     def field_names(self) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from maintenance.format.native.library import Sink, Source, library, reading_by,
 from maintenance.format.native.reader import NativeReader
 from maintenance.format.native.stored import check_types, copied_rows, stored_schema
 from maintenance.options.formats import MOSAIC_HONOURED, MOSAIC_NUM_BUCKETS, MOSAIC_STATS_COLUMNS
-from maintenance.options.table import FILE_BLOCK_SIZE
 from maintenance.types.data_type import DataField, DataType
 
 _NAME = "mosaic"
@@ -90,7 +89,7 @@ def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> Open
     check_types(fields, _NAME, _is_lacking)
     options: dict[str, Any] = {"zstd_level": settings.zstd_level}
     buckets = MOSAIC_NUM_BUCKETS.of(settings.options)
-    block_bytes = FILE_BLOCK_SIZE.of(settings.options)
+    block_bytes = settings.options.file_block_size
     own = {field.name for field in fields}
     columns = [name for name in MOSAIC_STATS_COLUMNS.of(settings.options) if name in own]
     options |= {"num_buckets": buckets} if buckets else {}

@@ -25,7 +25,6 @@ from maintenance.format.data_format import (
 from maintenance.format.row_file.decoding import PADDING, decode_rows
 from maintenance.format.row_file.encoding import encode_rows
 from maintenance.format.row_file.layout import BlockIndex, Footer, end_of_file
-from maintenance.options.table import FILE_BLOCK_SIZE
 from maintenance.types.arrow import arrow_schema
 from maintenance.types.data_type import DataField
 
@@ -217,7 +216,7 @@ def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> Open
             f"compression '{settings.compression}' of row files", "options", "Use zstd, which they always have."
         )
     arrow_schema(fields)  # refuses by name what has no Arrow type
-    block_bytes = FILE_BLOCK_SIZE.of(settings.options) or _BLOCK_BYTES
+    block_bytes = settings.options.file_block_size or _BLOCK_BYTES
     return lambda sink: _RowWriter(sink, fields, block_bytes, settings.zstd_level)
 
 

@@ -187,7 +187,7 @@ class HiveCatalog(HiveViews):
         return table, schema.options
 
     def _format_table(self, name: Identifier, location: str, schema: TableSchema) -> FormatTable:
-        if schema.partition_keys and table_options.METASTORE_PARTITIONED_TABLE.of(schema.options):
+        if schema.partition_keys and schema.model.metastore_partitioned_table:
             raise OptionError(
                 "a format table with 'metastore.partitioned-table' can be read in a rest catalog only",
                 f"table {name}",
@@ -196,7 +196,7 @@ class HiveCatalog(HiveViews):
         return FormatTable(str(name), location, self.file_io, schema)
 
     def _record(self, name: Identifier, location: str, schema: TableSchema) -> CatalogRecord:
-        tag_field = table_options.METASTORE_TAG_TO_PARTITION.of(schema.options)
+        tag_field = schema.model.metastore_tag_to_partition
         preview = table_options.METASTORE_TAG_TO_PARTITION_PREVIEW.of(schema.options)
         if not _metastore_partitioned(schema):
             return FILES_ALONE
@@ -426,12 +426,12 @@ class HiveCatalog(HiveViews):
     def list_partitions(self, identifier: str) -> list[Partition]:
         name = Identifier.parse(identifier)
         table = self._data_table(identifier)
-        tag_field = table_options.METASTORE_TAG_TO_PARTITION.of(table.options)
+        tag_field = table.model.metastore_tag_to_partition
         if tag_field is not None:
             return [_partition_of_tag(tag_field, listed) for listed in self._partitions_of(table).all()]
         listed = partitions.list_partitions(table)
         actions = table.options.get(_DONE_ACTION, "")
-        if "mark-event" not in actions or not table_options.METASTORE_PARTITIONED_TABLE.of(table.options):
+        if "mark-event" not in actions or not table.model.metastore_partitioned_table:
             return listed
         return [self._with_done(name, partition) for partition in listed]
 
@@ -455,7 +455,7 @@ class HiveCatalog(HiveViews):
     def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
         """Delete the rows, and forget their folders. Where tags are partitions, these are forgotten alone."""
         table = self._data_table(identifier)
-        if table_options.METASTORE_TAG_TO_PARTITION.of(table.options) is not None:
+        if table.model.metastore_tag_to_partition is not None:
             self._partitions_of(table).forget(specs)
         else:
             super().drop_partitions(identifier, specs)
@@ -507,7 +507,7 @@ class HiveCatalog(HiveViews):
             self._create_object(name, table_object(name.database, name.table, schema, place, sync=self._sync))
         else:
             self._update_object(name, stored, schema, ())
-        if schema.partition_keys and table_options.METASTORE_PARTITIONED_TABLE.of(schema.options):
+        if schema.partition_keys and schema.model.metastore_partitioned_table:
             table = self._data_table(identifier)
             self._partitions_of(table).add([stored.spec for stored in partitions.list_partitions(table)])
 
@@ -520,12 +520,12 @@ class HiveCatalog(HiveViews):
 
 
 def _metastore_partitioned(schema: TableSchema) -> bool:
-    of_tags = table_options.METASTORE_TAG_TO_PARTITION.of(schema.options) is not None
-    return of_tags or (bool(schema.partition_keys) and table_options.METASTORE_PARTITIONED_TABLE.of(schema.options))
+    of_tags = schema.model.metastore_tag_to_partition is not None
+    return of_tags or (bool(schema.partition_keys) and schema.model.metastore_partitioned_table)
 
 
 def _partition_names(schema: TableSchema) -> Sequence[str]:
-    tag_field = table_options.METASTORE_TAG_TO_PARTITION.of(schema.options)
+    tag_field = schema.model.metastore_tag_to_partition
     return schema.partition_keys if tag_field is None else (tag_field,)
 
 

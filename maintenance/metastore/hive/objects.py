@@ -112,8 +112,8 @@ def format_table_object(database: str, name: str, schema: TableSchema, place: Pl
 def describe(table: Struct, schema: TableSchema, place: Place) -> None:
     """Give the object of a table of Paimon the columns, comment and place of a schema. Raises: OptionError."""
     table.sd = table.sd or _descriptor(PAIMON)
-    field_of_tags = table_options.METASTORE_TAG_TO_PARTITION.of(schema.options)
-    if schema.partition_keys and table_options.METASTORE_PARTITIONED_TABLE.of(schema.options):
+    field_of_tags = schema.model.metastore_tag_to_partition
+    if schema.partition_keys and schema.model.metastore_partitioned_table:
         _set_columns(table, schema, schema.partition_keys)
     else:
         check_tag_field(schema, f"{table.dbName}.{table.tableName}")
@@ -125,7 +125,7 @@ def describe(table: Struct, schema: TableSchema, place: Place) -> None:
 
 def check_tag_field(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: tags cannot be the partitions of a table that has some."""
-    if schema.partition_keys and table_options.METASTORE_TAG_TO_PARTITION.of(schema.options) is not None:
+    if schema.partition_keys and schema.model.metastore_tag_to_partition is not None:
         fix = "Unset 'metastore.tag-to-partition', or make the table without partition columns."
         raise OptionError("'metastore.tag-to-partition' of a table with partition columns", where, fix)
 

@@ -212,7 +212,7 @@ class RestCatalog:
             name.branch,
             record=record,
         )
-        table = on_named_branch(table, schema.options)
+        table = on_named_branch(table, schema.model)
         return table if name.system_table is None else system_table(table, name.system_table)
 
     def _register(self, name: Identifier, schema: TableSchema) -> RestPartitions | None:

@@ -138,7 +138,7 @@ def _tables(read: SplitRead, split: Split, snapshot_id: int) -> Iterator[pa.Tabl
 
 def _merged_wrongly(task: AuditTask, rows: pa.Table, first_of_end: int) -> tuple[int, tuple[WrongKey, ...]]:
     """Number of keys and some of them whose merged records are not what the state in the end has."""
-    engine = MergeEngine.of(task.read.schema, task.read.options)
+    engine = MergeEngine.of(task.read.schema, task.read.model)
     key = engine.order.key
     names = [SEQUENCE_NUMBER.name, VALUE_KIND.name, *task.read.schema.field_names]
     came, merged = (part.select(names) for part in (rows.slice(0, first_of_end), rows.slice(first_of_end)))

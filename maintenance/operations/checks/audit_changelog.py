@@ -23,8 +23,6 @@ from maintenance.operations.checks.audit_bucket import (
     WrongKey,
     audit_bucket,
 )
-from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanSource, live_entries
 from maintenance.scan.split import Split, by_bucket, with_deletions
@@ -105,7 +103,7 @@ def audit_changelog(
     if table.model.changelog_producer == "none":
         fix = "Set 'changelog-producer' of the table to input, lookup or full-compaction."
         raise OptionError("'changelog-producer' = 'none' leaves no changelog to audit", table.identifier, fix)
-    if table_options.RECORD_LEVEL_EXPIRE_TIME.of(table.options) is not None:
+    if table.model.record_level_expire_time is not None:
         raise UnsupportedError(
             "rows past 'record-level.expire-time' leave the table without a change, so its changelog cannot be audited",
             table.identifier,
@@ -245,8 +243,8 @@ class _Audit:
     ) -> AuditTask:
         options = self.table.options
         ignored: tuple[str, ...] = ()
-        if table_options.CHANGELOG_ROW_DEDUPLICATE.of(options):
-            ignored = table_options.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS.of(options)
+        if options.changelog_row_deduplicate:
+            ignored = options.changelog_row_deduplicate_ignore_fields
         empty = Split(0, *group, (), raw=False)
         before, after = (state.get(group, empty) for state in states)
         return AuditTask(
@@ -255,7 +253,7 @@ class _Audit:
             after,
             tuple(changes),
             tuple(name for name in self.table.schema.field_names if name not in ignored),
-            as_input=TableModel.of(options).changelog_producer == "input",
+            as_input=options.changelog_producer == "input",
         )
 
     def _state(self, snapshot: Snapshot | None) -> dict[Group, Split]:

@@ -11,7 +11,6 @@ from maintenance.format.rows.key import key_reader
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.operations.checks.proved_bucket import CompactedBucket, SameRows
-from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.data_evolution import data_evolution_splits
 from maintenance.scan.plan import live_entries
@@ -87,7 +86,7 @@ def _bucket(table: Table, read: SplitRead, group: Group, old: State, new: State,
         return CompactedBucket(new.snapshot_id, *group, read, (same,))
     comparisons = [SameRows(_CHANGED, _merged(old, group), _merged(new, group))]
     files = [entry.file for entry in new.entries.get(group, ())]
-    if table_options.has_one_version(table.options):
+    if table.model.has_one_version:
         above = State(new.snapshot_id, {group: [e for e in new.entries.get(group, ()) if e.file.level]}, new.deletions)
         comparisons.append(SameRows(_UNMERGED, _merged(above, group), tuple(_as_seen(table, above))))
     mine = tuple(file for file in files if file.file_name in written)

@@ -154,7 +154,7 @@ def _paths(root: str, records: SmallFiles, faults: Faults) -> TablePaths:
     if not schemas:
         return TablePaths(root)
     schema = schemas[max(schemas)]
-    paths = faults.attempt(f"{root}/schema", "the table", lambda: TablePaths.of(root, schema, schema.options))
+    paths = faults.attempt(f"{root}/schema", "the table", lambda: TablePaths.of(root, schema, schema.model))
     return paths or TablePaths(root)
 
 

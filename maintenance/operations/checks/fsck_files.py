@@ -24,7 +24,6 @@ from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import FaultKind, Faults
 from maintenance.operations.checks.fsck_records import SmallFiles, State
-from maintenance.options import table as table_options
 from maintenance.scan.file_index import INDEX_SUFFIX
 from maintenance.scan.split import by_bucket
 
@@ -224,7 +223,7 @@ class FileWalk:
         schema = self.records.schemas.get(state.branch, {}).get(state.snapshot.schema_id)
         if not state.newest or schema is None or not schema.primary_keys:
             return
-        if not table_options.PK_CLUSTERING_OVERRIDE.of(schema.options):
+        if not schema.model.clusters_keys:
             self.faults.attempt(state.path, state.name, lambda: self._check_levels(state, live, schema))
 
     def _check_levels(self, state: State, live: Sequence[ManifestEntry], schema: TableSchema) -> None:

@@ -209,7 +209,7 @@ def _proved(run: Run, table: Table, snapshot: Snapshot, budget: int | None) -> C
 
 def _unprovable(table: Table) -> str:
     """Why no compaction of a table can be proved; empty: they can be."""
-    if table_options.RECORD_LEVEL_EXPIRE_TIME.of(table.options) is not None:
+    if table.model.record_level_expire_time is not None:
         return "rows past 'record-level.expire-time' leave the table when it is compacted"
     if table.model.is_postponed:
         return "its compactions give waiting rows their buckets"

@@ -20,7 +20,6 @@ from maintenance.compaction.proof.observer import WrittenRows
 from maintenance.errors import CorruptFileError, DataError, MissingFileError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
-from maintenance.options.model import TableModel
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.types.row_hash import Digest, HashOf, row_hashes, total
@@ -125,7 +124,7 @@ def _wrong_files(task: CompactedBucket) -> Iterator[str]:
     schema = task.read.schema
     read = replace(task.read, columns=(SEQUENCE_NUMBER, VALUE_KIND, *schema.fields))
     hashing = Hashing(tuple(field.name for field in read.columns), tuple(schema.trimmed_primary_keys))
-    seen = WrittenRows(hashing, ordered=not TableModel.of(read.options).clusters_keys, digests=False)
+    seen = WrittenRows(hashing, ordered=not read.model.clusters_keys, digests=False)
     for file in task.written:
         alone = Split(task.snapshot_id, task.partition, task.bucket, (file,), raw=True)
         for rows in read.tables(alone):

@@ -112,7 +112,7 @@ class _Damaged:
         if not self.schemas:
             return replace(TablePaths(self.root), branch=self.branch)
         newest = self.schemas[max(self.schemas)]
-        return replace(TablePaths.of(self.root, newest, newest.options), branch=self.branch)
+        return replace(TablePaths.of(self.root, newest, newest.model), branch=self.branch)
 
     @cached_property
     def snapshots(self) -> Snapshots:

@@ -82,7 +82,7 @@ def find_arrivals(table: Table, latest: Snapshot, entries: Sequence[ManifestEntr
             compacted |= names
         else:
             commits |= dict.fromkeys(names, snapshot.id)
-    return Arrivals(commits, compacted, not table_options.SEQUENCE_AUTO_PADDING.of(table.options))
+    return Arrivals(commits, compacted, not table.model.sequence_auto_padding)
 
 
 def _delta(table: Table, snapshot: Snapshot, selection: EntrySelection) -> list[ManifestEntry] | None:

@@ -29,7 +29,6 @@ from maintenance.operations.operation import Operation, Run, Shown, silent
 from maintenance.operations.parameters import keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.progress import Progress
-from maintenance.options import table as table_options
 from maintenance.table.compactors import refuse_if_others_compact, warnings_of
 from maintenance.table.table import Table
 
@@ -69,7 +68,7 @@ class CompactPlan:
         groups: dict[str, list[Unit]] = {}
         for unit in self.looked[0].units:
             groups.setdefault(_name(self.table, unit), []).append(unit)
-        target = table_options.target_file_size(self.table.options, has_primary_key=self.table.is_primary_key_table)
+        target = self.table.model.target_file_size(has_primary_key=self.table.is_primary_key_table)
         for name, units in sorted(groups.items()):
             files = [file for unit in units for file in unit.input_files]
             sizes = [sum(file.file_size for file in unit.input_files) for unit in units]

@@ -206,7 +206,7 @@ class GroupRewrite:
         write = replace(self.work.table.write_context(), stamp=stamp).with_row_ids()
         read = self.work.read_context([file for unit in units for file in _known_files(unit)], write)
         base, proof = self.plan.snapshot_id, self.work.request.proof
-        expiry = RecordExpiry.of(write.schema, write.options, time.time())
+        expiry = RecordExpiry.of(write.schema, write.model, time.time())
         return [
             AppendCompactionTask(write, read, unit, proof=proof, snapshot_id=base)
             if isinstance(unit, AppendCompaction)

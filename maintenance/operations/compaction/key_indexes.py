@@ -27,7 +27,7 @@ from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.metadata.paths import TablePaths
-from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS, key_indexed
+from maintenance.options.global_index import PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.scan.split import by_bucket
@@ -65,7 +65,7 @@ class KeyIndexTask:
 
 def definitions(table: Table) -> list[tuple[DataField, str]]:
     """The columns with such an index, and its type."""
-    return [(table.schema.field(name), _TYPES[option.key]) for option, name in key_indexed(table.options)]
+    return [(table.schema.field(name), _TYPES[option.key]) for option, name in table.model.key_indexed]
 
 
 def refresh_key_indexes(

@@ -37,7 +37,6 @@ from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.arrivals import held_back
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
-from maintenance.options.global_index import key_indexed
 from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.data_evolution import columns_apart
@@ -268,11 +267,11 @@ def _plan_bucket(
 ) -> list[Unit]:
     options, full = table.options, scope.full
     files = [entry.file for entry in members]
-    if TableModel.of(options).clusters_keys:
+    if options.clusters_keys:
         clustered = ClusteredBucket(table.schema, options, cache(_schemas(table)), files, deletions)
         planned = clustered.plan(*group, members[0].total_buckets, full=full)
         return [] if planned is None else [planned]
-    max_level = level_count(files, table_options.num_levels(options)) - 1
+    max_level = level_count(files, options.num_levels) - 1
     runs = sorted_runs(files)
     expires = _expires(table, files)
     unit = pick_full(runs, max_level) if full else None
@@ -282,21 +281,21 @@ def _plan_bucket(
         unit = _with_lost_rows(runs, max_level, deletions, expires) if full else None
     if unit is None:
         return []
-    marks = TableModel.of(options).has_deletion_vectors
-    target = table_options.target_file_size(options, has_primary_key=True)
+    marks = options.has_deletion_vectors
+    target = options.target_file_size(has_primary_key=True)
     produces = not scope.silent and _produces_changelog(options, unit, max_level)
-    looks_up = table_options.looks_up(options)
+    looks_up = options.looks_up
     formats = table_options.FILE_FORMAT_PER_LEVEL.of(options)
-    of_table = table_options.FILE_FORMAT.of(options)
+    of_table = options.file_format
     rules = CompactionRules(
         max_level,
-        small_size=int(table_options.COMPACTION_SMALL_FILE_RATIO.of(options) * target),
+        small_size=int(options.compaction_small_file_ratio * target),
         changelog=produces,
         force_rewrite=full and table_options.COMPACTION_FORCE_REWRITE_ALL_FILES.of(options),
         looks_up=looks_up,
         lifts_level_0=newest_is_the_row(options),
         # Indexes of buckets are of files that compactions wrote alone.
-        new_form=formats.get(0, of_table) != formats.get(unit.output_level, of_table) or bool(key_indexed(options)),
+        new_form=formats.get(0, of_table) != formats.get(unit.output_level, of_table) or bool(options.key_indexed),
         marks=marks,
         expires=expires,
     )
@@ -309,7 +308,7 @@ def _plan_bucket(
         return []
     moved = {name for step in steps for name in _names(step)}
     # A deletion in a partition of a chain table is of rows in earlier ones, too.
-    chained = table_options.CHAIN_TABLE_ENABLED.of(table.options)
+    chained = table.model.is_chain_table
     return [
         BucketCompaction(
             partition=group[0],
@@ -334,15 +333,15 @@ def _schemas(table: Table) -> Callable[[int], TableSchema]:
     return lambda schema_id: table.schema if schema_id == table.schema.id else table.schemas.get(schema_id)
 
 
-def _rules(options: Mapping[str, str], runs: Sequence[SortedRun], scope: CompactionScope) -> UniversalOptions:
+def _rules(options: TableModel, runs: Sequence[SortedRun], scope: CompactionScope) -> UniversalOptions:
     """The rules to pick by. With `lookup-compact` = `gentle` a writer lifts level 0 after some of its runs only.
 
     Java counts the flushes of a writer that lives on, here the runs that these have left count.
     Source: Java `ForceUpLevel0Compaction`.
     """
     rules = UniversalOptions.of(options)
-    waits = scope.inline and table_options.looks_up(options) and table_options.LOOKUP_COMPACT.of(options) == "gentle"
-    if waits and sum(run.level == 0 for run in runs) < table_options.lookup_compact_max_interval(options):
+    waits = scope.inline and options.looks_up and table_options.LOOKUP_COMPACT.of(options) == "gentle"
+    if waits and sum(run.level == 0 for run in runs) < options.lookup_compact_max_interval:
         return replace(rules, force_up_level_0=False)
     return rules
 
@@ -376,9 +375,9 @@ def _with_lost_rows(
     return CompactUnit(max_level, files, DELETED_ROWS) if files else None
 
 
-def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level: int) -> bool:
+def _produces_changelog(options: TableModel, unit: CompactUnit, max_level: int) -> bool:
     """Whether this compaction writes the changelog of what it merges. Source: data section 5."""
-    match TableModel.of(options).changelog_producer:
+    match options.changelog_producer:
         case "full-compaction":
             return unit.output_level == max_level
         case "lookup":
@@ -399,23 +398,23 @@ def _plan_append(
     if is_clustered(table.schema, options):
         return _plan_clustering(table, group, members, deletions, full=full, now_millis=now_millis)
     files = [entry.file for entry in members]
-    target = table_options.target_file_size(options, has_primary_key=False)
-    least = table_options.COMPACTION_MIN_FILE_NUM.of(options)
-    if TableModel.of(options).bucket == -1:
+    target = options.target_file_size(has_primary_key=False)
+    least = options.compaction_min_file_num
+    if options.bucket == -1:
         deleted = DeletedRows(
             {name: deletion.path for name, deletion in deletions.items()},
             {name: deletion.range.cardinality for name, deletion in deletions.items()},
-            table_options.COMPACTION_DELETE_RATIO_THRESHOLD.of(options),
+            options.compaction_delete_ratio_threshold,
         )
-        ratio = table_options.COMPACTION_SMALL_FILE_RATIO.of(options)
+        ratio = options.compaction_small_file_ratio
         packed = pack_with_deletions(
             files, deleted, target_size=target, small_ratio=ratio, min_files=least, all_leftovers=full
         )
     else:
         packed = pack_in_order(files, target_size=target, min_files=least, full=full, with_vectors=deletions)
     total = members[0].total_buckets
-    if TableModel.of(options).evolves:
-        open_cost = table_options.SOURCE_SPLIT_OPEN_FILE_COST.of(options)
+    if options.evolves:
+        open_cost = options.source_split_open_file_cost
         rows = pack_rows(
             files,
             deletions,
@@ -441,7 +440,7 @@ def _plan_clustering(
 
     def columns_of(schema_id: int) -> tuple[str, ...]:
         schema = table.schema if schema_id == table.schema.id else table.schemas.get(schema_id)
-        return table_options.CLUSTERING_COLUMNS.of(schema.options)
+        return schema.model.clustering_columns
 
     rules = ClusterRules(table.options, columns_of)
     unit = rules.pick([entry.file for entry in members], deletions.keys(), full=full, now_millis=now_millis)
@@ -466,7 +465,7 @@ def _history_units(table: Table, snapshot: Snapshot, scope: CompactionScope, now
     limit = now_millis - idle // timedelta(milliseconds=1)
     in_scope = {entry.partition for entry in table.manifests.live_entries(snapshot, scope.selection(table))}
     others = [entry for entry in table.manifests.live_entries(snapshot) if entry.partition not in in_scope]
-    top = table_options.num_levels(table.options) - 1
+    top = table.model.num_levels - 1
     last: dict[bytes, int] = {}
     for entry in others:
         last[entry.partition] = max(last.get(entry.partition, 0), entry.file.creation_time or now_millis)

@@ -95,7 +95,7 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
     if table.model.evolves:
         problem = "a table with data evolution, whose rows stay in the order of their ids"
         raise UnsupportedError(problem, where, "Leave order_strategy and order_by out of the call.")
-    return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
+    return SortedBy(name, tuple(columns), table.model.zorder_var_length_contribution)
 
 
 def plan_sorting(table: Table, scope: CompactionScope, by: SortedBy, *, now_millis: int) -> CompactionPlan:
@@ -210,7 +210,7 @@ def _cut(
     spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]
 ) -> "list[_Cut | tuple[AppendCompaction, TaskError]]":
     """Where to cut partitions larger than a file. One that cannot be sampled comes with its error."""
-    target = table_options.target_file_size(table.options, has_primary_key=False)
+    target = table.model.target_file_size(has_primary_key=False)
     numbers = [-(-task.size // target) for task in tasks]
     samples = [
         SampleTask.of(task, _part_bytes(spark, task)) if number > 1 else []

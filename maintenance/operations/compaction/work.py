@@ -19,7 +19,6 @@ from maintenance.operations.compaction.report import COMMITTED, CONFLICT_RETRIED
 from maintenance.operations.compaction.request import CheckedRequest
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
-from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.context import WriteContext
@@ -115,7 +114,7 @@ class CompactionWork:
                 "Open the table again: otherwise they would be rewritten with the old columns.",
             )
         keyed = self.table.is_primary_key_table
-        ordering = table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.table.options)
+        ordering = self.table.model.sequence_snapshot_ordering
         keys = self.table.schema.partition_keys
         return ReadContext(self.table.file_io, schemas, write.row_fields, keys, keyed=keyed, snapshot_ordering=ordering)
 

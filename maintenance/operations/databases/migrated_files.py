@@ -78,7 +78,7 @@ class FileMigration:
         meta = self._meta(file, expected[0], context)
         copy = self._copy(file, self.target.paths.data_file(partition, 0, meta))
         (copied,) = copy_files(self.source.file_io, self.target.file_io, [copy], 1, lambda _: None)
-        mode = stats_mode(context.schema, context.options, 0, changelog=False)
+        mode = stats_mode(context.schema, context.model, 0, changelog=False)
         statistics = FileStatistics(context, mode, nested=self.source.format != "parquet")
         counts = _counts(_counted(self._reader(context, copy.target, meta, partition), statistics))
         if counts != expected:

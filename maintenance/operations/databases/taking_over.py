@@ -9,7 +9,6 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.plain.files import PlainFiles
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.databases.migrated_files import migrated_name
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 MIGRATED_FROM, MIGRATED_LOCATION = "paimon-maintenance.migrated-from", "paimon-maintenance.migrated-location"
@@ -68,7 +67,7 @@ def _clear_place(table: Table, source: str) -> None:
     if newest is None or location != place or not table.file_io.folder_exists(place):
         return
     live = {entry.file.file_name for entry in table.manifests.live_entries(newest)}
-    suffix = table_options.FILE_FORMAT.of(table.options)
+    suffix = table.model.file_format
     left = [file for file in table.file_io.list_tree(place) if not _is_hidden(file.path, table)]
     unknown = [f.path for f in left if f.size and migrated_name(place, f.path, f.size, suffix) not in live]
     others = [path for path in unknown if _has_rows(table, f"{place}/{path}", suffix)]
@@ -92,5 +91,5 @@ def _has_rows(table: Table, path: str, suffix: str) -> bool:
 
 
 def _is_hidden(path: str, table: Table) -> bool:
-    default = table_options.PARTITION_DEFAULT_NAME.of(table.options)
+    default = table.model.partition_default_name
     return any(part.startswith(("_", ".")) and part != default for part in path.split("/"))

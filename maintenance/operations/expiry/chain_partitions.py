@@ -14,7 +14,6 @@ from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.branch_root import MAIN_BRANCH
-from maintenance.options import table as table_options
 from maintenance.scan.chain import CHAIN_BRANCHES
 from maintenance.table.chain import ChainBranches, chain_of
 from maintenance.table.partitions import done_partitions, forget_partitions
@@ -43,7 +42,7 @@ class DuePartitions:
 def branches_of_chain(table: Table) -> ChainBranches[Table] | None:
     """The branches of a chain table, also of one that is opened on one of them; None for any other table."""
     names = {(option.of(table.options) or "").lower() for option in CHAIN_BRANCHES}
-    if not table_options.CHAIN_TABLE_ENABLED.of(table.options) or "" in names:
+    if not table.model.is_chain_table or "" in names:
         return None
     # Seen from the table itself, whose options and name are those of the branch at hand.
     return chain_of(replace(table, branch=MAIN_BRANCH) if table.branch.lower() in names else table)

@@ -170,18 +170,18 @@ class _OfChain:
 
     def planned(self) -> ExpirePartitionsReport:
         options = self.table.options
-        if table_options.PARTITION_EXPIRATION_STRATEGY.of(options) != "values-time":
+        if options.partition_expiration_strategy != "values-time":
             raise OptionError(
                 "partitions of a chain table expire by the times that they name",
                 f"table {self.table.identifier}",
                 f"Set '{table_options.PARTITION_EXPIRATION_STRATEGY.key}' to 'values-time'.",
             )
-        most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(options))
+        most = max(0, options.partition_expiration_max_num)
         self.due = due_of_chain(self.chain, self.limit_millis, most)
         return self._report((), dry_run=True)
 
     def dropped(self) -> ExpirePartitionsReport:
-        batch_size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(self.table.options) or 0
+        batch_size = self.table.model.partition_expiration_batch_size or 0
         return self._report(drop_due(self.chain, self.due, batch_size), dry_run=False)
 
     def _report(self, ids: tuple[int, ...], *, dry_run: bool) -> ExpirePartitionsReport:
@@ -229,7 +229,7 @@ class _Expiry:
 
     @property
     def _most(self) -> int:
-        return max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(self.table.options))
+        return max(0, self.table.model.partition_expiration_max_num)
 
     def _live(self, snapshot: Snapshot) -> list[ManifestEntry]:
         manifests = self.table.manifests
@@ -241,7 +241,7 @@ class _Expiry:
             )
 
     def _batches(self, due: Sequence[bytes]) -> list[Sequence[bytes]]:
-        size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(self.table.options) or 0
+        size = self.table.model.partition_expiration_batch_size or 0
         size = size if size > 0 else max(1, len(due))
         return [due[start : start + size] for start in range(0, len(due), size)]
 

@@ -190,7 +190,7 @@ OPERATION = Operation(
 
 
 def _idle_consumers(table: Table, now: datetime) -> list[str]:
-    after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
+    after = table.model.consumer_expiration_time
     return [] if after is None else table.consumers.idle_since(moment_before(now, after))
 
 
@@ -277,7 +277,7 @@ class _Expiry:
         if not leaving:
             return _Plan(chosen, (), (), census, tuple(self._below(chosen.kept)))
         first = chosen.kept[0] if chosen.kept else None
-        keeps = table_options.keeps_changelogs(self.table.options)
+        keeps = self.table.model.keeps_changelogs
         becoming = [s for s in these_and_next if keeps and s.id in chosen.expired]
         holders = holders_of(branches, manifests, self.table.branch, first_snapshot=first, to_changelogs=becoming)
         plan = plan_removals(leaving, needed_by(holders, manifests, self.sharing), manifests, self.sharing)

@@ -162,7 +162,7 @@ def due_tags(table: Table, now: datetime, older_than: datetime | None) -> dict[s
         listed = table.file_io.list_files(table.paths.tag_folder())
         changed = {status.path: datetime.fromtimestamp(status.mtime_ms / 1000) for status in listed}
     tags = table.tags.all().items()
-    own_time = table_options.TAG_TIME_EXPIRE_ENABLED.of(table.options)
+    own_time = table.model.tag_time_expire_enabled
 
     def due(name: str, tag: Tag) -> bool:
         return is_due(tag, now, older_than, changed.get(table.paths.tag(name)), own_time=own_time)

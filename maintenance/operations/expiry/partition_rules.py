@@ -42,14 +42,14 @@ class PartitionRules:
         Raises: OptionError: `partition.timestamp-formatter` cannot be read.
         """
         options = table.options
-        life = table_options.PARTITION_EXPIRATION_TIME.of(options) if life is None else life
+        life = options.partition_expiration_time if life is None else life
         if life is None or not table.schema.partition_keys:
             return None
         return cls(
             table,
             life,
             table_options.PARTITION_EXPIRATION_CHECK_INTERVAL.of(options),
-            table_options.PARTITION_EXPIRATION_STRATEGY.of(options) == "values-time",
+            options.partition_expiration_strategy == "values-time",
             PartitionTimes.of(table.schema.partition_fields, options, f"table {table.identifier}"),
         )
 
@@ -73,9 +73,7 @@ class PartitionRules:
         """Partitions that are due before the next check is over, and a sentence about each."""
         options = self.table.options
         # Of a chain table old partitions stay as long as later ones build on them.
-        if table_options.COMPACTION_SKIP_EXPIRED_PARTITIONS.of(
-            options
-        ) is False or table_options.CHAIN_TABLE_ENABLED.of(options):
+        if table_options.COMPACTION_SKIP_EXPIRED_PARTITIONS.of(options) is False or options.is_chain_table:
             return {}
         over = self.due(entries, now_millis)
         soon = self.due(entries, now_millis + self.check_interval // _MILLI)

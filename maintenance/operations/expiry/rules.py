@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from maintenance.errors import OptionError
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.options.option import Option
 
 T = TypeVar("T")
@@ -55,7 +56,7 @@ class Retention:
     @classmethod
     def of(
         cls,
-        options: Mapping[str, str],
+        options: TableModel,
         consumers: Mapping[str, int],
         now: datetime,
         choice: RetentionChoice = RetentionChoice(),
@@ -64,13 +65,13 @@ class Retention:
 
         Raises: OptionError: fewer than one snapshot would stay, or the maximum is below the minimum.
         """
-        age = table_options.SNAPSHOT_TIME_RETAINED.of(options)
+        age = options.snapshot_time_retained
         least, most, older_than = choice.over(
-            table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options),
-            table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options),
+            options.snapshot_num_retained_min,
+            options.snapshot_num_retained_max,
             moment_before(now, age),
         )
-        if table_options.CONSUMER_CHANGELOG_ONLY.of(options) and table_options.keeps_changelogs(options):
+        if table_options.CONSUMER_CHANGELOG_ONLY.of(options) and options.keeps_changelogs:
             # Consumers find what they need among the changelogs.
             consumers = {}
         if least < 1 or most < least:
@@ -110,7 +111,7 @@ class ChangelogRetention:
     @classmethod
     def of(
         cls,
-        options: Mapping[str, str],
+        options: TableModel,
         consumers: Mapping[str, int],
         now: datetime,
         choice: RetentionChoice = RetentionChoice(),
@@ -131,7 +132,7 @@ class ChangelogRetention:
                 "retain_min, retain_max",
                 "Set the maximum to the minimum or more.",
             )
-        keeps = table_options.keeps_changelogs(options)
+        keeps = options.keeps_changelogs
         return cls(least, most, older_than, dict(consumers), newest_stays=keeps)
 
 

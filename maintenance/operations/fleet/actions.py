@@ -122,7 +122,7 @@ def _postponed(table: Table, snapshot: Snapshot, now: datetime) -> Iterator[Acti
 
 def _gain_of(table: Table, unit: Unit) -> Gain:
     """Files less, sorted runs less, and the bytes of rows that are known to be deleted."""
-    target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
+    target = table.model.target_file_size(has_primary_key=table.is_primary_key_table)
     if isinstance(unit, AppendCompaction):
         size = sum(file.file_size for file in unit.files)
         return Gain(max(0, len(unit.files) - math.ceil(size / target)), 0, 0 if len(unit.files) > 1 else 1)
@@ -167,7 +167,7 @@ def _local_millis(now: datetime) -> int:
 
 def _manifests(table: Table, snapshot: Snapshot, now: datetime) -> Iterator[Action]:
     metas = table.manifests.data_manifests(snapshot)
-    target = table_options.MANIFEST_TARGET_FILE_SIZE.of(table.options)
+    target = table.model.manifest_target_file_size
     size = sum(meta.file_size for meta in metas)
     fewer = len(metas) - math.ceil(size / target)
     if fewer >= _FEW_MANIFESTS:
@@ -190,7 +190,7 @@ def _indexes(table: Table, now: datetime) -> Iterator[Action]:
 
 def _expiry(table: Table, now: datetime, retention: RetentionChoice) -> Iterator[Action]:
     ids = table.snapshots.list_ids()
-    least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(table.options)
+    least = table.model.snapshot_num_retained_min
     if len(ids) <= (least if retention.retain_min is None else retention.retain_min):
         return
     found = next_expiry(table, now, retention)
@@ -213,7 +213,7 @@ def _expired_since(
 ) -> datetime:
     """When the oldest snapshot that goes was replaced long enough ago; now, where its age is not what makes it go."""
     following = [snapshot for number, snapshot in snapshots.items() if number > first]
-    age = table_options.SNAPSHOT_TIME_RETAINED.of(table.options)
+    age = table.model.snapshot_time_retained
     if retention.older_than is not None:
         age = now - retention.older_than
     if not following:

@@ -17,7 +17,6 @@ from maintenance.format.global_index.btree import btree_file
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.rows.system_fields import ROW_ID
-from maintenance.options.global_index import GLOBAL_INDEX_EXTERNAL_PATH
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.data_evolution import row_groups, row_id_range
 from maintenance.scan.global_index import covered_rows
@@ -49,7 +48,7 @@ def build_index_file(task: GlobalIndexTask) -> IndexManifestEntry:
     values, ids = _column(task)
     content, meta = _BUILDERS[task.index_type](values, ids - task.rows.start, task.field.type)
     name = f"{task.index_type}-global-index-{uuid.uuid4()}.index"
-    folder = GLOBAL_INDEX_EXTERNAL_PATH.of(task.read.options)
+    folder = task.read.model.global_index_external_path
     entry = IndexManifestEntry(
         FileKind.ADD,
         task.splits[0].partition,

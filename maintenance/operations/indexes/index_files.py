@@ -15,7 +15,6 @@ from maintenance.format.file_index.container import parse_container, serialize_c
 from maintenance.format.file_index.kinds import ColumnIndex, column_indexes
 from maintenance.format.metadata.data_file import DataFileMeta, written_fields
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.scan.file_index import INDEX_SUFFIX, index_bytes
 from maintenance.types.data_type import DataField
@@ -163,7 +162,7 @@ def _in_its_place(task: IndexTask, file: DataFileMeta, bodies: Bodies) -> bool:
     separate = sum(name.endswith(INDEX_SUFFIX) for name in file.extra_files)
     if not bodies:
         return file.embedded_index is None and not separate
-    threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(task.write.options)
+    threshold = task.write.model.file_index_in_manifest_threshold
     if file.embedded_index is not None:
         return not separate and len(file.embedded_index) <= threshold
     return separate == 1 and _size_of(bodies) > threshold
@@ -180,6 +179,6 @@ def _stored(context: WriteContext, entry: ManifestEntry, container: bytes | None
     if container is None:
         return replace(file, embedded_index=None, extra_files=others)
     folder = context.paths.data_file(entry.partition, entry.bucket, file).rsplit("/", 1)[0]
-    threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(context.options)
+    threshold = context.model.file_index_in_manifest_threshold
     embedded, extra = store_new_container(container, folder, file, context.file_io, threshold)
     return replace(file, embedded_index=embedded, extra_files=(*others, *extra))

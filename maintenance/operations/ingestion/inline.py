@@ -35,7 +35,6 @@ from maintenance.operations.ingestion.visibility import wait_until_visible
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.mark_partition_done import check_marking, mark_after_commit
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
-from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
@@ -104,8 +103,8 @@ def compacts_inline(table: Table) -> bool:
     options = table.options
     if is_clustered(table.schema, options):
         return False
-    has_buckets = table.is_primary_key_table or TableModel.of(options).bucket > 0
-    return has_buckets and not table_options.WRITE_ONLY.of(options) and not TableModel.of(options).is_postponed
+    has_buckets = table.is_primary_key_table or options.bucket > 0
+    return has_buckets and not options.write_only and not options.is_postponed
 
 
 def commit_rows_of(
@@ -208,7 +207,7 @@ class Compactor:
         """Compact the buckets that would have too many runs with the new ones. Never fails."""
         if not self.table.is_primary_key_table or not compacts_inline(self.table):
             return InlineCompaction()
-        stop = table_options.stop_trigger(self.table.options)
+        stop = self.table.model.stop_trigger
         full = {
             (message.partition, message.bucket): state.runs[message.partition, message.bucket]
             for message in messages
@@ -271,14 +270,14 @@ class Compactor:
         return replace(compaction, seconds=time.monotonic() - started)
 
 
-def commits_between_full(options: Mapping[str, str]) -> int:
+def commits_between_full(options: TableModel) -> int:
     """With which of a pipeline's commits buckets are compacted fully: each n-th; 0 = with none.
 
     A table whose changelog comes from full compactions has one with every commit, unless the option says otherwise.
     Source: Java `StoreSinkWrite`. Paimon's Spark writers make none unless the option is set.
     """
-    commits = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
-    return max(1, commits) if TableModel.of(options).changelog_producer == "full-compaction" else commits
+    commits = max(0, options.full_compaction_delta_commits or 0)
+    return max(1, commits) if options.changelog_producer == "full-compaction" else commits
 
 
 def _report(summary: CompactionSummary) -> InlineCompaction:

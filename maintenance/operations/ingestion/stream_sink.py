@@ -20,6 +20,7 @@ from maintenance.commit.replays import last_committed
 from maintenance.errors import CommitError, DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.spark.application import is_connect
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.sail import refuse_streams
@@ -63,7 +64,7 @@ class Sink:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def commit_user_of(checkpoint: str, file_io: FileIO, options: Mapping[str, str]) -> str:
+def commit_user_of(checkpoint: str, file_io: FileIO, options: TableModel) -> str:
     """The commit user of a pipeline: as its checkpoint says, else a new one that it says from now on."""
     path = f"{checkpoint.rstrip('/')}/{USER_FILE}"
     if not file_io.exists(path):

@@ -109,7 +109,7 @@ def apply(run: Run, table: Table, planned: Plan[CreateTag, TagReport]) -> TagRep
     """Create the tag."""
     request, work = planned.request, planned.work
     if isinstance(work, Snapshot):
-        default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+        default = table.model.tag_default_time_retained
         retained = default if request.time_retained is None else request.time_retained
         # Without a life time the file is exactly the snapshot's: old readers know no more.
         tag = Tag(work, None if retained is None else local_time(run.now), retained)

@@ -112,13 +112,13 @@ def _actions(table: Table) -> tuple[str, ...]:
         if action not in ACTIONS:
             problem = f"'partition.mark-done-action': '{action}' is not an action"
             raise OptionError(problem, f"table {table.identifier}", f"Use {', '.join(ACTIONS)}.")
-    registered = table_options.METASTORE_PARTITIONED_TABLE.of(table.options)
+    registered = table.model.metastore_partitioned_table
     for action in {"done-partition", "mark-event"} & set(actions):
         if not registered or not table.record.keeps_partitions:
             problem = f"'{action}' needs a catalog that keeps the table's partitions"
             fix = "Set 'metastore.partitioned-table' in a Hive or REST catalog, or use another action."
             raise UnsupportedError(problem, f"table {table.identifier}", fix)
-    if "http-report" in actions and not table_options.PARTITION_MARK_DONE_ACTION_URL.of(table.options):
+    if "http-report" in actions and not table.model.partition_mark_done_action_url:
         problem = "'http-report' needs 'partition.mark-done-action.http.url'"
         raise OptionError(problem, f"table {table.identifier}", "Set it to the address to post to.")
     return actions
@@ -150,7 +150,7 @@ def _run(table: Table, action: str, spec: Mapping[str, str]) -> None:
 
 
 def _report(table: Table, partition: str) -> None:
-    url = table_options.PARTITION_MARK_DONE_ACTION_URL.of(table.options) or ""
+    url = table.model.partition_mark_done_action_url or ""
     body = {
         "params": table_options.PARTITION_MARK_DONE_ACTION_PARAMS.of(table.options),
         "table": table.identifier,

@@ -52,7 +52,7 @@ def plan(run: Run, table: Table, request: ReplaceTag) -> Plan[ReplaceTag, TagRep
     table_options.check_keepable(table.options, table.identifier)
     before = table.tags.get(request.name)
     snapshot = snapshot_to_tag(table, request.snapshot_id)
-    default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+    default = table.model.tag_default_time_retained
     retained = default if request.time_retained is None else request.time_retained
     tag = Tag(snapshot, None if retained is None else local_time(run.now), retained)
     removal = None

@@ -5,12 +5,13 @@ becomes the tag of that period. Source: Java `TagAutoCreation`, `TagTimeExtracto
 """
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.scan.auto_tag import AutoTagNames
 
 _NO_WATERMARK = -(2**63)
@@ -36,9 +37,9 @@ class TagSchedule:
     completes: bool
 
     @classmethod
-    def of(cls, options: Mapping[str, str], table: str) -> "TagSchedule | None":
+    def of(cls, options: TableModel, table: str) -> "TagSchedule | None":
         """The schedule of a table; None if its tags do not follow the clock. Raises: OptionError: delay >= period."""
-        mode = table_options.TAG_AUTOMATIC_CREATION.of(options)
+        mode = options.tag_automatic_creation
         if mode not in ("process-time", "watermark"):
             return None
         names, delay = AutoTagNames.of(options), table_options.TAG_CREATION_DELAY.of(options)
@@ -82,7 +83,7 @@ class TagSchedule:
         return dt.datetime.fromtimestamp(millis / 1000, self.zone).replace(tzinfo=None)
 
 
-def batch_tag(options: Mapping[str, str], snapshot: Snapshot) -> str:
+def batch_tag(options: TableModel, snapshot: Snapshot) -> str:
     """The name of the tag of a batch job's commit. Source: Java `TagBatchCreation`."""
     chosen = table_options.TAG_BATCH_CUSTOMIZED_NAME.of(options)
     zone = table_options.SINK_PROCESS_TIME_ZONE.of(options)

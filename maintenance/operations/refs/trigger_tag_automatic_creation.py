@@ -100,13 +100,13 @@ def tag_after_commit(table: Table, *, wrote_rows: bool) -> None:
     Args: `wrote_rows`: the commit is a job's own, not a compaction's. Writers of a `write-only` table leave tags by
         time to compactions, which Paimon runs in jobs of their own.
     """
-    if table_options.TAG_AUTOMATIC_CREATION.of(table.options) == "none":
+    if table.model.tag_automatic_creation == "none":
         return
     try:
-        if table_options.TAG_AUTOMATIC_CREATION.of(table.options) == "batch":
+        if table.model.tag_automatic_creation == "batch":
             if wrote_rows:
                 _after_batch(table)
-        elif not (wrote_rows and table_options.WRITE_ONLY.of(table.options)):
+        elif not (wrote_rows and table.model.write_only):
             _by_schedule(table, dry_run=False)
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: the automatic tag is not created: %s", table.identifier, error)
@@ -120,7 +120,7 @@ def _by_schedule(table: Table, *, dry_run: bool) -> tuple[tuple[str, ...], tuple
         return (), ()
     names = [name for name in table.tags.names() if schedule.names.time_of(name) is not None]
     last = schedule.last(names)
-    limit = table_options.TAG_NUM_RETAINED_MAX.of(table.options)
+    limit = table.model.tag_num_retained_max
     created: dict[str, int] = {}
     # Times ascend: while the newest snapshot is not due none is, and the others need not be read.
     if any(schedule.tags([latest], last)):
@@ -167,7 +167,7 @@ def _after_batch(table: Table) -> None:
         create_tag(table, name, snapshot_id=snapshot.id, ignore_if_exists=True)
     else:
         replace_tag(table, name, snapshot_id=snapshot.id)
-    limit = table_options.TAG_NUM_RETAINED_MAX.of(table.options)
+    limit = table.model.tag_num_retained_max
     if limit is None:
         return
     times = {status.path: status.mtime_ms for status in table.file_io.list_files(table.paths.tag_folder())}

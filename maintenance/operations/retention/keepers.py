@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from maintenance.metadata.holders import Holder
 from maintenance.operations.expiry.kept_snapshots import CURRENT, DUE
 from maintenance.operations.expiry.rules import Retention, moment_before, plan_range
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 
@@ -61,7 +60,7 @@ class _Branch:
     @classmethod
     def of(cls, table: Table, now: datetime) -> "_Branch":
         following = table.consumers.next_snapshots()
-        idle_after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
+        idle_after = table.model.consumer_expiration_time
         idle = [] if idle_after is None else table.consumers.idle_since(moment_before(now, idle_after))
         held = {name: number for name, number in following.items() if name not in idle}
         ids = table.snapshots.list_ids()
@@ -91,14 +90,14 @@ class _Branch:
         successor = None if following is None else self.table.snapshots.find(following)
         if successor is None:
             return "later"
-        ripe = successor.committed_at.astimezone() + table_options.SNAPSHOT_TIME_RETAINED.of(self.table.options)
+        ripe = successor.committed_at.astimezone() + self.table.model.snapshot_time_retained
         return f"after {ripe.isoformat(timespec='seconds')}"
 
     def of_tag(self, name: str) -> tuple[str, str]:
         tag = self.table.tags.find(name)
         if tag is None or tag.time_retained is None or tag.create_time is None:
             return "the tag has no time to live", f"delete_tag '{name}'"
-        if not table_options.TAG_TIME_EXPIRE_ENABLED.of(self.table.options):
+        if not self.table.model.tag_time_expire_enabled:
             return "'tag.time-expire-enabled' is false: tags do not expire", f"delete_tag '{name}'"
         end = (tag.create_time + tag.time_retained).isoformat(timespec="seconds")
         return f"the tag lives for {_days(tag.time_retained)}", f"expire_tags after {end} local time, or delete_tag"

@@ -27,7 +27,6 @@ from maintenance.operations.expiry.rules import (
 )
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 _ATTEMPTS = 10
@@ -95,7 +94,7 @@ def _planned(
 
 def _following(table: Table, now: datetime, without: Collection[str]) -> dict[str, int]:
     """What each consumer that holds anything reads next."""
-    idle_after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
+    idle_after = table.model.consumer_expiration_time
     idle = [] if idle_after is None else table.consumers.idle_since(moment_before(now, idle_after))
     return {name: i for name, i in table.consumers.next_snapshots().items() if name not in {*idle, *without}}
 
@@ -109,7 +108,7 @@ def _freed(
     now: datetime,
 ) -> dict[str, int]:
     branches, manifests = Branches(table.file_io, table.paths), table.manifests
-    keeps = table_options.keeps_changelogs(table.options)
+    keeps = table.model.keeps_changelogs
     becoming = {i: snapshots[i] for i in chosen.expired if keeps and i in snapshots}
     changelogs = {changelog.id: changelog for changelog in table.changelogs.all()}
     over = _changelogs_due(table, {**becoming, **changelogs}, chosen, following, now)

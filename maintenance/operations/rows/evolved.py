@@ -32,6 +32,7 @@ from maintenance.operations.rows.row_changes import (
     new_rows,
 )
 from maintenance.options.global_index import DROP_PARTITION_INDEX, GLOBAL_INDEX_COLUMN_UPDATE_ACTION, THROW_ERROR
+from maintenance.options.model import TableModel
 from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_evolution import anchor
 from maintenance.scan.data_evolution import row_groups, row_id_range
@@ -130,8 +131,8 @@ def _tasks(state: TargetState, names: Sequence[str]) -> dict[int, ColumnsTask]:
     write = replace(table.write_context(), write_cols=tuple(field.name for field in fields))
     # Values are stored as they are: what reads put in the place of nulls is not.
     options = {key: text for key, text in state.read.options.items() if not key.endswith(".default-value")}
-    options = blobs_as_stored(options)
-    read = replace(state.read, columns=fields, predicate=None, options=options)
+    stored = blobs_as_stored(TableModel(options))
+    read = replace(state.read, columns=fields, predicate=None, options=stored)
     tasks = {}
     for split in state.splits:
         for files in row_groups(split.files):
@@ -227,7 +228,7 @@ def apply_changes(
 def check_indexed(state: TargetState, names: Sequence[str], messages: Sequence[CommitMessage]) -> None:
     """Whether columns may get new values in these partitions. Raises: UnsupportedError: they have a global index."""
     table = state.table
-    action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION.of(table.options)
+    action = table.model.global_index_column_update_action
     if action != THROW_ERROR or state.snapshot is None:
         return
     fields = {table.schema.field(name).id: name for name in names}

@@ -23,7 +23,6 @@ from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.manifest import EntrySelection
 from maintenance.operations.rows.row_changes import Positions, TargetState
 from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import stored_predicate
@@ -44,11 +43,11 @@ if TYPE_CHECKING:
 def deletes_in_files(table: Table) -> bool:
     """Whether rows of this table with a primary key are deleted in its files, for records would not delete them."""
     options = table.options
-    if TableModel.of(options).ignores_deletes:
+    if options.ignores_deletes:
         return True
-    match TableModel.of(options).merge_engine:
+    match options.merge_engine:
         case "partial-update" | "aggregation":
-            return not table_options.removes_records(options)
+            return not options.removes_records
         case "first-row":
             return True
     return False
@@ -73,7 +72,7 @@ def _waiting(state: TargetState, predicate: Predicate | None) -> bool:
     if state.snapshot is None:
         return False
     stored = stored_predicate(predicate, table.schema, table.options)
-    if table_options.skips_level_0(table.options):
+    if table.model.skips_level_0:
         entries = live_entries(table.scan_source(), state.snapshot, stored, all_levels=True)
         if any(entry.file.level == 0 for entry in entries):
             return True

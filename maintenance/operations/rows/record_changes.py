@@ -17,7 +17,6 @@ from maintenance.errors import UnsupportedError
 from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.operations.rows.merge_clauses import quoted
 from maintenance.options import table as table_options
-from maintenance.options.model import TableModel
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import write_frame
@@ -42,8 +41,8 @@ def newest(table: Table) -> Table:
     the change. Paimon's writers compact before they commit, so that there is none.
     """
     options = table.options
-    marks = table.is_primary_key_table and TableModel.of(options).has_deletion_vectors
-    if not marks or TableModel.of(options).clusters_keys:
+    marks = table.is_primary_key_table and options.has_deletion_vectors
+    if not marks or options.clusters_keys:
         return table
     return replace(table, dynamic_options={**table.dynamic_options, MERGE_ON_READ: "true"})
 
@@ -51,9 +50,9 @@ def newest(table: Table) -> Table:
 def check_deletes(table: Table) -> None:
     """Refuse deletions by records that the table's merge engine would not carry out. Raises: UnsupportedError."""
     options = table.options
-    if TableModel.of(options).ignores_deletes:
+    if options.ignores_deletes:
         raise _refused(table, "option 'ignore-delete' = 'true' keeps every row")
-    if TableModel.of(options).merge_engine == "partial-update" and not table_options.removes_records(options):
+    if options.merge_engine == "partial-update" and not options.removes_records:
         raise _refused(
             table,
             "merge engine partial-update keeps rows that are deleted without "
@@ -96,7 +95,7 @@ def write_records(
     """
     if kind is not None:
         data = _with_kind(data, kind)
-    field = table_options.ROWKIND_FIELD.of(table.options)
+    field = table.model.rowkind_field
     if field is not None:
         data = _saying_so(data, field)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})

@@ -354,7 +354,7 @@ def own_rows(
     plan, read = table.plan(predicate=predicate)
     others = [split for split in plan.splits if isinstance(split, Split) and split.fallback]
     if _any_row(spark, others, read, where if predicate is None else None):
-        branch = table_options.SCAN_FALLBACK_BRANCH.of(table.options)
+        branch = table.model.scan_fallback_branch
         raise UnsupportedError(
             f"the condition selects rows of branch '{branch}', which stands in for partitions that the table lacks",
             table.identifier,

@@ -25,7 +25,7 @@ def own_partitions(table: Table, concerns: Callable[[Sequence[Split], SplitRead]
     """
     if branches_of(table) is None:
         return table
-    branch = table_options.SCAN_FALLBACK_BRANCH.of(table.options)
+    branch = table.model.scan_fallback_branch
     if not branch:
         raise of_branches(table)
     plan, read = table.plan()

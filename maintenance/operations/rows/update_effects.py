@@ -21,7 +21,6 @@ from maintenance.merge.sequence_groups import SequenceGroup, sequence_groups
 from maintenance.merge.sort_words import key_ranks
 from maintenance.operations.rows.merge_clauses import quoted
 from maintenance.operations.rows.record_changes import KIND, UPDATED
-from maintenance.options import table as table_options
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
@@ -123,9 +122,9 @@ class UpdateEffects:
 
 
 def _order_of_rows(table: Table, updated: Collection[str]) -> Iterator[Rule]:
-    order = table_options.SEQUENCE_FIELD.of(table.options)
+    order = table.model.sequence_field
     if set(order) & set(updated):
-        descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(table.options) == "descending"
+        descending = table.model.sequence_field_sort_order == "descending"
         names = ", ".join(order)
         problem = f"'sequence.field' = '{names}' orders the records of a row: one that does not reach the row's is late"
         yield Rule(TOO_LATE, order, problem, descending)

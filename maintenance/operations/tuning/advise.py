@@ -159,14 +159,14 @@ def _without_effect(table: Table) -> Mapping[str, str]:
         found |= dict.fromkeys(
             ("compaction.min.file-num", "compaction.delete-ratio-threshold"), "it is of append tables"
         )
-        if not table_options.looks_up(options):
+        if not options.looks_up:
             found |= dict.fromkeys(("lookup-compact", "lookup-compact.max-interval"), "no compaction looks up rows")
-    elif not table_options.CLUSTERING_COLUMNS.of(options):
+    elif not options.clustering_columns:
         found |= dict.fromkeys(runs, "it is of tables with a primary key")
     if fixed or not keyed:
         dynamic = ("dynamic-bucket.target-row-num", "dynamic-bucket.initial-buckets", "dynamic-bucket.max-buckets")
         found |= dict.fromkeys(dynamic, "the table has no dynamic buckets")
-    if table_options.WRITE_ONLY.of(options):
+    if options.write_only:
         why = "with 'write-only' = 'true' no writer compacts"
         found |= dict.fromkeys(("full-compaction.delta-commits", "num-sorted-run.stop-trigger"), why)
     return found
@@ -174,13 +174,13 @@ def _without_effect(table: Table) -> Mapping[str, str]:
 
 def _clashes(table: Table) -> Iterator[Advice]:
     options, name = table.options, table.identifier
-    trigger = table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options)
+    trigger = options.num_sorted_run_compaction_trigger
     stop = table_options.NUM_SORTED_RUN_STOP_TRIGGER.of(options)
     if table.is_primary_key_table and stop is not None and stop < trigger:
         found = f"'num-sorted-run.stop-trigger' = {stop} is less than 'num-sorted-run.compaction-trigger' = {trigger}"
         fix = f"ALTER TABLE {name} SET ('num-sorted-run.stop-trigger' = '{trigger + 3}')"
         yield Advice("options", found, "none: the larger one counts for both. Writers stop later once it is set", fix)
-    if not (table.is_primary_key_table and table_options.WRITE_ONLY.of(options)):
+    if not (table.is_primary_key_table and options.write_only):
         return
     last = list(_last_kinds(table))
     if len(last) == _LONG and "COMPACT" not in last:

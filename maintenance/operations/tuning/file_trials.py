@@ -62,9 +62,9 @@ def file_trials(table: Table) -> list[FileTrial]:
 def _trials(table: Table, rows: pa.Table) -> Iterator[FileTrial]:
     options = table.options
     own = (
-        table_options.FILE_FORMAT.of(options),
-        table_options.FILE_COMPRESSION.of(options).lower(),
-        table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(options),
+        options.file_format,
+        options.file_compression.lower(),
+        options.file_compression_zstd_level,
     )
     for tried in dict.fromkeys((own, *_OTHERS)):
         try:

@@ -29,7 +29,6 @@ from maintenance.operations.expiry.rules import Retention, plan_range
 from maintenance.operations.ingestion.inline import commits_between_full, compacts_inline
 from maintenance.operations.tuning.arrivals import Moment, Past, RowsThere, key_at, local_millis, place_of
 from maintenance.operations.tuning.overlap import Overlap
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 # Moments at which the state is told.
@@ -122,7 +121,7 @@ class Simulation:
         options = self.table.options
         self._inline = compacts_inline(self.table)
         self._key_of = place_of if self.table.is_primary_key_table else None
-        self._target = table_options.target_file_size(options, has_primary_key=self.table.is_primary_key_table)
+        self._target = options.target_file_size(has_primary_key=self.table.is_primary_key_table)
         self._vectors = self.table.model.has_deletion_vectors
         self._known = {_names(merged.before): merged for merged in self.past.merged if merged.before}
         self._groups: dict[Group, dict[str, ManifestEntry]] = {}
@@ -209,7 +208,7 @@ class Simulation:
         self._files += self._total.files
 
     def _make_room(self, moment: Moment) -> None:
-        stop = table_options.stop_trigger(self.table.options)
+        stop = self.table.model.stop_trigger
         coming: dict[Group, int] = {}
         for entry in moment.added:
             coming[entry.partition, entry.bucket] = coming.get((entry.partition, entry.bucket), 0) + 1
@@ -229,7 +228,7 @@ class Simulation:
         self._compact(groups, CompactionScope(inline=True, full=full), moment.millis)
 
     def _compact_all(self, millis: int, *, full: bool) -> None:
-        timed = table_options.COMPACTION_OPTIMIZATION_INTERVAL.of(self.table.options) is not None
+        timed = self.table.model.compaction_optimization_interval is not None
         groups = list(self._groups) if full or timed else [group for group in self._groups if group in self._changed]
         # A bucket that no rule picks is not picked later unless it changes.
         self._changed = set(self._compact(groups, CompactionScope(full=full, keeps_expiring=True), millis))
@@ -431,6 +430,6 @@ def runs_read(table: Table, files: Sequence[DataFileMeta]) -> int:
     """That a read of a bucket merges; of an append table the files that it opens."""
     if not table.is_primary_key_table:
         return len(files)
-    hidden = table_options.skips_level_0(table.options)
+    hidden = table.model.skips_level_0
     levels = [file.level for file in files if file.level > 0 or not hidden]
     return min(1, len(levels)) if table.model.has_deletion_vectors else run_count(levels)

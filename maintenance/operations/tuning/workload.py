@@ -15,7 +15,6 @@ from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.operations.tuning.arrivals import Moment, Past, key_at
 from maintenance.operations.tuning.overlap import Overlap
-from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 _KEYS = ("uniform", "ascending", "recent")
@@ -105,7 +104,7 @@ class Workload:
 
     def _existing(self, table: Table, end: int) -> Iterator[ManifestEntry]:
         if self.existing_rows:
-            top = table_options.num_levels(table.options) - 1 if table.is_primary_key_table else 0
+            top = table.model.num_levels - 1 if table.is_primary_key_table else 0
             made = _Made(table, "start", top, 0, (0.0, float(self.existing_rows)), end)
             yield from self._files(made, self.existing_rows, 0)
 
@@ -123,7 +122,7 @@ def _buckets(table: Table, rows: int) -> int:
     fixed = table.model.bucket
     if fixed > 0 or not table.is_primary_key_table:
         return fixed
-    return max(1, ceil(rows / table_options.DYNAMIC_BUCKET_TARGET_ROW_NUM.of(table.options)))
+    return max(1, ceil(rows / table.model.dynamic_bucket_target_row_num))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ import duckdb
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.fs.location import is_local, local_path
-from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
-from maintenance.options.table import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH
 from maintenance.read.defaults import read_defaults
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import AnySplit, Split
@@ -160,7 +158,7 @@ def _key(table: Table, columns: Sequence[str], condition: str | None) -> Hashabl
     if not isinstance(target, FullState) or target.snapshot is None or target.files_since is not None:
         return None
     options = seen.options
-    if SCAN_FALLBACK_BRANCH.of(options) or SCAN_PRIMARY_BRANCH.of(options):
+    if options.scan_fallback_branch or options.scan_primary_branch:
         return None
     # The names of manifest lists are never used again, even if a table is created again.
     lists = target.snapshot.base_manifest_list, target.snapshot.delta_manifest_list
@@ -170,14 +168,14 @@ def _key(table: Table, columns: Sequence[str], condition: str | None) -> Hashabl
 
 def _files(splits: Sequence[AnySplit], read: SplitRead) -> _Files | None:
     """The files of the splits; None if they are more than their rows, or less."""
-    if read.keep_retractions or read_defaults(read.schema, read.options):
+    if read.keep_retractions or read_defaults(read.schema, read.model):
         return None
     if len({field.name.lower() for field in read.schema.fields}) < len(read.schema.fields):
         return None
     # What the manifest says of partitions holds, whatever the files say.
     if {column.name for column in read.columns} & set(read.schema.partition_keys):
         return None
-    indexed = read.predicate is not None and FILE_INDEX_READ_ENABLED.of(read.options)
+    indexed = read.predicate is not None and read.model.file_index_read_enabled
     files: list[_File] = []
     metas: list[DataFileMeta] = []
     for split in splits:

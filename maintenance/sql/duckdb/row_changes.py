@@ -49,7 +49,6 @@ from maintenance.operations.rows.row_changes import (
 )
 from maintenance.operations.rows.stand_ins import own_partitions
 from maintenance.operations.rows.update_effects import UpdateEffects
-from maintenance.options import table as table_options
 from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
@@ -172,7 +171,7 @@ def _in_files(session: "SessionState", table: Table, change: RowChange, writer: 
     rows = _changed(session, table, _seen(table, old), change)
     gone = rows.filter(pc.not_equal(rows.column(KIND), INSERTED)).column(_ROW)
     written = _written(table, old, rows)
-    vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    vectors = table.model.has_deletion_vectors
     report = RowChangeReport(table.identifier, change.operation, DELETION_VECTORS if vectors else COPY_ON_WRITE)
     positions = gathered([old.select([FILE.name, POSITION.name]).take(gone)]) if len(gone) else {}
     return writer.in_files(None, state, positions, written, _counted(report, rows))

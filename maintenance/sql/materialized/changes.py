@@ -11,7 +11,6 @@ from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.monitor.visibility import hides
-from maintenance.options import table as table_options
 from maintenance.scan.target import FullState
 from maintenance.sql.materialized.record import SourceState
 from maintenance.table.table import Table
@@ -39,9 +38,9 @@ class SourceChange:
 
 def follows_snapshots(table: Table) -> str:
     """Why the rows of a table may change without a new snapshot, or are not those of its newest; empty: they do not."""
-    if table_options.RECORD_LEVEL_EXPIRE_TIME.of(table.options) is not None:
+    if table.model.record_level_expire_time is not None:
         return f"rows of {table.identifier} expire by the clock"
-    if table_options.SCAN_FALLBACK_BRANCH.of(table.options) or table.options.get("scan.primary-branch"):
+    if table.model.scan_fallback_branch or table.options.get("scan.primary-branch"):
         return f"{table.identifier} reads partitions of another branch"
     try:
         _, target = table.target()

@@ -71,7 +71,7 @@ class Relation:
     @property
     def sees_newest(self) -> bool:
         """Whether it is a table as it is when it is read: no option says which rows or which schema."""
-        return isinstance(self.view, Table) and not self.options and isinstance(startup_of(self.view.options), Latest)
+        return isinstance(self.view, Table) and not self.options and isinstance(startup_of(self.view.model), Latest)
 
     def fields(self) -> Sequence[DataField]:
         """The columns that a read sees, under their names in the query."""

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from maintenance.options import table as table_options
 from maintenance.sql.cursor import Source
 from maintenance.sql.duckdb.row_changes import RowChange, RowClause, change_rows
 from maintenance.sql.query.carried import carried
@@ -26,14 +25,14 @@ _OLD, _NEW, _PLACE = "paimon_old", "paimon_inserted", "paimon_place"
 
 def has_upserts(session: "SessionState", table: Table) -> bool:
     """Whether an INSERT INTO the table is a MERGE."""
-    is_keyed = table_options.UPSERT_KEY.of(table.options) and not table.is_primary_key_table
+    is_keyed = table.model.upsert_key and not table.is_primary_key_table
     return bool(is_keyed) and session.dialect == "spark"
 
 
 def upsert(session: "SessionState", table: Table, rows: pa.Table, source: Source) -> None:
     """Merge rows. Raises: DataError: without `sequence.field`, several of them replace one row of the table."""
-    keys = table_options.UPSERT_KEY.of(table.options)
-    sequence = table_options.SEQUENCE_FIELD.of(table.options)
+    keys = table.model.upsert_key
+    sequence = table.model.sequence_field
     same = (exp.NullSafeEQ(this=_column(name, _OLD), expression=_column(name, _NEW)) for name in keys)
     newer = [exp.LTE(this=_column(name, _OLD), expression=_column(name, _NEW)) for name in sequence]
     values = {name: _column(name, _NEW) for name in table.schema.field_names}

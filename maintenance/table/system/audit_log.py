@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.rows.system_fields import ROW_KIND, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.options.model import TableModel
 from maintenance.options.table import TABLE_READ_SEQUENCE_NUMBER_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
@@ -82,7 +83,7 @@ class AuditLogView(PlannedView):
         """The columns. Raises: OptionError: sequence numbers of a table without a primary key."""
         table, _ = self.table.target()
         system: tuple[DataField, ...] = (ROW_KIND,)
-        if TABLE_READ_SEQUENCE_NUMBER_ENABLED.of(self.table.options):
+        if self.table.model.table_read_sequence_number_enabled:
             if not self.table.is_primary_key_table:
                 raise OptionError(
                     f"'{TABLE_READ_SEQUENCE_NUMBER_ENABLED.key}' is set and the table has no primary key",
@@ -100,7 +101,7 @@ class AuditLogView(PlannedView):
     def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading. Raises: UnsupportedError: sequence numbers, as in Paimon."""
         key = TABLE_READ_SEQUENCE_NUMBER_ENABLED.key
-        if key in options and TABLE_READ_SEQUENCE_NUMBER_ENABLED.of(options):
+        if key in options and TableModel.of(options).table_read_sequence_number_enabled:
             raise UnsupportedError(f"option '{key}' of one read", self.identifier, "Set it as an option of the table.")
         return replace(self, table=self.table.copy(options))
 

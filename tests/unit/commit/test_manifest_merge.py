@@ -16,6 +16,7 @@ from maintenance.format.rows.binary_row import serialize_row
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
 from maintenance.metadata.paths import TablePaths
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataType, parse_type
 from tests.examples import examples
 from tests.tables import create_table, keyed, live_files, state
@@ -183,7 +184,11 @@ def test_the_manifests_of_a_table_stay_few(tmp_path: Path, threshold: str) -> No
 
 
 def test_what_is_not_set_is_as_in_paimon() -> None:
-    assert ManifestMergeOptions() == ManifestMergeOptions.of({}, ()) == ManifestMergeOptions(8 << 20, 30, 16 << 20)
+    assert (
+        ManifestMergeOptions()
+        == ManifestMergeOptions.of(TableModel(), ())
+        == ManifestMergeOptions(8 << 20, 30, 16 << 20)
+    )
 
 
 def _meta(size: int, deleted: int = 0) -> ManifestFileMeta:

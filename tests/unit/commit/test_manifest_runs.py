@@ -4,8 +4,9 @@ from maintenance.commit.manifest_order import ManifestSorting
 from maintenance.commit.manifest_runs import picked
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
+from maintenance.options.model import TableModel
 
-SORTING = ManifestSorting.of({"manifest-sort.enabled": "true"}, ("p",))
+SORTING = ManifestSorting.of(TableModel({"manifest-sort.enabled": "true"}), ("p",))
 
 
 def run(size: int) -> list[ManifestFileMeta]:

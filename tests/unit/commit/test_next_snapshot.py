@@ -48,7 +48,7 @@ def test_records_are_as_new_as_the_snapshot(tmp_path: Path, latest: int | None, 
     compacted = file("c", file_source=FileSource.COMPACT)
     changes = Changes(CommitKind.APPEND, (add("a"), delete("b"), compacted))
     before = None if latest is None else snapshot_of(latest)
-    made = numbered(with_options(tmp_path, ORDERED).options, changes, before)
+    made = numbered(with_options(tmp_path, ORDERED).model, changes, before)
     assert numbers(made) == [(number, number), (0, 9), (0, 9)]
 
 
@@ -59,7 +59,7 @@ def test_what_compactions_write_and_what_comes_back_keeps_its_numbers(
     tmp_path: Path, kind: CommitKind, bring_back: bool
 ) -> None:
     changes = Changes(kind, (add("a"),), bring_back=bring_back)
-    assert numbers(numbered(with_options(tmp_path, ORDERED).options, changes, snapshot_of(4))) == [(0, 9)]
+    assert numbers(numbered(with_options(tmp_path, ORDERED).model, changes, snapshot_of(4))) == [(0, 9)]
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_what_compactions_write_and_what_comes_back_keeps_its_numbers(
 def test_rows_get_the_next_ids(tmp_path: Path, latest: int | None, asked: int | None, first: int) -> None:
     before = None if latest is None else snapshot_of(3, next_row_id=latest or None)
     changes = Changes(CommitKind.APPEND, (add("a"),), next_row_id=asked)
-    made = numbered(with_options(tmp_path, TRACKED).options, changes, before)
+    made = numbered(with_options(tmp_path, TRACKED).model, changes, before)
     assert (made.entries[0].file.first_row_id, made.next_row_id) == (first, first + 10)
 
 
 def test_other_tables_need_nothing(tmp_path: Path) -> None:
     changes = Changes(CommitKind.APPEND, (add("a"),))
-    assert numbered(with_options(tmp_path, {}).options, changes, None) is changes
+    assert numbered(with_options(tmp_path, {}).model, changes, None) is changes
 
 
 def test_identities_that_may_come_back() -> None:

@@ -10,6 +10,7 @@ from maintenance.compaction.clustering import ClusterRules, clustered_by
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.monitor.triggers import judge
 from maintenance.operations import compact
+from maintenance.options.model import TableModel
 from maintenance.sql.session import Session
 from maintenance.table.shape import table_shape
 from tests.tables import create_table, get_table, live
@@ -169,7 +170,7 @@ def test_files_that_are_sorted_together(sizes: list[int], mode: str, parts: list
     """With the target of 200 bytes; one larger file is a part of its own."""
     options = {"target-file-size": "200 b", "clustering.incremental.mode": mode}
     files = [data_file(str(i), size=size) for i, size in enumerate(sizes)]
-    actual = list(ClusterRules(options, lambda _: ()).sorted_together(files))
+    actual = list(ClusterRules(TableModel(options), lambda _: ()).sorted_together(files))
     assert [len(part) for part in actual] == parts
     assert [file for part in actual for file in part] == files
 
@@ -178,5 +179,5 @@ def test_new_files_are_as_large_as_those_of_tables_without_a_key() -> None:
     """256 MB unless the table says otherwise."""
     options = {"clustering.incremental.mode": "local-sort"}
     files = [data_file(str(i), size=100 << 20) for i in range(5)]
-    actual = list(ClusterRules(options, lambda _: ()).sorted_together(files))
+    actual = list(ClusterRules(TableModel(options), lambda _: ()).sorted_together(files))
     assert [len(part) for part in actual] == [2, 2, 1]

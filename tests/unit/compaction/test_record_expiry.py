@@ -11,6 +11,7 @@ from maintenance.errors import OptionError, UnsupportedError
 from maintenance.metastore.schema_change import SetOption
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.compact import compact
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import parse_type
 from maintenance.types.values import arrow_of_values
@@ -53,9 +54,9 @@ def test_a_row_stays_for_its_whole_seconds(tmp_path: Path, data_type: str, unit:
 
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     table = table_with(tmp_path, "INT")
-    assert RecordExpiry.of(table.schema, {}, NOW) is None
+    assert RecordExpiry.of(table.schema, TableModel(), NOW) is None
     with pytest.raises(OptionError, match="time-field"):
-        RecordExpiry.of(table.schema, {"record-level.expire-time": "1 d"}, NOW)
+        RecordExpiry.of(table.schema, TableModel({"record-level.expire-time": "1 d"}), NOW)
 
 
 @pytest.mark.parametrize("proof", ["full", "off"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from maintenance.compaction.levels import SortedRun
 from maintenance.compaction.universal import CompactUnit, OffPeakHours, UniversalOptions, pick, pick_full
+from maintenance.options.model import TableModel
 from tests.models import universal as model
 from tests.unit.compaction.files import data_file
 
@@ -97,15 +98,17 @@ def test_level_0_is_lifted_when_asked_for() -> None:
 
 def test_options_of_a_table() -> None:
     options = UniversalOptions.of(
-        {
-            "num-sorted-run.compaction-trigger": "3",
-            "compaction.max-size-amplification-percent": "50",
-            "compaction.size-ratio": "20",
-            "compaction.optimization-interval": "1 h",
-            "compaction.total-size-threshold": "1 kb",
-            "compaction.incremental-size-threshold": "2 kb",
-            "compaction.force-up-level-0": "true",
-        }
+        TableModel(
+            {
+                "num-sorted-run.compaction-trigger": "3",
+                "compaction.max-size-amplification-percent": "50",
+                "compaction.size-ratio": "20",
+                "compaction.optimization-interval": "1 h",
+                "compaction.total-size-threshold": "1 kb",
+                "compaction.incremental-size-threshold": "2 kb",
+                "compaction.force-up-level-0": "true",
+            }
+        )
     )
     assert options == UniversalOptions(3, 50, 20, timedelta(hours=1), 1024, 2048, True)
 

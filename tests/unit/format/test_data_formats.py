@@ -23,6 +23,7 @@ from maintenance.format.data_formats import DATA_FORMATS, open_data_file
 from maintenance.format.metadata.schema import parse_schema
 from maintenance.format.orc.tail import OrcTail
 from maintenance.format.rows.system_fields import key_value_fields
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import Value
 from tests.data_files import as_numbers, comparable, holds_everywhere, opened, stored_values, table_of, tables, written
@@ -249,10 +250,10 @@ def test_other_formats_are_refused_by_name(name: str) -> None:
 )
 def test_keys_of_a_format_that_are_not_honoured_are_refused_by_name(name: str, key: str) -> None:
     with pytest.raises(UnsupportedError, match=f"option '{key}' = 'x'"):
-        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options={key: "x"}))
+        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options=TableModel({key: "x"})))
     others = [other for other in DATA_FORMATS if other != name]
     for other in others:
-        DATA_FORMATS[other].prepare_writer([ID], FileSettings(other, options={key: "x"}))
+        DATA_FORMATS[other].prepare_writer([ID], FileSettings(other, options=TableModel({key: "x"})))
 
 
 @pytest.mark.parametrize("name", DATA_FORMATS)
@@ -340,7 +341,9 @@ def test_orc_stripes_that_a_filter_rules_out(data: st.DataObject) -> None:
     values = stored_values(field.type, kept_by_orc)
     groups = data.draw(st.lists(st.lists(values, min_size=1, max_size=3), min_size=1, max_size=4))
     rows = table_of(fields, [(i, value) for i, group in enumerate(groups) for value in group for _ in range(700)])
-    content = written(rows, fields, FileSettings("orc", "none", options={"orc.stripe.size": "1"}), rows.num_rows // 350)
+    content = written(
+        rows, fields, FileSettings("orc", "none", options=TableModel({"orc.stripe.size": "1"})), rows.num_rows // 350
+    )
     bound = data.draw(values.filter(lambda value: value is not None))
     literal = pa.scalar(bound, rows.schema.field("v").type)
     compare = data.draw(st.sampled_from([pc.equal, pc.less, pc.greater_equal]))
@@ -359,7 +362,7 @@ def test_parts_without_wanted_rows_are_left_out(name: str, wanted: list[int], by
     """Rows wanted by number, together with a filter: they are read, with whatever shares their part of the file."""
     sink = pa.BufferOutputStream()
     options = {"orc.stripe.size": "1", "file.block-size": "1 kb"}
-    writer = DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options=options))(sink)
+    writer = DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options=TableModel(options)))(sink)
     for start in range(0, 800, 100):
         writer.write(table_of([ID], [(i,) for i in range(start, start + 100)]))
     writer.close()
@@ -375,7 +378,7 @@ def test_parts_without_wanted_rows_are_left_out(name: str, wanted: list[int], by
 
 def test_orc_leaves_out_stripes() -> None:
     rows = table_of([ID], [(i,) for i in range(5000)])
-    content = written(rows, [ID], FileSettings("orc", "none", options={"orc.stripe.size": "1"}))
+    content = written(rows, [ID], FileSettings("orc", "none", options=TableModel({"orc.stripe.size": "1"})))
     reader = opened(content, "orc")
     actual = reader.read([ID], FileSelection(pc.field("id") >= 4500))
     assert 500 <= actual.num_rows < 2500
@@ -412,10 +415,10 @@ def test_columns_of_any_names(name: str, names: list[str], data: st.DataObject) 
 )
 def test_numbers_that_are_none(name: str, key: str) -> None:
     with pytest.raises(OptionError, match=f"'{key}' = '1 mb': expected a number"):
-        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options={key: "1 mb"}))
+        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options=TableModel({key: "1 mb"})))
 
 
 @pytest.mark.parametrize(("key", "text"), [("orc.row.index.stride", "0"), ("orc.bloom.filter.fpp", "2")])
 def test_numbers_out_of_range(key: str, text: str) -> None:
     with pytest.raises(OptionError, match="orc"):
-        DATA_FORMATS["orc"].prepare_writer([ID], FileSettings("orc", options={key: text}))
+        DATA_FORMATS["orc"].prepare_writer([ID], FileSettings("orc", options=TableModel({key: text})))

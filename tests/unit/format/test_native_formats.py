@@ -10,6 +10,7 @@ from maintenance.catalog import Schema
 from maintenance.errors import DataError, PaimonError, UnsupportedError
 from maintenance.format.data_format import FileSelection, FileSettings
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.type_text import parse_data_type
@@ -75,7 +76,7 @@ def test_types_that_a_format_lacks(tmp_path: Path, name: str, text: str) -> None
 def test_rows_by_their_numbers(name: str) -> None:
     fields = [ID, DataField(1, "v", parse_data_type("STRING"))]
     rows = table_of(fields, [(n, f"text {n}") for n in range(5000)])
-    content = written(rows, fields, FileSettings(name, options={"file.block-size": "4 kb"}), 20)
+    content = written(rows, fields, FileSettings(name, options=TableModel({"file.block-size": "4 kb"})), 20)
     wanted = FileSelection(rows=np.array([0, 7, 4999]))
     reader = opened(content, name)
     positions = reader.positions(wanted)
@@ -139,10 +140,10 @@ def test_codecs_are_refused(name: str) -> None:
 def test_keys_of_mosaic() -> None:
     rows = table_of([ID], [(n,) for n in range(100)])
     options = {"mosaic.stats-columns": "id", "mosaic.num-buckets": "1"}
-    content = written(rows, [ID], FileSettings("mosaic", options=options))
+    content = written(rows, [ID], FileSettings("mosaic", options=TableModel(options)))
     import mosaic
 
     reader = mosaic.MosaicReader.from_input_file(lambda start, count: content[start : start + count], len(content))
     assert list(reader.get_row_group_statistics(0)) == ["id"]
     with pytest.raises(UnsupportedError, match=r"option 'mosaic\.page'"):
-        DATA_FORMATS["mosaic"].prepare_writer([ID], FileSettings("mosaic", options={"mosaic.page": "1"}))
+        DATA_FORMATS["mosaic"].prepare_writer([ID], FileSettings("mosaic", options=TableModel({"mosaic.page": "1"})))

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.data_format import FileSelection, FileSettings
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.type_text import parse_data_type
 from tests.data_files import comparable, opened, table_of, written
 from tests.examples import examples
 
-SMALL_BLOCKS = FileSettings("row", options={"file.block-size": "1 kb"})
+SMALL_BLOCKS = FileSettings("row", options=TableModel({"file.block-size": "1 kb"}))
 
 
 def fields_of(*types: str) -> list[DataField]:
@@ -186,7 +187,7 @@ def test_what_row_files_do_not_have() -> None:
         with pytest.raises(UnsupportedError, match=f"compression '{codec}' of row files"):
             DATA_FORMATS["row"].prepare_writer(fields, FileSettings("row", codec))
     with pytest.raises(UnsupportedError, match=r"row\.x"):
-        DATA_FORMATS["row"].prepare_writer(fields, FileSettings("row", options={"row.x": "1"}))
+        DATA_FORMATS["row"].prepare_writer(fields, FileSettings("row", options=TableModel({"row.x": "1"})))
     vectors = fields_of("VECTOR<FLOAT, 2>")
     with pytest.raises(UnsupportedError, match="null inside a VECTOR"):
         written(table(vectors, [[1.0, None]]), vectors, FileSettings("row"))

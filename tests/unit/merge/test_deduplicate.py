@@ -9,6 +9,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.deduplicate import deduplicate_ignoring_deletes
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups, group_by_key
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, parse_type
 from tests.examples import examples
 from tests.models.merging import deduplicated, grouped
@@ -34,7 +35,7 @@ def test_one_record_for_each_key(rows: list[Record], sequenced: bool, descending
     options = {"sequence.field": "u1, u2"} if sequenced else {}
     options |= {"sequence.field.sort-order": "descending"} if descending else {}
     options |= {"ignore-delete": "true"} if ignore_delete else {}
-    engine = MergeEngine.of(schema_with(options), options)
+    engine = MergeEngine.of(schema_with(options), TableModel(options))
     table = table_of(rows)
     merged = engine.merge(table, group_by_key(table, engine.order, "_RUN"))
     sequence = ("u1", "u2") if sequenced else ()
@@ -45,7 +46,7 @@ def test_one_record_for_each_key(rows: list[Record], sequenced: bool, descending
 
 def test_merging_needs_key_and_sequence() -> None:
     options = {"sequence.field": "u1,u2"}
-    assert MergeEngine.of(schema_with(options), options).needs([]) == ("k", "s", "u1", "u2")
+    assert MergeEngine.of(schema_with(options), TableModel(options)).needs([]) == ("k", "s", "u1", "u2")
 
 
 def test_the_first_record_of_all_may_be_the_one_that_counts() -> None:

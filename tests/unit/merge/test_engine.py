@@ -10,6 +10,7 @@ from maintenance.errors import DataError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.engine import MergeEngine, newest_is_the_row
 from maintenance.merge.ordered import group_by_key
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, parse_type
 
 TYPES = {"k": "INT NOT NULL", "g": "INT", "h": "INT", "a": "INT", "b": "INT", "t": "STRING"}
@@ -24,7 +25,7 @@ INSERT, BEFORE, AFTER, DELETE = range(4)
 
 
 def engine(options: Mapping[str, str]) -> MergeEngine:
-    return MergeEngine.of(SCHEMA, options)
+    return MergeEngine.of(SCHEMA, TableModel(options))
 
 
 def rows(*records: Mapping[str, object]) -> pa.Table:
@@ -49,7 +50,7 @@ def rows(*records: Mapping[str, object]) -> pa.Table:
     ],
 )
 def test_where_the_newest_record_is_the_row(options: dict[str, str], newest: bool) -> None:
-    assert newest_is_the_row(options) is newest
+    assert newest_is_the_row(TableModel(options)) is newest
 
 
 def test_the_columns_that_merging_needs() -> None:

@@ -14,6 +14,7 @@ from maintenance.errors import DataError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType, parse_type, type_of_json
 from maintenance.types.values import Value, arrow_of_values, values_of_arrow
@@ -129,7 +130,7 @@ def records_with(columns: Mapping[str, st.SearchStrategy[Any]], kinds: Sequence[
 def merged(columns: Mapping[str, DataType], options: Mapping[str, str], records: Sequence[Record]) -> list[Any]:
     """The rows by this engine, in key order: kind, number, then the columns."""
     schema = TableSchema(0, fields_of(columns), 99, (), ("k",), dict(options))
-    engine = MergeEngine.of(schema, options)
+    engine = MergeEngine.of(schema, TableModel(options))
     table = table_of(records, columns)
     actual = engine.merge(table, group_by_key(table, engine.order))
     actual.validate()

@@ -16,13 +16,14 @@ from maintenance.metadata.external_paths import (
     overlap,
     root_of,
 )
+from maintenance.options.model import TableModel
 
 PATHS, STRATEGY = "data-file.external-paths", "data-file.external-paths.strategy"
 
 
 def of(paths: str, strategy: str, **more: str) -> ExternalPaths | None:
     others = {f"{PATHS}.{key.replace('_', '-')}": value for key, value in more.items()}
-    return ExternalPaths.of({PATHS: paths, STRATEGY: strategy, **others})
+    return ExternalPaths.of(TableModel({PATHS: paths, STRATEGY: strategy, **others}))
 
 
 def test_roots_are_spelt_as_in_java() -> None:
@@ -33,7 +34,7 @@ def test_roots_are_spelt_as_in_java() -> None:
 
 def test_without_a_strategy_files_stay() -> None:
     assert of("s3://b/x", "none") is None
-    assert ExternalPaths.of({STRATEGY: "round-robin"}) is None
+    assert ExternalPaths.of(TableModel({STRATEGY: "round-robin"})) is None
 
 
 def test_round_robin_takes_each_in_turn() -> None:
@@ -105,10 +106,10 @@ def test_roots_of_files() -> None:
 
 def test_folders_of_blobs_and_of_global_indexes() -> None:
     blobs, indexes = "blob-external-storage-path", "global-index.external-path"
-    assert external_blob_root({blobs: "s3://bucket/blobs/"}) == "s3://bucket/blobs"
-    assert external_blob_root({blobs: "/lake/blobs"}) == "file:/lake/blobs"
+    assert external_blob_root(TableModel({blobs: "s3://bucket/blobs/"})) == "s3://bucket/blobs"
+    assert external_blob_root(TableModel({blobs: "/lake/blobs"})) == "file:/lake/blobs"
     for options in ({}, {blobs: ""}):
         with pytest.raises(OptionError, match=f"'{blobs}' is not"):
-            external_blob_root(options)
-    assert external_index_roots({indexes: "s3://bucket/indexes/"}) == ("s3://bucket/indexes",)
-    assert external_index_roots({}) == ()
+            external_blob_root(TableModel(options))
+    assert external_index_roots(TableModel({indexes: "s3://bucket/indexes/"})) == ("s3://bucket/indexes",)
+    assert external_index_roots(TableModel()) == ()

@@ -7,6 +7,7 @@ import pytest
 
 from maintenance.errors import UnsupportedError
 from maintenance.metadata.iceberg import IcebergFolder, iceberg_folder
+from maintenance.options.model import TableModel
 from tests.unit.metadata.states import FILE_IO
 
 STORAGE = "metadata.iceberg.storage"
@@ -25,13 +26,13 @@ CATALOG = "/w/iceberg/db/t/metadata"
     ],
 )
 def test_where_the_metadata_is(options: Mapping[str, str], folder: str) -> None:
-    assert iceberg_folder("/w/db.db/t", options) == folder
+    assert iceberg_folder("/w/db.db/t", TableModel(options)) == folder
 
 
 def test_a_table_in_no_database_has_no_catalog_beside_it() -> None:
     with pytest.raises(UnsupportedError, match=r"the folder 'db' of the database does not end with '\.db'"):
-        iceberg_folder("/w/db/t", {STORAGE: "hadoop-catalog"})
-    assert iceberg_folder("/w/db/t", {STORAGE: "table-location"}) == "/w/db/t/metadata"
+        iceberg_folder("/w/db/t", TableModel({STORAGE: "hadoop-catalog"}))
+    assert iceberg_folder("/w/db/t", TableModel({STORAGE: "table-location"})) == "/w/db/t/metadata"
 
 
 @pytest.fixture

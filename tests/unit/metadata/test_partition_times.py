@@ -7,6 +7,7 @@ import pytest
 from maintenance.errors import OptionError
 from maintenance.format.rows.binary_row import serialize_row
 from maintenance.metadata.partition_times import PartitionTimes
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, parse_type
 
 FIELDS = [DataField(0, "day", parse_type("STRING")), DataField(1, "daytime", parse_type("STRING"))]
@@ -16,7 +17,7 @@ def time_of(day: str | None, daytime: str | None, pattern: str | None = None, fo
     given = {"partition.timestamp-pattern": pattern, "partition.timestamp-formatter": formatter}
     options = {key: text for key, text in given.items() if text is not None}
     row = serialize_row([day, daytime], [field.type for field in FIELDS])
-    nanos = PartitionTimes.of(FIELDS, options, "here").time_of(row)
+    nanos = PartitionTimes.of(FIELDS, TableModel(options), "here").time_of(row)
     return None if nanos is None else dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=nanos // 1000)
 
 
@@ -59,5 +60,5 @@ def test_a_formatter_that_cannot_be_read() -> None:
 def test_dates_are_their_legacy_text() -> None:
     """As Java reads them: a DATE column prints its day number, which is not a time."""
     field = DataField(0, "day", parse_type("DATE"))
-    times = PartitionTimes.of([field], {}, "here")
+    times = PartitionTimes.of([field], TableModel(), "here")
     assert times.time_of(serialize_row([19857], [field.type])) is None

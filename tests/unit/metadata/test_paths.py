@@ -11,6 +11,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.metadata.branch_root import branch_root
 from maintenance.metadata.paths import TablePaths, matches_spec, partition_text_of
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, parse_type
 from tests.unit.metadata.states import file, vectors_of
 
@@ -57,12 +58,12 @@ def test_what_the_options_say() -> None:
         "data-file.path-directory": "data",
         "index-file-in-data-file-dir": "true",
     }
-    paths = TablePaths.of("/w/t/", schema, options)
+    paths = TablePaths.of("/w/t/", schema, TableModel(options))
     assert (paths.root, paths.branch, paths.partition_fields) == ("/w/t", "main", (DAY,))
     assert paths.bucket_folder(row(None), 3) == "/w/t/data/day=none/bucket-3"
     assert paths.bucket_folder(row(0), 3) == "/w/t/data/day=1970-01-01/bucket-3"
     assert paths.index_with_data
-    plain = TablePaths.of("/w/t", schema, {}, "b")
+    plain = TablePaths.of("/w/t", schema, TableModel(), "b")
     assert (plain.branch, plain.index_with_data, plain.data_directory) == ("b", False, None)
     assert plain.partition_folder(row(None)) == "/w/t/day=__DEFAULT_PARTITION__"
 

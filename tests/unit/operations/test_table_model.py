@@ -19,7 +19,6 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.options import table as table_options
 from maintenance.types.row_kind import KIND_TEXTS
 from tests.examples import examples
 from tests.models.table import Row, State, TableModel, applied
@@ -249,7 +248,7 @@ class TableMachine(RuleBasedStateMachine):
 
     @property
     def top(self) -> int:
-        return table_options.num_levels(self.table.options) - 1
+        return self.table.model.num_levels - 1
 
     def top_state(self) -> State:
         return state_of(replace(self.table, read_optimized=True).to_arrow())

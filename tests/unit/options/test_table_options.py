@@ -14,6 +14,7 @@ from maintenance.names import file_prefix, relative_folder
 from maintenance.options import table as table_options
 from maintenance.options.families import FAMILIES
 from maintenance.options.known import all_options, state_of
+from maintenance.options.model import TableModel
 from maintenance.options.option import Option, names, not_empty, string, untrimmed_names
 from maintenance.options.state import READS, WRITES, Harmless, Honoured, Refused, refusal_of
 from tests.tables import KEYED, create_table, keyed, open_warehouse, state
@@ -177,9 +178,9 @@ def test_every_option_refuses_nonsense_or_takes_any_text(key: str) -> None:
 
 
 def test_derived_defaults() -> None:
-    assert table_options.num_levels({}) == 6
-    assert table_options.num_levels({"num-sorted-run.compaction-trigger": "9"}) == 10
-    assert table_options.num_levels({"num-levels": "3"}) == 3
-    assert table_options.target_file_size({}, has_primary_key=True) == 128 << 20
-    assert table_options.target_file_size({}, has_primary_key=False) == 256 << 20
-    assert table_options.target_file_size({"target-file-size": "1 kb"}, has_primary_key=True) == 1024
+    assert TableModel().num_levels == 6
+    assert TableModel({"num-sorted-run.compaction-trigger": "9"}).num_levels == 10
+    assert TableModel({"num-levels": "3"}).num_levels == 3
+    assert TableModel().target_file_size(has_primary_key=True) == 128 << 20
+    assert TableModel().target_file_size(has_primary_key=False) == 256 << 20
+    assert TableModel({"target-file-size": "1 kb"}).target_file_size(has_primary_key=True) == 1024

@@ -6,6 +6,7 @@ import pytest
 
 from maintenance.errors import DataError, OptionError
 from maintenance.format.rows.binary_row import serialize_row
+from maintenance.options.model import TableModel
 from maintenance.scan.chain import Chains, Link
 from maintenance.types.data_type import DataField, parse_type
 
@@ -16,7 +17,7 @@ GROUPS = {**HOURS, "chain-table.chain-partition-keys": "day,hour"}
 
 def chains(options: dict[str, str], *names: str) -> Chains:
     fields = [DataField(number, name, parse_type("STRING")) for number, name in enumerate(names)]
-    return Chains.of(fields, options, "db.t")
+    return Chains.of(fields, TableModel(options), "db.t")
 
 
 def row(*values: str | None) -> bytes:

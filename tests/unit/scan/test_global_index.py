@@ -14,6 +14,7 @@ from maintenance.format.metadata.index_manifest import GlobalIndexMeta
 from maintenance.metadata.manifests import Manifests
 from maintenance.metastore.schema_change import UpdateColumnType
 from maintenance.operations.indexes.create_global_index import create_global_index
+from maintenance.options.model import TableModel
 from maintenance.scan.global_index import candidates_of, covered_rows, wanted_rows, with_candidates
 from maintenance.scan.split import Split
 from tests.tables import live
@@ -62,7 +63,7 @@ def wanted(table: CatalogTable, where: str | None, options: Mapping[str, str] | 
         table.manifests,
         snapshot,
         table.schema,
-        {**table.options, **(options or {})},
+        TableModel({**table.options, **(options or {})}),
         table.commit_target().load_schemas,
         None if where is None else table.predicate(where),
         live(table),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from maintenance.errors import NotFoundError, OptionError, PaimonError, UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.metadata.tag import Tag
+from maintenance.options.model import TableModel
 from maintenance.scan.auto_tag import AutoTagNames
 from maintenance.scan.history import History
 from maintenance.scan.startup import (
@@ -82,7 +83,7 @@ def snapshot(number: int, time: int = 0, kind: str = "APPEND", watermark: int | 
 
 def history_of(snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> History:
     actual = tags or {}
-    return History("db.t", Remembered(snapshots, actual), RememberedTags(actual), AutoTagNames.of({}))
+    return History("db.t", Remembered(snapshots, actual), RememberedTags(actual), AutoTagNames.of(TableModel()))
 
 
 def target(startup: Startup, snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> ScanTarget:
@@ -122,14 +123,14 @@ def target(startup: Startup, snapshots: Sequence[Snapshot], tags: dict[str, Snap
     ],
 )
 def test_what_options_ask_for(options: dict[str, str], startup: Startup) -> None:
-    assert startup_of(options) == startup
+    assert startup_of(TableModel(options)) == startup
 
 
 def test_local_times() -> None:
-    two = startup_of({"incremental-between-timestamp": "2024-05-14 10:20:30,2024-05-14 10:20:30.250"})
+    two = startup_of(TableModel({"incremental-between-timestamp": "2024-05-14 10:20:30,2024-05-14 10:20:30.250"}))
     assert isinstance(two, BetweenTimes)
     assert two.end - two.start == 250
-    assert startup_of({"scan.timestamp": "2024-05-14 10:20:30"}) == AtTime(two.start)
+    assert startup_of(TableModel({"scan.timestamp": "2024-05-14 10:20:30"})) == AtTime(two.start)
 
 
 @pytest.mark.parametrize(
@@ -152,19 +153,19 @@ def test_local_times() -> None:
 )
 def test_what_contradicts_itself(options: dict[str, str], named: str) -> None:
     with pytest.raises(OptionError, match=named):
-        startup_of(options)
+        startup_of(TableModel(options))
 
 
 @pytest.mark.parametrize("option", ["scan.unheard-of", "incremental-unheard-of", "scan.ignore-lost-files"])
 def test_scan_options_that_reads_do_not_honour(option: str) -> None:
     with pytest.raises(UnsupportedError, match=f"option '{option}' = 'true' is not supported"):
-        startup_of({option: "true"})
-    checked_startup({option: "true"})
+        startup_of(TableModel({option: "true"}))
+    checked_startup(TableModel({option: "true"}))
 
 
 def test_options_that_change_no_row() -> None:
     harmless = {"scan.parallelism": "3", "scan.ignore-corrupt-files": " False ", "bucket": "2", "scan.mode": "default"}
-    assert startup_of(harmless) == Latest()
+    assert startup_of(TableModel(harmless)) == Latest()
 
 
 @st.composite
@@ -355,5 +356,5 @@ def test_a_table_without_snapshots_has_no_rows(startup: Startup) -> None:
     ],
 )
 def test_names_of_automatic_tags(options: dict[str, str], name: str, day: int | None) -> None:
-    time = AutoTagNames.of(options).time_of(name)
+    time = AutoTagNames.of(TableModel(options)).time_of(name)
     assert (None if time is None else time.day) == day

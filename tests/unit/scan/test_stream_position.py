@@ -3,6 +3,7 @@
 import pytest
 
 from maintenance.errors import OptionError
+from maintenance.options.model import TableModel
 from maintenance.scan.split import Split
 from maintenance.scan.stream_position import Admission, Limits, StreamPosition
 from tests.unit.compaction.files import data_file
@@ -40,18 +41,18 @@ def test_positions_survive_a_checkpoint() -> None:
 
 
 def test_keys_of_limits_in_any_case() -> None:
-    assert not Limits.of({}).is_set
-    limits = Limits.of({"READ.stream.MAXfilesPerTrigger": "3", "read.stream.maxbytespertrigger": "1 kb"})
+    assert not Limits.of(TableModel()).is_set
+    limits = Limits.of(TableModel({"READ.stream.MAXfilesPerTrigger": "3", "read.stream.maxbytespertrigger": "1 kb"}))
     assert limits == Limits(max_files=3, max_bytes=1024)
     assert limits.is_set
 
 
 def test_a_minimum_needs_a_delay() -> None:
     both = {"read.stream.minRowsPerTrigger": "5", "read.stream.maxTriggerDelayMs": "100"}
-    assert Limits.of(both) == Limits(min_rows=5, max_delay=100)
+    assert Limits.of(TableModel(both)) == Limits(min_rows=5, max_delay=100)
     for key, value in both.items():
         with pytest.raises(OptionError, match=r"Set .*, or neither"):
-            Limits.of({key: value})
+            Limits.of(TableModel({key: value}))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.options.model import TableModel
 from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
 from maintenance.types.row_kind import RowKind
@@ -280,8 +281,8 @@ def test_starts_with_files_made_since(tmp_path: Path) -> None:
 
 def test_limits(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"Set .*, or neither"):
-        Limits.of({"read.stream.minRowsPerTrigger": "3"})
-    limits = Limits.of({"read.stream.maxfilespertrigger": "3", "read.stream.maxBytesPerTrigger": "1 kb"})
+        Limits.of(TableModel({"read.stream.minRowsPerTrigger": "3"}))
+    limits = Limits.of(TableModel({"read.stream.maxfilespertrigger": "3", "read.stream.maxBytesPerTrigger": "1 kb"}))
     assert limits == Limits(max_files=3, max_bytes=1024)
     table = filled(tmp_path)
     stream = TableStream(table)

@@ -20,6 +20,7 @@ from maintenance.errors import (
 )
 from maintenance.format.variant.extension import plain_schema
 from maintenance.operations.compaction.compact import compact
+from maintenance.options.model import TableModel
 from maintenance.table.shape import table_shape
 from maintenance.table.table import new_commit_user
 from maintenance.types.values import arrow_of_values, values_of_arrow
@@ -131,8 +132,8 @@ def test_unknown_states(table: CatalogTable) -> None:
 
 
 def test_users_of_commits() -> None:
-    assert new_commit_user({}) != new_commit_user({})
-    assert new_commit_user({"commit.user-prefix": "nightly"}).startswith("nightly_")
+    assert new_commit_user(TableModel()) != new_commit_user(TableModel())
+    assert new_commit_user(TableModel({"commit.user-prefix": "nightly"})).startswith("nightly_")
 
 
 def test_shape(table: CatalogTable) -> None:

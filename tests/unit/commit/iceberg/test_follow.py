@@ -26,6 +26,7 @@ from maintenance.metadata.iceberg import IcebergFolder
 from maintenance.metadata.paths import TablePaths
 from maintenance.metastore.schema_change import AddColumn
 from maintenance.operations import compact, create_tag, delete_tag, rollback_to
+from maintenance.options.model import TableModel
 from tests.small_tables import put, rows, small_table, table_in
 from tests.unit.metadata.states import snapshot_of
 
@@ -65,7 +66,7 @@ def figures(table: CatalogTable, *names: str) -> list[int]:
 
 def again(table: CatalogTable, options: Mapping[str, str] | None = None, *, afresh: bool = False) -> None:
     """As the next commit would."""
-    follow("db.t", table.file_io, table.paths, options or table.schema.options, afresh=afresh)
+    follow("db.t", table.file_io, table.paths, TableModel(options or table.schema.options), afresh=afresh)
 
 
 def test_the_summary_says_what_came_and_what_is_there(tmp_path: Path) -> None:
@@ -179,7 +180,7 @@ class _Compacting:
         }
         nothing: Any = None
         folder = cast(IcebergFolder, self)
-        self.follower = module._Follower(nothing, nothing, nothing, folder, options, {})
+        self.follower = module._Follower(nothing, nothing, nothing, folder, TableModel(options), {})
         self.read: list[int] = []
 
     def read_manifest(self, manifest: IcebergManifest) -> list[Any]:
@@ -298,7 +299,7 @@ def test_a_manifest_is_at_most_twice_as_large_as_it_should_be(
     monkeypatch.setattr(module._Follower, "_store", lambda self, path, _: self.written.append(path))
     options = {"manifest.target-file-size": f"{target} b"}
     folder = cast(IcebergFolder, SimpleNamespace(folder="f"))
-    follower = module._Follower(nothing, nothing, cast(Any, _TenBytes()), folder, options, {})
+    follower = module._Follower(nothing, nothing, cast(Any, _TenBytes()), folder, TableModel(options), {})
     given = [SimpleNamespace(number=n, snapshot_id=7, file=SimpleNamespace(content=0)) for n in range(count)]
     paths = follower._write(cast(Any, given))
     assert [len(part) for part in made] == sizes
@@ -331,7 +332,7 @@ def kept(
     nothing: Any = None
     snapshots = cast(Any, _Earliest(earliest))
     tags = {f"tag-{number}": number for number in tagged}
-    follower = module._Follower(snapshots, nothing, nothing, nothing, options, tags)
+    follower = module._Follower(snapshots, nothing, nothing, nothing, TableModel(options), tags)
     now = module._now()
     listed = [IcebergSnapshot(i, None, now - age * DAY, {}, "", 0) for i, age in enumerate(ages, 1)]
     return [snapshot.id for snapshot in follower._kept(listed, snapshot_of(len(ages)))]
@@ -357,7 +358,7 @@ def test_a_snapshot_as_old_as_it_may_be_stays(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "_now", lambda: 10 * DAY)
     nothing: Any = None
     options = {"snapshot.num-retained.min": "1", "snapshot.time-retained": "12 h"}
-    follower = module._Follower(cast(Any, _Earliest(1)), nothing, nothing, nothing, options, {})
+    follower = module._Follower(cast(Any, _Earliest(1)), nothing, nothing, nothing, TableModel(options), {})
     limit = 10 * DAY - DAY // 2
     listed = [IcebergSnapshot(i, None, time, {}, "", 0) for i, time in ((1, limit - 1), (2, limit), (3, 0))]
     assert [snapshot.id for snapshot in follower._kept(listed, snapshot_of(3))] == [2, 3]
@@ -596,7 +597,7 @@ def test_neither_branches_nor_tables_without_the_option_have_metadata(tmp_path: 
     table = small_table(tmp_path, primary_key=False)
     put(table, {1: "a"})
     paths = TablePaths(table.location, branch="b") if branch else table.paths
-    follow("db.t", table.file_io, paths, BESIDE if branch else {})
+    follow("db.t", table.file_io, paths, TableModel(BESIDE if branch else {}))
     assert not Path(folder_of(table).folder).exists()
 
 

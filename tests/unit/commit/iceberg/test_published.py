@@ -15,6 +15,7 @@ from maintenance.format.metadata.simple_stats import SimpleStats
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, parse_type
 from tests.unit.commit.entries import add, delete
 from tests.unit.metadata.states import FILE_IO, vectors_of
@@ -39,7 +40,7 @@ PLAIN = schema_of(("k", "INT"), ("v", "STRING"))
 
 
 def published(schema: TableSchema, options: Mapping[str, str]) -> Published:
-    return Published(TablePaths(ROOT), Schemas(FILE_IO, f"{ROOT}/schema"), schema, options)
+    return Published(TablePaths(ROOT), Schemas(FILE_IO, f"{ROOT}/schema"), schema, TableModel(options))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def published(schema: TableSchema, options: Mapping[str, str]) -> Published:
     ],
 )
 def test_vectors_that_readers_know(options: Mapping[str, str], shown: bool) -> None:
-    assert shows_vectors(options) is shown
+    assert shows_vectors(TableModel(options)) is shown
 
 
 def test_levels_that_are_shown() -> None:
@@ -90,10 +91,10 @@ def test_files_that_come_and_go() -> None:
 )
 def test_tables_that_are_not_published(schema: TableSchema, options: Mapping[str, str], refused: str | None) -> None:
     if refused is None:
-        check_publishable(schema, options, ROOT, "db.t")
+        check_publishable(schema, TableModel(options), ROOT, "db.t")
         return
     with pytest.raises(UnsupportedError, match=refused):
-        check_publishable(schema, options, ROOT, "db.t")
+        check_publishable(schema, TableModel(options), ROOT, "db.t")
 
 
 def with_stats(stats: SimpleStats, columns: tuple[str, ...] | None = None) -> DataFileMeta:

@@ -25,6 +25,7 @@ from maintenance.compaction.proof.records import Groups, ProofRecords, RecordOri
 from maintenance.compaction.proof.unit import Expected, Unit
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.ordered import RecordOrder
+from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType, parse_type, type_of_json
 from maintenance.types.row_hash import NULL, column_words
@@ -146,7 +147,7 @@ def test_a_column_is_what_its_function_makes_of_the_records(
     kind, strategy = VALUES[values]
     given = data.draw(st.lists(st.fixed_dictionaries({"k": st.integers(1, 3), "v": strategy}), min_size=1, max_size=9))
     unit = unit_of_function(
-        DataField(7, "v", kind), function, {f"fields.v.{name}": value for name, value in options.items()}
+        DataField(7, "v", kind), function, TableModel({f"fields.v.{name}": value for name, value in options.items()})
     )
     assert (unit.names, unit.text) == (("v",), "v")
     records = records_of(given, {"v": kind}, [unit])
@@ -194,7 +195,7 @@ def test_numbers_near_a_limit_are_left_to_the_keys(
     """What is proved is what the model says; nothing is, beyond what steps on the way may leave."""
     kind = parse_type(text)
     given: list[Record] = [{"k": 1, "v": value} for value in values]
-    unit = unit_of_function(DataField(7, "v", kind), function, {})
+    unit = unit_of_function(DataField(7, "v", kind), function, TableModel())
     records = records_of(given, {"v": kind}, [unit])
     assert unit.expect is not None
     actual = unit.expect(unit, records, grouped(records))
@@ -210,7 +211,7 @@ def test_numbers_near_a_limit_are_left_to_the_keys(
 def test_keys_without_a_value(function: str, keys: tuple[int, int]) -> None:
     kind = parse_type("DOUBLE")
     given: list[Record] = [{"k": keys[0], "v": 2.5}, {"k": keys[1], "v": None}]
-    unit = unit_of_function(DataField(7, "v", kind), function, {})
+    unit = unit_of_function(DataField(7, "v", kind), function, TableModel())
     records = records_of(given, {"v": kind}, [unit])
     groups = grouped(records)
     assert unit.expect is not None
@@ -232,7 +233,7 @@ def test_keys_without_a_value(function: str, keys: tuple[int, int]) -> None:
 )
 def test_what_is_not_known_is_proved_for_lone_records(function: str, text: str) -> None:
     kind = parse_type(text)
-    unit = unit_of_function(DataField(7, "v", kind), function, {})
+    unit = unit_of_function(DataField(7, "v", kind), function, TableModel())
     assert unit == Unit(("v",))
     value: Any = b"x" if text == "BYTES" else Decimal(3)
     given: list[Record] = [{"k": 1, "v": value}, {"k": 2, "v": value}, {"k": 2, "v": value}]
@@ -244,7 +245,7 @@ def test_what_is_not_known_is_proved_for_lone_records(function: str, text: str) 
 
 def test_a_lone_record_is_the_row_as_it_is() -> None:
     """Its array keeps what is there twice, which merging takes out."""
-    unit = unit_of_function(DataField(7, "v", NUMBERS), "collect", {"fields.v.distinct": "true"})
+    unit = unit_of_function(DataField(7, "v", NUMBERS), "collect", TableModel({"fields.v.distinct": "true"}))
     given: list[Record] = [{"k": 1, "v": [1, 1]}, {"k": 2, "v": [1, 1]}, {"k": 2, "v": None}]
     records = records_of(given, {"v": NUMBERS}, [unit])
     groups = grouped(records)
@@ -293,7 +294,7 @@ def schema_of(columns: Mapping[str, DataType], options: Mapping[str, str]) -> Ta
     )
 )
 def test_sequence_groups(given: list[dict[str, Any]]) -> None:
-    units = units_of(schema_of(COLUMNS, PARTIAL), PARTIAL)
+    units = units_of(schema_of(COLUMNS, PARTIAL), TableModel(PARTIAL))
     assert sorted(unit.text for unit in units) == ["f", "g,h,a,b", "k", "m", "n", "o", "p", "s"]
     records = records_of(given, COLUMNS, units)
     groups = grouped(records)
@@ -326,7 +327,7 @@ def test_units_of_an_aggregation() -> None:
         "fields.a.aggregate-function": "min",
         "fields.g.aggregate-function": "sum",
     }
-    units = units_of(schema_of({name: COLUMNS[name] for name in ("g", "a", "b")}, options), options)
+    units = units_of(schema_of({name: COLUMNS[name] for name in ("g", "a", "b")}, options), TableModel(options))
     given = [{"k": 1, "g": 5, "a": 1, "b": 1}, {"k": 1, "g": 3, "a": 2, "b": 2}]
     records = records_of(given, {name: COLUMNS[name] for name in ("g", "a", "b")}, units)
     groups = grouped(records)
@@ -348,7 +349,7 @@ def test_the_hash_of_nulls() -> None:
     [("deduplicate", True), ("first-row", True), ("partial-update", False), ("aggregation", False)],
 )
 def test_engines_that_take_records_whole(engine: str, whole: bool) -> None:
-    assert is_row_engine({"merge-engine": engine}) == whole
+    assert is_row_engine(TableModel({"merge-engine": engine})) == whole
 
 
 @settings(max_examples=examples(100))
@@ -362,7 +363,7 @@ def test_the_record_that_is_picked(given: list[tuple[int, int]], ignores: bool, 
     records = records_of(rows, {"v": COLUMNS["a"]}, [Unit(("v",))])
     groups = grouped(records)
     options = {"merge-engine": engine, "ignore-delete": str(ignores).lower()}
-    picked = [rows[record] for record in picked_rows(options, records, groups).tolist()]
+    picked = [rows[record] for record in picked_rows(TableModel(options), records, groups).tolist()]
     for key, row in zip(keys_of(rows, groups), picked, strict=True):
         own: list[Any] = members(rows, key)
         added = [each for each in own if each["_VALUE_KIND"] in (0, 2)]

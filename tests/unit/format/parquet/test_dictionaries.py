@@ -9,6 +9,7 @@ import pytest
 
 from maintenance.format.data_format import FileSettings
 from maintenance.format.parquet.writer import prepare_writer
+from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataField, parse_type
 
 ROWS = 200_000
@@ -17,7 +18,9 @@ ROWS = 200_000
 def has_dictionary(values: pa.Array, type_text: str, options: dict[str, str] | None = None) -> bool:
     """Whether a file has a dictionary for such a column. It holds the values in any case."""
     sink = pa.BufferOutputStream()
-    writer = prepare_writer([DataField(0, "v", parse_type(type_text))], FileSettings(options=options or {}))(sink)
+    writer = prepare_writer(
+        [DataField(0, "v", parse_type(type_text))], FileSettings(options=TableModel(options or {}))
+    )(sink)
     writer.write(pa.table({"v": values}))
     writer.close()
     file = pq.ParquetFile(io.BytesIO(sink.getvalue()))

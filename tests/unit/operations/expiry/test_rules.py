@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from maintenance.errors import OptionError
 from maintenance.operations.expiry.rules import Retention, RetentionChoice, plan_range
+from maintenance.options.model import TableModel
 from tests.models.snapshot_expiry import expired_until
 
 NOW = datetime(2024, 5, 14, 10, tzinfo=UTC)
 
 
 def retention(options: dict[str, str] | None = None, **arguments: Any) -> Retention:
-    return Retention.of(options or {}, {}, NOW, RetentionChoice(**arguments))
+    return Retention.of(TableModel(options or {}), {}, NOW, RetentionChoice(**arguments))
 
 
 @given(st.data())

@@ -16,7 +16,7 @@ from maintenance.commit.overwrite import Overwrite
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import IngestReport, ingest
-from maintenance.options import table as table_options
+from maintenance.options.model import TableModel
 from maintenance.table.system.audit_log import AuditLogView
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
 
@@ -255,9 +255,9 @@ def test_write_only_writers_never_wait(tmp_path: Path) -> None:
 
 
 def test_stop_trigger_as_java_reads_it() -> None:
-    assert table_options.stop_trigger({}) == 8
-    assert table_options.stop_trigger({"num-sorted-run.compaction-trigger": "2"}) == 5
-    assert table_options.stop_trigger({"num-sorted-run.stop-trigger": "1"}) == 5, "not below the trigger"
+    assert TableModel().stop_trigger == 8
+    assert TableModel({"num-sorted-run.compaction-trigger": "2"}).stop_trigger == 5
+    assert TableModel({"num-sorted-run.stop-trigger": "1"}).stop_trigger == 5, "not below the trigger"
 
 
 # Beside others

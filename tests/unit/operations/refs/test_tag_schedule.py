@@ -8,6 +8,7 @@ import pytest
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.operations.refs.tag_schedule import TagSchedule, batch_tag
+from maintenance.options.model import TableModel
 
 START = datetime(2024, 5, 14, 10, 20, tzinfo=UTC)
 ZONE = {"sink.process-time-zone": "UTC", "tag.automatic-creation": "process-time"}
@@ -23,7 +24,7 @@ def snapshot(number: int, hours: float, watermark: int | None = None) -> Snapsho
 
 
 def tags(options: Mapping[str, str], *hours: float, last: str | None = None) -> list[tuple[str, int]]:
-    schedule = TagSchedule.of({**ZONE, **options}, "db.t")
+    schedule = TagSchedule.of(TableModel({**ZONE, **options}), "db.t")
     assert schedule is not None
     snapshots = [snapshot(number, each) for number, each in enumerate(hours, start=1)]
     return [(name, each.id) for name, each in schedule.tags(snapshots, last)]
@@ -66,7 +67,9 @@ def test_missing_periods_are_completed_one_for_each_snapshot() -> None:
 
 
 def test_by_watermark_a_snapshot_without_one_is_never_due() -> None:
-    schedule = TagSchedule.of({"tag.automatic-creation": "watermark", "tag.creation-period": "hourly"}, "db.t")
+    schedule = TagSchedule.of(
+        TableModel({"tag.automatic-creation": "watermark", "tag.creation-period": "hourly"}), "db.t"
+    )
     assert schedule is not None
     marks = (None, -(2**63), int(START.timestamp() * 1000))
     snapshots = [snapshot(number, 0, mark) for number, mark in enumerate(marks, start=1)]
@@ -74,7 +77,7 @@ def test_by_watermark_a_snapshot_without_one_is_never_due() -> None:
 
 
 def test_tables_without_automatic_tags_by_time() -> None:
-    assert TagSchedule.of({}, "db.t") is None
-    assert TagSchedule.of({"tag.automatic-creation": "batch"}, "db.t") is None
-    assert batch_tag({"sink.process-time-zone": "GMT+14"}, snapshot(1, 0)) == "batch-write-2024-05-15"
-    assert batch_tag({"tag.batch.customized-name": "mine"}, snapshot(1, 0)) == "mine"
+    assert TagSchedule.of(TableModel(), "db.t") is None
+    assert TagSchedule.of(TableModel({"tag.automatic-creation": "batch"}), "db.t") is None
+    assert batch_tag(TableModel({"sink.process-time-zone": "GMT+14"}), snapshot(1, 0)) == "batch-write-2024-05-15"
+    assert batch_tag(TableModel({"tag.batch.customized-name": "mine"}), snapshot(1, 0)) == "mine"
