@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import OptionError
-from paimon_maintenance.operators.airflow_release import BaseHook, mask_secret
+from paimon_maintenance.operators.airflow_release import BaseHook, BaseOperator, mask_secret
 
 if TYPE_CHECKING:
     from maintenance.catalog import Catalog
@@ -86,6 +86,22 @@ class Lake:
             "operator",
             f"Give paimon_conn_id, profile, tables or warehouse, or set {', '.join(variables)} for the workers.",
         )
+
+
+class OfLake(BaseOperator):
+    """An operator that says where its tables are. Args: as of `Lake`."""
+
+    def __init__(
+        self,
+        *,
+        paimon_conn_id: str | None = None,
+        profile: str | None = None,
+        tables: str | None = None,
+        warehouse: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.lake = Lake(paimon_conn_id, profile, tables, warehouse)
 
 
 def _of_connection(conn_id: str) -> tuple[Mapping[str, str], str | None]:

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from maintenance.errors import OptionError
 from maintenance.operation_names import commands
 from maintenance.spelling import suggestion
-from paimon_maintenance.operators.airflow_release import AirflowSkipException, BaseOperator, BaseOperatorLink
+from paimon_maintenance.operators.airflow_release import AirflowSkipException, BaseOperatorLink
 from paimon_maintenance.operators.failures import as_airflow_failure
-from paimon_maintenance.operators.lake import Lake
+from paimon_maintenance.operators.lake import OfLake
 from paimon_maintenance.operators.links import PlanLink, TableLink
 
 # Of an operation's rows, as many as an XCom gets.
@@ -34,14 +34,14 @@ def run_name(context: Mapping[str, Any]) -> str:
     return f"airflow:{task.dag_id}/{task.run_id}/{task.task_id}"
 
 
-class PaimonOperator(BaseOperator):
+class PaimonOperator(OfLake):
     """Carries out an operation on a table or the whole catalog. Its XCom says what was done.
 
     Args:
         operation: the command of `paimonctl`, such as ``compact`` or ``remove-orphan-files``.
         arguments: of the operation, `table` among them, by the names of its parameters.
         nothing_to_do: whether the task succeeds or is skipped where there was nothing to do.
-        paimon_conn_id, profile, tables, warehouse, engine: where the tables are and what does the work, see `Lake`.
+        engine: what does the work, see `Lake`; all others: as of `OfLake`.
     """
 
     template_fields: Sequence[str] = ("arguments",)
@@ -54,10 +54,6 @@ class PaimonOperator(BaseOperator):
         operation: str,
         arguments: Mapping[str, Any] | None = None,
         nothing_to_do: Nothing = "succeed",
-        paimon_conn_id: str | None = None,
-        profile: str | None = None,
-        tables: str | None = None,
-        warehouse: str | None = None,
         engine: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -65,7 +61,7 @@ class PaimonOperator(BaseOperator):
         self.operation = operation
         self.arguments = dict(arguments or {})
         self.nothing_to_do = nothing_to_do
-        self.lake = Lake(paimon_conn_id, profile, tables, warehouse, engine)
+        self.lake = replace(self.lake, engine=engine)
         _check_names(self.command, self.arguments)
 
     @property
@@ -143,13 +139,13 @@ class PlanOperator(PaimonOperator):
         return plan_id
 
 
-class ApplyPlanOperator(BaseOperator):
+class ApplyPlanOperator(OfLake):
     """Does what a kept plan says, and nothing else; what has changed since then is refused.
 
     Args:
         plan_id: of the plan, such as the output of a `PlanOperator`.
         into_bin: what is deleted goes into the bin, where the operation can do that.
-        paimon_conn_id, profile, tables, warehouse, engine: see `Lake`.
+        engine: what does the work, see `Lake`; all others: as of `OfLake`.
     """
 
     template_fields: Sequence[str] = ("plan_id",)
@@ -161,17 +157,13 @@ class ApplyPlanOperator(BaseOperator):
         *,
         plan_id: Any,
         into_bin: bool = False,
-        paimon_conn_id: str | None = None,
-        profile: str | None = None,
-        tables: str | None = None,
-        warehouse: str | None = None,
         engine: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.plan_id = plan_id
         self.into_bin = into_bin
-        self.lake = Lake(paimon_conn_id, profile, tables, warehouse, engine)
+        self.lake = replace(self.lake, engine=engine)
 
     def execute(self, context: Any) -> dict[str, Any]:
         """Called by Airflow. Returns: as of `PaimonOperator`."""

@@ -6,18 +6,18 @@ from typing import Any
 from maintenance.errors import OptionError
 from paimon_maintenance.operators.airflow_release import BaseOperatorLink, BaseSensorOperator
 from paimon_maintenance.operators.failures import as_airflow_failure
-from paimon_maintenance.operators.lake import Lake
+from paimon_maintenance.operators.lake import OfLake
 from paimon_maintenance.operators.links import TableLink
 from paimon_maintenance.operators.triggers import CompactionDueTrigger, NewSnapshotTrigger, TableTrigger
 
 
-class TableSensor(BaseSensorOperator):
+class TableSensor(OfLake, BaseSensorOperator):
     """What the sensors of tables share.
 
     Args:
         table: database.table. It need not exist yet.
-        paimon_conn_id, profile, tables, warehouse: where it is, see `Lake`.
         deferrable: whether the triggerer waits; else a worker does.
+        all others: as of `OfLake`.
     """
 
     template_fields: Sequence[str] = ("table",)
@@ -28,16 +28,11 @@ class TableSensor(BaseSensorOperator):
         self,
         *,
         table: str,
-        paimon_conn_id: str | None = None,
-        profile: str | None = None,
-        tables: str | None = None,
-        warehouse: str | None = None,
         deferrable: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.table = table
-        self.lake = Lake(paimon_conn_id, profile, tables, warehouse)
         self.deferrable = deferrable
 
     @property

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from maintenance.cli.tables_file import is_about, path_from
 from maintenance.errors import OptionError, PaimonError, SchemaError
@@ -201,9 +202,7 @@ class TableConfig(TableSettings):
     lineage: dict[str, dict[str, tuple[str, ...]]] = Field(
         default={}, description="Table this one is made from -> column here -> its columns there; {}: columns unknown."
     )
-    found: InstanceOf[FoundTable] | None = Field(
-        default=None, exclude=True, description="Not for the file: what the catalog holds."
-    )
+    found: SkipJsonSchema[InstanceOf[FoundTable] | None] = Field(default=None, exclude=True)
 
     @property
     def origin(self) -> Origin | None:
