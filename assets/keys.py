@@ -15,6 +15,7 @@ EXPIRY_SCHEDULE = "daily_expiry"
 APPLY_PLAN = "apply_plan"
 ACKNOWLEDGE, ACKNOWLEDGED = "acknowledge", "acknowledgement"
 REFRESH = "refresh"
+STATEMENT, STATEMENT_OP = "statement", "planned_statement"
 CHOOSE, EXPIRE_TABLE = job_names.CHOOSE, job_names.EXPIRE_TABLE
 job, job_config = job_names.job, job_names.job_config
 KEEP_FRESH = "keep_fresh"

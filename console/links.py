@@ -12,6 +12,7 @@ from maintenance.operations.fleet.plan_fleet import FleetLine
 from maintenance.operations.rows.restorable_partitions import RestorablePartition
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.table_page import launchpad
+from paimon_maintenance.assets.pages.upcoming import job_of_action
 from paimon_maintenance.assets.steps.launched import JOBS, op_name
 from paimon_maintenance.assets.steps.statements import STATEMENT, STATEMENT_OP
 
@@ -20,8 +21,6 @@ _OF_ANY_TABLE = (
     "maintain", "ingest", "compact", keys.EXPIRE_TABLE, "audit", "fsck", keys.PROVE,
 )  # fmt: skip
 _NAMED = re.compile(r"\bthe (job|schedule|sensor) (?!that\b)(\w+)")
-# Actions that a job of each table does, and its first step.
-_OF_TABLES = {"compact": ("compact", "compact"), "expire_snapshots": ("expire", "tag")}
 _SNAPSHOT = re.compile(r"\bsnapshot_id:? (\d+)")
 
 
@@ -68,17 +67,8 @@ class Links:
 
     def action(self, line: FleetLine, *, dry_run: bool) -> str:
         """The job that does an action of the plan of all tables, limited to the partitions that it is about."""
-        table, operation = line.table, line.operation
-        if operation in _OF_TABLES:
-            action, step = _OF_TABLES[operation]
-            chosen = json.dumps(list(line.partitions), ensure_ascii=False)
-            said = [*([f"partitions: {chosen}"] if line.partitions else []), *(["dry_run: true"] if dry_run else [])]
-            config = f"ops: {{{step}: {{config: {{{', '.join(said)}}}}}}}" if said else ""
-            return self.table_job(action, table, config)
-        call = json.dumps(f"CALL sys.{operation}(table => '{table}')", ensure_ascii=False)
-        return self.job(
-            STATEMENT, f"ops: {{{STATEMENT_OP}: {{config: {{statement: {call}, dry_run: {str(dry_run).lower()}}}}}}}"
-        )
+        job, config = job_of_action(line, dry_run=dry_run)
+        return self.job(job, config) if job == STATEMENT else self.table_job(job, line.table, config)
 
     def acknowledge(self, table: str, check: str) -> str:
         """The job that acknowledges what a check has found, with all filled in but who does so and why."""

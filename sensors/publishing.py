@@ -25,6 +25,7 @@ from paimon_maintenance.assets.pages.freeable import AskBeside, nothing_known
 from paimon_maintenance.assets.pages.materialization import commit_materialization
 from paimon_maintenance.assets.pages.metadata import table_metadata
 from paimon_maintenance.assets.pages.table_page import TableView, digest_of, table_page
+from paimon_maintenance.assets.pages.upcoming import Upcoming
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.sensors.cursor import snapshot_text
 
@@ -152,6 +153,8 @@ class Publisher:
         if table is None or shape is None:
             self._observe(config, "It cannot be read.", table_page(view))
             return judged
+        # What is next is planned where the page is made, which it is not at each look.
+        view = replace(view, upcoming=Upcoming.of(config, table, past, self.now))
         page = {**table_page(view), **self.who_holds(table), **table_metadata(table, shape)}
         snapshot = None if shape.snapshot_id is None else table.snapshots.find(shape.snapshot_id)
         published = "" if snapshot is None else str(SnapshotIdentity.of(snapshot))

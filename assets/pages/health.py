@@ -10,6 +10,7 @@ from maintenance.table.shape import TableShape
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.table_page import TableView, table_page
+from paimon_maintenance.assets.pages.upcoming import Upcoming
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
@@ -24,7 +25,8 @@ def health_page(
         location = location_of(context.run)
         health = see(catalog, config, now, automation=automation_of(context.instance, location))
         found = (health.shape or shape, health.kept, health.judgements)
-        return table_page(TableView(config, now, *found, past, location, health.freed, health.record))
+        upcoming = None if health.table is None else Upcoming.of(config, health.table, past, now)
+        return table_page(TableView(config, now, *found, past, location, health.freed, health.record, upcoming))
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be determined: {error}")
         return {}

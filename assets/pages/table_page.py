@@ -28,6 +28,7 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.expiring import retention_of
 from paimon_maintenance.assets.pages.catalogue import actions
+from paimon_maintenance.assets.pages.upcoming import Upcoming
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.units import files_text, millis_text
@@ -53,6 +54,7 @@ class TableView:
         location: the code location, for links; None: not known.
         freed: bytes that the next expiry frees; None where they are not added up.
         record: how well the table is kept; None where it could not be read.
+        upcoming: what is next; None where that is not asked for, or cannot be planned.
     """
 
     config: TableConfig
@@ -64,6 +66,7 @@ class TableView:
     location: str | None = None
     freed: int | None = None
     record: HealthRecord | None = None
+    upcoming: Upcoming | None = None
 
     @property
     def identifier(self) -> str:
@@ -113,6 +116,8 @@ def table_page(view: TableView) -> dict[str, Any]:
     }
     if view.record is not None and view.record.parts:
         page["health score"] = view.record.score
+    if view.upcoming is not None:
+        page |= _what_is_next(view, view.upcoming)
     if glance := _glance(view):
         page["at a glance"] = text_table([{"measure": name, "now": value} for name, value in glance.items()])
     if view.kept is not None and view.kept.count:
@@ -275,6 +280,25 @@ def _before_after(before: int | None, after: int | None, text: Any) -> str:
 def _run_links(past: Sequence[Mapping[str, Any]]) -> str:
     runs = dict.fromkeys(row["run_id"] for row in past[:_RUNS_SHOWN] if row["run_id"])
     return ", ".join(f"[{run[:_SHORT_ID]}](/runs/{run})" for run in list(runs)[:_RUNS_LINKED])
+
+
+def _what_is_next(view: TableView, upcoming: Upcoming) -> dict[str, Any]:
+    """What is worth doing, why, what does it; and what the work of a week has cost."""
+    rows, stored = upcoming.rows(), 0 if view.shape is None else view.shape.bytes
+    if view.kept is not None:
+        stored += sum(held.bytes for held in (view.kept.by_snapshots, view.kept.by_tags) if held is not None)
+
+    def to(job: str, config: str) -> str:
+        if job == keys.STATEMENT:
+            return launchpad(view.location, job, config)
+        return launchpad(view.location, view.config.job(job), view.config.job_config(config))
+
+    links = upcoming.links(to, _INLINE)
+    return {
+        "what is next": text_table(rows) if rows else dg.MetadataValue.text("Nothing is worth doing."),
+        **({"plan or apply it": dg.MetadataValue.md(links)} if links else {}),
+        "costs": text_table([upcoming.costs(stored)]),
+    }
 
 
 def _next_steps(view: TableView) -> str:

@@ -8,6 +8,7 @@ entry wins, and the table's own entry over all of them, setting by setting.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -213,6 +214,16 @@ class TableConfig(TableSettings):
     def zone(self) -> ZoneInfo:
         """Where days begin: as its project's expiry says; UTC where it comes from no file."""
         return ZoneInfo("UTC" if self._origin is None else self._origin.project.expiry.time_zone)
+
+    def fleet_settings(self, now: datetime) -> FleetSettings:
+        """By what work on it is planned: weights, prices and retention, as its project has them."""
+        policy = self.retention
+        kept = RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, self.zone))
+        if self._origin is None:
+            return FleetSettings(retention=lambda _: kept)
+        project = self._origin.project
+        prices = None if project.costs is None else prices_of(project.costs)
+        return project.fleet.settings(prices, lambda _: kept)
 
     @property
     def grouped(self) -> bool:

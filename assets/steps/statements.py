@@ -11,6 +11,7 @@ import dagster as dg
 from pydantic import Field
 
 from maintenance.operations.plan_store import MANY
+from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
@@ -19,7 +20,7 @@ from paimon_maintenance.assets.steps.apply_plan import apply_any, table_of
 from paimon_maintenance.assets.steps.by_session import session_of
 from paimon_maintenance.assets.steps.plans import kept_plan
 
-STATEMENT, STATEMENT_OP = "statement", "planned_statement"  # the job, and its op
+STATEMENT, STATEMENT_OP = keys.STATEMENT, keys.STATEMENT_OP  # the job, and its op
 
 
 class StatementConfig(dg.Config):

@@ -149,7 +149,12 @@ def apply(run: Run, catalog: Catalog, planned: Plan[FleetCosts, None]) -> CostsR
     request = PlanFleet(
         asked.databases, asked.tables, asked.excluded, history=asked.history, settings=settings, only=asked.only
     )
-    plan = plan_work(run, catalog, request)
+    opened: dict[str, Table] = {}
+
+    def kept(table: Table) -> Table:
+        return opened.setdefault(table.identifier, table)
+
+    plan = plan_work(run, catalog, request, kept)
     works: dict[str, Work] = {}
     rows = [] if asked.history is None else _rows(catalog, asked.history, run, asked.days)
     for row in rows:
@@ -163,7 +168,7 @@ def apply(run: Run, catalog: Catalog, planned: Plan[FleetCosts, None]) -> CostsR
     def look(name: str) -> TableCosts:
         found = TableCosts(name, works.get(name, Work()), following=best.get(name))
         try:
-            return _stored(catalog, found, now, bins, orphans=asked.orphans)
+            return _stored(opened[name], found, now, bins, orphans=asked.orphans)
         except PaimonError as error:
             return replace(found, problem=error.found)
 
@@ -187,11 +192,8 @@ def _bins(run: Run, catalog: Catalog) -> Mapping[str, BytesInBin] | None:
 
 
 def _stored(
-    catalog: Catalog, found: TableCosts, now: Any, bins: Mapping[str, BytesInBin] | None, *, orphans: bool
+    table: Table, found: TableCosts, now: Any, bins: Mapping[str, BytesInBin] | None, *, orphans: bool
 ) -> TableCosts:
-    table = catalog.get_table(found.table)
-    if not isinstance(table, Table):
-        return found
     kinds = {each.kind: each.bytes for each in holdings(table, now).kinds}
     return replace(
         found,

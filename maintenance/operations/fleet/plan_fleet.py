@@ -35,7 +35,7 @@ from maintenance.operations.fleet.actions import (
 )
 from maintenance.operations.fleet.estimates import Estimate, Experience
 from maintenance.operations.fleet.ranking import Allowance, Candidate, ranked, spend, turns
-from maintenance.operations.fleet.settings import PERIODS, Budget, FleetSettings, Gain, budget_of
+from maintenance.operations.fleet.settings import PERIODS, Budget, FleetSettings, Gain, Weights, budget_of
 from maintenance.operations.history import (
     FAILED,
     HISTORY_DATABASE,
@@ -196,12 +196,7 @@ def plan(run: Run, catalog: Catalog, request: PlanFleet, opened: Opened | None =
     found, unread = _possible_of(catalog, own, now, settings, opened)
     kinds = {name: each.kind for name, each in found.items()}
     done = _last_done(rows)
-    actions = [
-        not_before(one, done.get((name, _IN_HISTORY.get(one.operation, one.operation))))
-        for name, each in found.items()
-        for one in each.actions
-        if settings.weights.of(one.gain) > 0
-    ]
+    actions = [one for name, each in found.items() for one in _worth_doing(name, each, done, settings.weights)]
     begins = settings.budget.begins(now)
     spent = [row for row in rows if row["finished_at"] >= begins and row["operation"] in _SPENDING]
     ends = settings.budget.begins(now, 1)
@@ -220,6 +215,32 @@ def plan(run: Run, catalog: Catalog, request: PlanFleet, opened: Opened | None =
     failed = [_without_turn(name, UNREAD, str(error), error) for name, error in unread.items()]
     made = replace(report, lines=(*lines, *refused, *failed), seconds=time.monotonic() - started)
     return FleetPlan(request, made, chosen, opened, tuple(found))
+
+
+def next_of_table(
+    table: Table, rows: Sequence[Mapping[str, Any]], settings: FleetSettings, now: datetime
+) -> tuple[FleetLine, ...]:
+    """What is worth doing to one table, the best first, as if there were neither others nor a budget.
+
+    Args: `rows`: of its history, newest first. Raises: as reading metadata.
+    """
+    name, found = table.identifier, possible(table, now, settings.retention(table.identifier))
+    actions = _worth_doing(name, found, _last_done(rows), settings.weights)
+    unbounded = replace(settings, budget=Budget())
+    report = FleetReport(now, now, unbounded.budget.begins(now, 1), unbounded.budget, 0.0, 0, 1, ())
+    lines = decided(actions, Experience.of(rows, {name: found.kind}), unbounded, report)[1]
+    return (*lines, _without_turn(name, REFUSED, found.refused)) if found.refused else tuple(lines)
+
+
+def _worth_doing(
+    name: str, found: Possible, done: Mapping[tuple[str, str], datetime], weights: Weights
+) -> list[Action]:
+    """The actions that gain something. `done`: when each operation was last done."""
+    return [
+        not_before(one, done.get((name, _IN_HISTORY.get(one.operation, one.operation))))
+        for one in found.actions
+        if weights.of(one.gain) > 0
+    ]
 
 
 def decided(
