@@ -26,6 +26,7 @@ from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
 from paimon_maintenance.assets.steps.any_table import AnyTable
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
+from paimon_maintenance.assets.steps.approval import APPROVAL
 from paimon_maintenance.assets.steps.bin import empty_bin
 from paimon_maintenance.assets.steps.copies import COPIES
 from paimon_maintenance.assets.steps.launched import launched_job, launched_jobs
@@ -248,7 +249,7 @@ def _on_demand(loaded: _Loaded) -> dg.Definitions:
         *launched_jobs(tables, zone),
         statement_job(tables, zone),
     ] if tables else []  # fmt: skip
-    return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables, zone) for step in COPIES)])
+    return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables, zone) for step in (*COPIES, APPROVAL))])
 
 
 @dg.definitions

@@ -27,13 +27,13 @@ from maintenance.table.partitions import partition_names
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import data_version
-from paimon_maintenance.assets.pages.metadata import report_metadata, report_numbers, shape_numbers
+from paimon_maintenance.assets.pages.metadata import report_metadata, shape_numbers
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_groups
 from paimon_maintenance.assets.runs.history import keep_summary
-from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."

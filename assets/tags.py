@@ -16,7 +16,6 @@ from maintenance.operations.refs.period_tags import Period, tag_period
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import data_version
-from paimon_maintenance.assets.pages.metadata import report_numbers
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.policies import TagPolicy
 from paimon_maintenance.assets.project.tag_partitions import period_in, periods_of
@@ -25,7 +24,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
-from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 
 
 def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.AssetsDefinition:

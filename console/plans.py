@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from maintenance.errors import NotFoundError, PaimonError
 from maintenance.operations.operation import Operation, all_operations
 from maintenance.operations.plan_store import MANY, PlannedGroup, StoredPlan, stored_ids
 from maintenance.table.table import Table
-from paimon_maintenance.assets.keys import APPLY_PLAN
+from paimon_maintenance.assets.keys import APPLY_PLAN, APPROVE_PLAN
 from paimon_maintenance.assets.runs.history import reason_of
 from paimon_maintenance.assets.units import files_text
 from paimon_maintenance.console.lake import Known
@@ -88,6 +88,20 @@ class PlanView:
     @property
     def job(self) -> str:
         return APPLY_PLAN
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody has to approve it first."""
+        return self.plan.needs_approval and self.plan.approval is None
+
+    @property
+    def approval_job(self) -> str:
+        return APPROVE_PLAN
+
+    @property
+    def approval_config(self) -> str:
+        """What the Launchpad of that job is filled in with."""
+        return f"ops: {{approval: {{config: {{plan: '{self.plan.id}', name: ''}}}}}}"
 
 
 def plan_lines(known: Known) -> Sequence[PlanLine]:
@@ -165,7 +179,8 @@ def _refusal(plan: StoredPlan, table: Table | None) -> str | None:
     if table is None or operation is None or operation.is_guarded:
         return None
     try:
-        operation.check_kept(table.copy(plan.table_options), plan)
+        # That nobody has approved it yet is said beside this.
+        operation.check_kept(table.copy(plan.table_options), replace(plan, needs_approval=False))
     except PaimonError as error:
         return f"{error.found}. {error.fix}"
     return ""

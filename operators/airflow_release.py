@@ -14,6 +14,7 @@ if RELEASE >= (3, 0):
         BaseOperatorLink,
         BaseSensorOperator,
         CronTriggerTimetable,
+        TaskGroup,
     )
     from airflow.sdk.log import mask_secret
 else:
@@ -25,6 +26,7 @@ else:
     from airflow.sensors.base import BaseSensorOperator
     from airflow.timetables.trigger import CronTriggerTimetable
     from airflow.utils.log.secrets_masker import mask_secret
+    from airflow.utils.task_group import TaskGroup
 
 if RELEASE >= (3, 2):
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
@@ -51,6 +53,7 @@ __all__ = [
     "BaseOperatorLink",
     "BaseSensorOperator",
     "BaseTrigger",
+    "TaskGroup",
     "TriggerEvent",
     "cron_schedule",
     "mask_secret",

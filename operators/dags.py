@@ -1,12 +1,13 @@
-"""DAGs made of a tables.yaml: one for each table, its chain as separate tasks."""
+"""DAGs made of a tables.yaml: one for each table or pattern, the chain of a table as separate tasks."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from paimon_maintenance.assets.project.chain import operations_of
 from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.operators.airflow_release import DAG, Asset, cron_schedule
+from paimon_maintenance.operators.airflow_release import DAG, Asset, TaskGroup, cron_schedule
 from paimon_maintenance.operators.alerts import TellTargets
 from paimon_maintenance.operators.described import found_tables, project_of
 from paimon_maintenance.operators.sensors import CompactionDueSensor, NewSnapshotSensor
@@ -25,6 +26,7 @@ FROM_FILE = "tables.yaml"
 def dags_of(
     tables: str,
     *,
+    per: str = "table",
     schedule: Schedule = FROM_FILE,
     wait_for: str | None = None,
     engine: str | None = None,
@@ -35,6 +37,8 @@ def dags_of(
 
     Args:
         tables: the path of the file. Patterns ask the catalog each time Airflow reads the DAGs.
+        per: ``table``: each has a DAG; ``pattern``: the tables that a pattern finds share one, where each is a group of
+            tasks beside the others. Tables with an entry of their own have their own either way.
         schedule: as of a DAG, or what gives one for a table; as the file says where it is left out.
         wait_for: ``new_snapshot`` or ``compaction_due``: a run begins with this sensor, and the next one begins when it
             has ended. The schedule is `@continuous` then.
@@ -44,13 +48,35 @@ def dags_of(
     """
     if wait_for is not None and wait_for not in _SENSORS:
         raise ValueError(f"wait_for '{wait_for}' is not known. Use {' or '.join(_SENSORS)}.")
-    project = found_tables(tables, project_of(tables))
+    if per not in ("table", "pattern"):
+        raise ValueError(f"per '{per}' is not known. Use table or pattern.")
+    if per == "pattern" and (wait_for is not None or callable(schedule)):
+        raise ValueError("With per='pattern' many tables share a run. Leave out wait_for, and give one schedule.")
+    described = project_of(tables)
+    project = found_tables(tables, described)
     asked = {"engine": engine, "wait_for": wait_for, "pools": pools, "default_args": default_args or {}}
     made = {}
-    for table in project.tables:
-        chosen = _schedule(schedule, table, project) if wait_for is None else "@continuous"
-        made[dag_id(table.identifier)] = _dag(tables, table, chosen, asked)
+    for name, own in _dags(described, project, per).items():
+        chosen = _schedule(schedule, own[0], project) if wait_for is None else "@continuous"
+        made[dag_id(name)] = _dag(tables, name, own, chosen, asked)
     return made
+
+
+def _dags(described: Project, project: Project, per: str) -> dict[str, list[TableConfig]]:
+    """The tables of each DAG, by what it is called. `described`: the file without the tables that patterns find."""
+    entries = {table.identifier for table in described.tables}
+    found: dict[str, list[TableConfig]] = {}
+    for table in project.tables:
+        shared = per == "pattern" and table.identifier not in entries
+        name = _pattern_of(project, table.identifier) if shared else table.identifier
+        found.setdefault(name, []).append(table)
+    return found
+
+
+def _pattern_of(project: Project, identifier: str) -> str:
+    """The first pattern that is about a table, as an id can have it: ``shop.all`` for ``shop.*``."""
+    pattern = next(each.pattern for each in project.patterns if each.matches(identifier))
+    return re.sub(r"[^\w.-]+", "_", pattern.replace("*", "all").replace("?", "any"))
 
 
 def dag_id(identifier: str) -> str:
@@ -87,43 +113,56 @@ def _schedule(schedule: Schedule, table: TableConfig, project: Project) -> Any:
     return cron_schedule(project.expiry.cron, project.expiry.time_zone) if schedule == FROM_FILE else schedule
 
 
-def _dag(tables: str, table: TableConfig, schedule: Any, asked: Mapping[str, Any]) -> DAG:
-    identifier = table.identifier
-    pool = {"pool": pool_of(identifier)} if asked["pools"] else {}
-    told = {"on_failure_callback": TellTargets(tables, identifier)}
+def _dag(tables: str, name: str, described: Sequence[TableConfig], schedule: Any, asked: Mapping[str, Any]) -> DAG:
+    one = described[0] if name == described[0].identifier else None
+    about = f"the Paimon table {name}" if one is not None else f"{len(described)} Paimon tables, {name}"
     with DAG(
-        dag_id(identifier),
-        description=table.description or f"Maintains the Paimon table {identifier}",
+        dag_id(name),
+        description=(one.description if one is not None else "") or f"Maintains {about}",
         schedule=schedule,
         start_date=_START,
         catchup=False,
         max_active_runs=1,
-        tags=["paimon", identifier.partition(".")[0]],
-        default_args={**_RETRIES, **told, **asked["default_args"]},
-        doc_md=_page(table),
+        tags=sorted({"paimon", *(table.identifier.partition(".")[0] for table in described)}),
+        default_args={**_RETRIES, **asked["default_args"]},
+        doc_md="\n\n".join(map(_page, described)),
     ) as dag:
-        last: Any = None
-        if asked["wait_for"] is not None:
-            # Waiting takes no slot: neither of a worker nor of the pool.
-            last = _SENSORS[asked["wait_for"]](task_id="wait", tables=tables, table=identifier)
-        names = operations_of(table)
-        brings = [name for name in names if name in _BRINGS_ROWS] or ["compact"]
-        for name in names:
-            step = TableStepOperator(
-                task_id=name,
-                tables=tables,
-                table=identifier,
-                operation=name,
-                engine=asked["engine"],
-                # A step that had nothing to do is skipped, and holds up none after it.
-                trigger_rule="none_failed",
-                outlets=[asset_of(identifier)] if name in brings else [],
-                **pool,
-            )
-            if last is not None:
-                last >> step
-            last = step
+        if one is not None:
+            _tasks(tables, one, asked)
+        else:
+            for table in described:
+                with TaskGroup(table.identifier.replace(".", "_"), tooltip=table.description):
+                    _tasks(tables, table, asked)
     return dag
+
+
+def _tasks(tables: str, table: TableConfig, asked: Mapping[str, Any]) -> None:
+    """The chain of a table, in the DAG or group that is open."""
+    identifier = table.identifier
+    more: dict[str, Any] = {"pool": pool_of(identifier)} if asked["pools"] else {}
+    if "on_failure_callback" not in asked["default_args"]:
+        more["on_failure_callback"] = TellTargets(tables, identifier)
+    last: Any = None
+    if asked["wait_for"] is not None:
+        # Waiting takes no slot: neither of a worker nor of the pool.
+        last = _SENSORS[asked["wait_for"]](task_id="wait", tables=tables, table=identifier)
+    names = operations_of(table)
+    brings = [name for name in names if name in _BRINGS_ROWS] or ["compact"]
+    for name in names:
+        step = TableStepOperator(
+            task_id=name,
+            tables=tables,
+            table=identifier,
+            operation=name,
+            engine=asked["engine"],
+            # A step that had nothing to do is skipped, and holds up none after it.
+            trigger_rule="none_failed",
+            outlets=[asset_of(identifier)] if name in brings else [],
+            **more,
+        )
+        if last is not None:
+            last >> step
+        last = step
 
 
 def _page(table: TableConfig) -> str:

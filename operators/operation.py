@@ -168,11 +168,12 @@ class ApplyPlanOperator(OfLake):
     def execute(self, context: Any) -> dict[str, Any]:
         """Called by Airflow. Returns: as of `PaimonOperator`."""
         with as_airflow_failure(f"plan {self.plan_id}"):
-            from maintenance.sql.plans import apply_plan, kept_plan
+            from maintenance.sql.plans import apply_plan, kept_plan, noted
 
             session = self.lake.session(run_name(context))
             plan = kept_plan(session, str(self.plan_id))
-            result = apply_plan(session, plan, into_bin=self.into_bin, progress=self.log.info)
+            with noted(session, plan):
+                result = apply_plan(session, plan, into_bin=self.into_bin, progress=self.log.info)
             return told(plan.operation, plan.table, result.to_arrow(), nothing_to_do=result.nothing_to_do)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from paimon_maintenance.operators.airflow_release import AirflowSkipException, BaseOperator, BaseOperatorLink
 from paimon_maintenance.operators.failures import as_airflow_failure
+from paimon_maintenance.operators.history import kept_in_history
 from paimon_maintenance.operators.lake import Lake
 from paimon_maintenance.operators.links import TableLink
 from paimon_maintenance.operators.operation import run_name, told
@@ -67,8 +68,12 @@ class TableStepOperator(BaseOperator):
         if record.name == _OF_STATEMENTS:
             run = replace(run, names=SessionNames(session.in_dialect("flink")))
         options = options_of(record.name, described, table)
-        report = record.run(run, table.copy(options) if options else table, record.request(**fields))
-        shown = record.shown(report)
+        at = table.copy(options) if options else table
+        with kept_in_history(catalog, project.history, at, record.key, run_name(context)) as note:
+            report = record.run(run, at, record.request(**fields))
+            shown = record.shown(report)
+            if not shown.nothing_to_do:
+                note(report)
         if shown.nothing_to_do:
             raise AirflowSkipException(f"{self.operation} of {self.table} has nothing to do")
         return told(self.operation, self.table, shown.rows, nothing_to_do=False)

@@ -10,7 +10,7 @@ from maintenance.amounts import seconds_text, size_text
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.catalogue import STORAGE_KIND
-from paimon_maintenance.assets.runs.summary import Numbers, RunSummary
+from paimon_maintenance.assets.runs.summary import Numbers, RunSummary, fields_of
 
 _PATHS_SHOWN = 10_000
 SKIPPED_SHARE = "files skipped by indexes (share of probe)"
@@ -79,15 +79,6 @@ def closing_metadata(table: Table, shape: TableShape, summary: RunSummary) -> di
     return metadata
 
 
-def report_numbers(report: Any) -> dict[str, int | float]:
-    """The fields of an operation's report that are numbers."""
-    return {
-        name: value
-        for name, value in fields_of(report).items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
-
-
 def report_metadata(report: Any, *, plotted: bool = True) -> dict[str, Any]:
     """The fields of an operation's report: numbers and texts as they are, the rest as JSON, long lists counted too.
 
@@ -123,11 +114,6 @@ def warn_of_finding(context: dg.OpExecutionContext, report: Any) -> None:
     finding = getattr(report, "finding", None)
     if finding is not None:
         context.log.warning(finding)
-
-
-def fields_of(report: Any) -> dict[str, Any]:
-    """A report's own fields, by name."""
-    return {name: getattr(report, name) for name in report.__dataclass_fields__}
 
 
 def _plain(value: Any) -> Any:

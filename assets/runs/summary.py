@@ -6,6 +6,7 @@ finds is shown with the step alone: it is not part of the summary, so neither th
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 Fact = int | float | str
 Numbers = Mapping[str, int | float]
@@ -53,3 +54,17 @@ class RunSummary:
     def and_dry(self) -> "RunSummary":
         """The summary behind a dry run."""
         return replace(self, is_dry=True)
+
+
+def fields_of(report: Any) -> dict[str, Any]:
+    """A report's own fields, by name."""
+    return {name: getattr(report, name) for name in report.__dataclass_fields__}
+
+
+def report_numbers(report: Any) -> dict[str, int | float]:
+    """The fields of an operation's report that are numbers."""
+    return {
+        name: value
+        for name, value in fields_of(report).items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }

@@ -2,23 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from maintenance.operations.bin.empty_bin import OPERATION
-from maintenance.operations.operation import Warehouse
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.steps.config import launched_config
-from paimon_maintenance.assets.steps.step import Step, Work
+from paimon_maintenance.assets.steps.step import OfWarehouse
 from paimon_maintenance.assets.warehouse.bins import emptying_of
 
 
-class _EmptyBin(Step):
-    def opened(self, work: Work) -> Any:
-        return Warehouse(work.catalog.file_io(), work.catalog.root())
-
-
-def empty_bin(tables: Sequence[TableConfig]) -> Step:
+def empty_bin(tables: Sequence[TableConfig]) -> OfWarehouse:
     """Destroy what has been in the bin for long enough: as long as the most patient table asks."""
     asked = asdict(emptying_of(tables))
     text = "Destroys what is past the window of the bin."
-    return _EmptyBin(OPERATION, text, launched_config(OPERATION), policy=lambda _: asked)
+    return OfWarehouse(OPERATION, text, launched_config(OPERATION), policy=lambda _: asked)

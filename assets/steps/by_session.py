@@ -8,10 +8,12 @@ import dagster as dg
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.planned_rows import CHANGE_ROWS
+from maintenance.sql.plans import apply_plan
 from maintenance.sql.result import Result
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.steps.plans import plan_facts
 
 # Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
 _ON_SPARK = ("delete", "update", "rescale", "restore_partitions", "compact_chain_table")
@@ -36,10 +38,11 @@ def apply_by_session(
     """Carry out a plan. `into_bin`: what is deleted goes into the bin, where the operation can do that."""
     started = time.monotonic()
     session = session_of(context, catalog, spark.session() if needs_spark(plan) else None)
-    result = session.apply(plan, into_bin=into_bin, progress=context.log.info)
+    result = apply_plan(session, plan, into_bin=into_bin, progress=context.log.info)
     seconds = time.monotonic() - started
     context.add_output_metadata({"plan id": plan.id, **result_metadata(result), **spark.metadata()})
-    return RunSummary.of(plan.operation, StepSummary({"seconds": seconds, "files": plan.files, "bytes": plan.bytes}))
+    facts = {"seconds": seconds, "files": plan.files, "bytes": plan.bytes, **plan_facts(context, plan)}
+    return RunSummary.of(plan.operation, StepSummary(facts))
 
 
 def result_metadata(result: Result) -> dict[str, Any]:

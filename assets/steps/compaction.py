@@ -12,13 +12,12 @@ from maintenance.operations.indexes.rewrite_file_index import OPERATION as FILE_
 from paimon_maintenance.assets.pages.metadata import (
     before_and_after,
     report_metadata,
-    report_numbers,
     shape_numbers,
     warn_of_finding,
 )
 from paimon_maintenance.assets.project import chain
 from paimon_maintenance.assets.runs.failures import check_groups
-from paimon_maintenance.assets.runs.summary import StepSummary
+from paimon_maintenance.assets.runs.summary import StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import with_range
 from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 

@@ -40,6 +40,7 @@ _OPS = {
     "restore": "from_bin",
     "restore_partitions": "earlier_partitions",
     "acknowledge": keys.ACKNOWLEDGED,
+    "approve_plan": "approval",
     "empty_bin": "bin",
     "compact_database": "compact_tables",
     "clone": "copy_to",

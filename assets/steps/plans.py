@@ -1,6 +1,7 @@
 """Plans of dry runs in Dagster: shown as a table, stored, and found again by their id."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -10,11 +11,14 @@ from maintenance.amounts import seconds_text, size_text
 from maintenance.errors import OptionError, PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, UNPLANNED, PlannedGroup, StoredPlan
+from maintenance.person import person
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
+PERSON_TAG = "paimon/person"
+"""The tag of a run that says who has launched it."""
 _GROUPS_SHOWN = 1000
 _COLUMNS = ("group", "files", "size", "expected files", "reason")
 # What may be set beside a plan: all else the plan says.
@@ -63,9 +67,20 @@ def _stored(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stored
     except UnsupportedError as error:
         context.log.warning(f"The plan is not kept: {error}")
         return {}
-    plan_id = plan.store(catalog.file_io(), root)
+    plan_id = replace(plan, made_by=person_of(context)).store(catalog.file_io(), root, catalog.open().options)
     context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
     return {"plan id": plan_id, **console_link("plans", plan_id), **_apply_link(context, plan_id)}
+
+
+def person_of(context: dg.OpExecutionContext) -> str:
+    """Who does what a run does: as its tag says, else the person of the process."""
+    return context.run.tags.get(PERSON_TAG) or person()
+
+
+def plan_facts(context: dg.OpExecutionContext, plan: StoredPlan) -> dict[str, str]:
+    """What the history says of the plan that a run has carried out: which, and who made, approved and applied it."""
+    approved = {} if plan.approval is None else {"approved_by": plan.approval.name}
+    return {"plan": plan.id, "made_by": plan.made_by, **approved, "applied_by": person_of(context)}
 
 
 def _now_and_after(plan: StoredPlan) -> dg.TableMetadataValue:

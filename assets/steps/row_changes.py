@@ -22,7 +22,6 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import (
     before_and_after,
     report_metadata,
-    report_numbers,
     shape_numbers,
     warn_of_finding,
 )
@@ -30,7 +29,7 @@ from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.ops import known_table, record_state
 from paimon_maintenance.assets.steps.plans import kept_plan
 

@@ -16,16 +16,16 @@ import dagster as dg
 
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.history import Used
-from maintenance.operations.operation import Operation, Run
+from maintenance.operations.operation import Operation, Run, Warehouse
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.table.table import Table
-from paimon_maintenance.assets.pages.metadata import report_metadata, report_numbers, warn_of_finding
+from paimon_maintenance.assets.pages.metadata import report_metadata, warn_of_finding
 from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.runs.summary import Fact, RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import request_of, step_config
-from paimon_maintenance.assets.steps.plans import kept_plan, planned, refuse_unplanned
+from paimon_maintenance.assets.steps.plans import kept_plan, plan_facts, planned, refuse_unplanned
 
 Metadata = Mapping[str, Any]
 _NO_METADATA: Metadata = MappingProxyType({})
@@ -211,6 +211,13 @@ class OfCatalog(Step):
         return Preview(self.bound(work).keepable(self.run_of(work), work.place, request)[1])
 
 
+class OfWarehouse(Step):
+    """An operation about what lies beside the tables: the bin, the plans."""
+
+    def opened(self, work: Work) -> Any:
+        return Warehouse(work.catalog.file_io(), work.catalog.root())
+
+
 def into_bin(work: Work, operation: str) -> BinRun:
     """The run of the bin that takes what a step deletes."""
     run = BinRun.begin(work.table, work.catalog.root(), operation)
@@ -225,7 +232,8 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     if plan is not None:
         if plan.table_options:
             work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
-        return _done(step, work, summary, started, step.apply(work, plan), {"plan id": plan.id})
+        facts = plan_facts(work.context, plan)
+        return _done(step, work, summary, started, step.apply(work, plan), {"plan id": plan.id}, facts)
     request = step.request(work)
     if request is None:
         return summary.and_dry() if work.dry_run else summary
@@ -248,13 +256,17 @@ def _done(
     started: tuple[float, Used],
     report: Any,
     metadata: Metadata = _NO_METADATA,
+    facts: Mapping[str, Fact] = _NO_METADATA,
 ) -> RunSummary:
-    """The summary behind a step that was carried out; with how long it took, if its report does not say it."""
+    """The summary behind a step that was carried out; with how long it took, if its report does not say it.
+
+    Args: `facts`: more than its report says.
+    """
     if report is None:
         return summary
     seconds, used = time.monotonic() - started[0], started[1].until_now()
     done = _shown(step, work, report, metadata)
-    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **used, **done.facts}))
+    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **used, **done.facts, **facts}))
 
 
 def _shown(step: Step, work: Work, report: Any, metadata: Metadata) -> StepSummary:

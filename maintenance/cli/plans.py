@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.plan_store import MANY, StoredPlan
-from maintenance.sql.plans import keep_plan, kept_plan
+from maintenance.sql.plans import keep_plan, kept_plan, noted
 from maintenance.sql.procedures.procedure import Call, Planning
 from maintenance.sql.result import Result
 from maintenance.sql.session_state import SessionState
@@ -41,7 +41,8 @@ def applied(planning: Planning, call: Call, plan_id: str) -> Result:
             "Use the command of that operation, without a table or with that one.",
         )
     of_table = {} if plan.table == MANY else {"table": plan.table}
-    return planning.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
+    with noted(call.session, plan):
+        return planning.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
 
 
 def rows_of(plan: StoredPlan) -> pa.Table:

@@ -11,6 +11,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.shares import Sharing
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.acknowledgements.acknowledge import acknowledge
+from maintenance.operations.acknowledgements.approve_plan import approve_plan
 from maintenance.operations.bin.empty_bin import EmptyBinReport
 from maintenance.operations.bin.restore import RestoreReport
 from maintenance.operations.bin.run import BinRun
@@ -367,6 +368,7 @@ __all__ = [
     "alter_column_default_value",
     "alter_view_dialect",
     "analyze_table",
+    "approve_plan",
     "audit_changelog",
     "clear_consumers",
     "clone",

@@ -5,6 +5,10 @@ folder `_maintenance/plans` of the warehouse, where every process finds it. Appl
 comparing: if files of the plan have changed, nothing is done, and the error says which. Other changes of the table
 (other partitions, later snapshots) do not matter. A plan belongs to the snapshot that it was made of: once that one was
 rolled back, or the table is another one of the same name, nothing is done, whatever the numbers of its snapshots are.
+
+Where the catalog's option `plans.need-approval` says so, a plan is only applied once somebody else than its maker has
+approved it. Approvals lie beside the plans, in `_maintenance/approvals`, so that a store can give the right to write
+them to some people only.
 """
 
 import hashlib
@@ -14,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from maintenance.amounts import number_of, size_text
@@ -28,12 +33,15 @@ from maintenance.errors import (
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.fs.file_io import FileIO
+from maintenance.options.catalog import ALL_PLANS, DELETING_PLANS, PLANS_NEED_APPROVAL
+from maintenance.person import person
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 
 Report = TypeVar("Report")
 
 _FOLDER = "_maintenance/plans"
+_APPROVALS = "_maintenance/approvals"
 _PLAN_ID = re.compile("[0-9a-f]{16}")
 _SHOWN, _ATTEMPTS = 5, 5
 _SHOWN_ID = 60
@@ -70,6 +78,19 @@ class PlannedGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """That somebody approves a plan.
+
+    Attributes: `name`: who; `by`: the person of the process that has written it; `at`: seconds since 1970.
+    """
+
+    name: str
+    reason: str
+    by: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class StoredPlan:
     """What an operation would do to a table.
 
@@ -79,6 +100,9 @@ class StoredPlan:
         arguments: of the operation.
         warnings: what to know before the plan is carried out.
         table_options: dynamic options that the table was planned with, and is to be changed with.
+        made_by: who made it, see `person`; empty: unknown.
+        needs_approval: whether somebody else has to approve it before it is applied.
+        approval: that somebody has; not part of what the plan says.
     """
 
     operation: str
@@ -89,6 +113,9 @@ class StoredPlan:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     table_options: Mapping[str, str] = field(default_factory=dict)
+    made_by: str = field(default_factory=person)
+    needs_approval: bool = False
+    approval: Approval | None = field(default=None, compare=False)
 
     @property
     def id(self) -> str:
@@ -109,12 +136,14 @@ class StoredPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan in fields that JSON can hold; `of_dict` reads them."""
-        content = asdict(self)
+        content = asdict(replace(self, approval=None))
+        del content["approval"]
         content["base_snapshot_id"], content["base"] = self.base_snapshot_id, str(self.base)
         if self.base is None or not self.base.is_known:  # as in plans that were stored before it was noted
             del content["base"]
-        if not self.table_options:  # as in plans that were stored before there were any
-            del content["table_options"]
+        for name in ("table_options", "made_by", "needs_approval"):
+            if not content[name]:  # as in plans that were stored before there were any
+                del content[name]
         for group in content["groups"]:
             if not group["state"]:
                 del group["state"]
@@ -123,12 +152,15 @@ class StoredPlan:
     def _text(self) -> str:
         return json.dumps(self.to_dict(), sort_keys=True)
 
-    def store(self, file_io: FileIO, warehouse: str) -> str:
-        """Keep the plan; returns its id."""
+    def store(self, file_io: FileIO, warehouse: str, options: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Keep the plan; returns its id. `options`: of the catalog, which say whether somebody has to approve it."""
+        rule = PLANS_NEED_APPROVAL.of(options)
+        deletes = any(not group.expected_files for group in self.groups)
+        kept = replace(self, needs_approval=rule == ALL_PLANS or (rule == DELETING_PLANS and deletes))
         folder = f"{warehouse.rstrip('/')}/{_FOLDER}"
         file_io.make_folder(folder)
-        file_io.overwrite(f"{folder}/{self.id}.json", self._text().encode())
-        return self.id
+        file_io.overwrite(f"{folder}/{kept.id}.json", kept._text().encode())
+        return kept.id
 
     @classmethod
     def of_dict(cls, stored: Mapping[str, Any]) -> "StoredPlan":
@@ -138,7 +170,9 @@ class StoredPlan:
         if base is None and number is not None:
             base = SnapshotIdentity.numbered(int(number))
         groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in kept["groups"])
-        return cls(**{**kept, "base": base, "groups": groups, "warnings": tuple(kept.get("warnings", ()))})
+        made_by = kept.get("made_by", "")
+        warnings = tuple(kept.get("warnings", ()))
+        return cls(**{**kept, "base": base, "groups": groups, "warnings": warnings, "made_by": made_by})
 
     @classmethod
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
@@ -155,7 +189,35 @@ class StoredPlan:
             raise CorruptFileError("this is not a plan", path, "Launch a dry run for a new one.") from error
         if plan.id != plan_id:
             raise CorruptFileError("the plan was changed after it was stored", path, "Launch a dry run for a new one.")
-        return plan
+        return replace(plan, approval=_approval(file_io, warehouse, plan_id))
+
+
+def approve(file_io: FileIO, warehouse: str, plan: StoredPlan, approval: Approval) -> StoredPlan:
+    """Write down that somebody approves a plan; the first approval stays. Returns: the plan with it.
+
+    Raises: OptionError: nobody is named, or who has made a plan that somebody else has to approve; errors of the
+        storage.
+    """
+    where = f"plan {plan.id}"
+    if not approval.name.strip():
+        raise OptionError("nobody is named", where, "Say who approves the plan.")
+    if plan.needs_approval and approval.name == plan.made_by:
+        raise OptionError(f"{approval.name} has made this plan", where, "Ask somebody else to approve it.")
+    folder = f"{warehouse.rstrip('/')}/{_APPROVALS}"
+    file_io.make_folder(folder)
+    file_io.publish(f"{folder}/{plan.id}.json", json.dumps(asdict(approval), sort_keys=True).encode())
+    return replace(plan, approval=_approval(file_io, warehouse, plan.id))
+
+
+def _approval(file_io: FileIO, warehouse: str, plan_id: str) -> Approval | None:
+    """What says that a plan is approved. Raises: CorruptFileError."""
+    path = f"{warehouse.rstrip('/')}/{_APPROVALS}/{plan_id}.json"
+    try:
+        return Approval(**json.loads(file_io.read_bytes(path)))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise CorruptFileError("this is not an approval", path, "Delete it, and approve the plan again.") from error
 
 
 def stored_ids(file_io: FileIO, warehouse: str) -> list[str]:
@@ -194,8 +256,8 @@ def plans_of(plan: StoredPlan) -> dict[str, StoredPlan]:
 
 
 def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | None) -> None:
-    """Raises: OptionError: it is not a plan of this operation and table; OutdatedPlanError: its snapshot is not of the
-    table's past. `table`: None = of many.
+    """Raises: OptionError: it is not a plan of this operation and table, or not approved; OutdatedPlanError: its
+    snapshot is not of the table's past. `table`: None = of many.
     """
     name = MANY if table is None else table.identifier
     if (plan.operation, plan.table) != (operation, name):
@@ -203,6 +265,12 @@ def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | No
             f"this plan is about {plan.operation} of {plan.table}",
             f"plan {plan.id}, {operation} of {name}",
             "Name a plan of this table and operation.",
+        )
+    if plan.needs_approval and (plan.approval is None or plan.approval.name == plan.made_by):
+        raise OptionError(
+            f"nobody but {plan.made_by or 'its maker'} has seen this plan, and it needs an approval",
+            f"plan {plan.id}, {operation} of {name}",
+            f"Ask somebody else to look at it, and to run: paimonctl approve-plan {plan.id}",
         )
     if isinstance(table, Table) and plan.base is not None:
         refuse(plan, _lost(table, plan.base))

@@ -32,6 +32,9 @@ LOCK_ACQUIRE_TIMEOUT = Option("lock-acquire-timeout", duration, timedelta(minute
 LOCK_CHECK_MAX_SLEEP = Option("lock-check-max-sleep", duration, timedelta(seconds=8))
 LOCK_KEY_MAX_LENGTH = Option("lock-key-max-length", at_least(1), 255)
 TYPE = Option("type", one_of("paimon"), "paimon")
+NO_PLANS, DELETING_PLANS, ALL_PLANS = "none", "deleting", "all"
+# Of this project: the plans that somebody else than their maker has to approve before they are applied.
+PLANS_NEED_APPROVAL = Option("plans.need-approval", one_of(NO_PLANS, DELETING_PLANS, ALL_PLANS), NO_PLANS)
 TABLE_DEFAULT_PREFIX = "table-default."
 FS_PREFIX = "fs."
 JDBC_PREFIX = "jdbc."

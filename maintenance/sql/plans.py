@@ -4,13 +4,18 @@ DELETE, UPDATE and MERGE INTO have plans, DROP TABLE, TRUNCATE TABLE and DROP PA
 or rewrite.
 """
 
-from collections.abc import Callable, Mapping
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.catalog import Catalog
-from maintenance.errors import OptionError
+from maintenance.errors import NotFoundError, OptionError, PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.warehouse import known_folder
+from maintenance.operations.history import FAILED, HISTORY_DATABASE, HistoryEntry, history_table, write_history
 from maintenance.operations.operation import Spelling
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE, TRUNCATE
@@ -18,6 +23,7 @@ from maintenance.operations.progress import Progress
 from maintenance.operations.rows.delete import OPERATION as DELETE
 from maintenance.operations.rows.planned_merge import MERGE_INTO
 from maintenance.operations.rows.update import OPERATION as UPDATE
+from maintenance.person import person
 from maintenance.sql.apply_statement import apply_statement
 from maintenance.sql.dropped_tables import apply_drop, apply_truncate
 from maintenance.sql.planned_rows import CHANGE_ROWS
@@ -29,6 +35,7 @@ from maintenance.sql.result import Result
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
+_LOG = logging.getLogger(__name__)
 # Operations that statements carry out; a plan of one is applied as one of a procedure.
 _OF_STATEMENTS = (DELETE, UPDATE)
 
@@ -52,12 +59,51 @@ def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:
 
 def keep_plan(session: "SessionState", plan: StoredPlan) -> str:
     """Store a plan in the session's catalog. Returns: its id. Raises: as `place_of_plans`; errors of the store."""
-    return plan.store(*place_of_plans(session.current()))
+    catalog = session.current()
+    return plan.store(*place_of_plans(catalog), catalog.options)
 
 
 def kept_plan(session: "SessionState", plan_id: str) -> StoredPlan:
     """The plan of an id. Raises: NotFoundError, CorruptFileError; as `place_of_plans`."""
     return StoredPlan.load(*place_of_plans(session.current()), plan_id)
+
+
+@contextmanager
+def noted(session: "SessionState", plan: StoredPlan) -> Iterator[None]:
+    """While a plan is applied outside of Dagster: the history says how that ended, and who made and applied the plan.
+
+    It is written where there is a history, or where the plan has needed an approval; neither fails what is done.
+    """
+    started = time.monotonic()
+    try:
+        yield
+    except Exception as error:
+        found = error.found if isinstance(error, PaimonError) else type(error).__name__
+        _note(session, plan, time.monotonic() - started, {"found": found}, FAILED)
+        raise
+    _note(session, plan, time.monotonic() - started, {"files": plan.files, "bytes": plan.bytes})
+
+
+def _note(session: "SessionState", plan: StoredPlan, seconds: float, facts: Mapping[str, Any], *outcome: str) -> None:
+    approved = {} if plan.approval is None else {"approved_by": plan.approval.name}
+    people = {"plan": plan.id, "made_by": plan.made_by, **approved, "applied_by": person()}
+    now, history = datetime.now(UTC), history_table(HISTORY_DATABASE)
+    entry = HistoryEntry(now, plan.table, plan.operation, *outcome, run_id=session.run, seconds=seconds,
+                         details={**facts, **people})  # fmt: skip
+    try:
+        catalog = session.current()
+        if plan.needs_approval or _is_there(catalog, history):
+            write_history(catalog, history, [entry])
+    except Exception as error:  # noqa: BLE001 - the work is done, whether or not it could be written down
+        _LOG.warning("The history table %s could not be written: %s", history, error)
+
+
+def _is_there(catalog: Catalog, table: str) -> bool:
+    try:
+        catalog.get_table(table)
+    except NotFoundError:
+        return False
+    return True
 
 
 def apply_plan(

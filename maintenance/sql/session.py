@@ -95,11 +95,12 @@ class Session(SessionState):
         Raises: SqlError, of the class `OutdatedPlanError` too: something else would be done now.
         """
         # Plans know all operations, which take long to import.
-        from maintenance.sql.plans import apply_plan, kept_plan
+        from maintenance.sql.plans import apply_plan, kept_plan, noted
 
         with in_sql():
             found = kept_plan(self, plan) if isinstance(plan, str) else plan
-            return apply_plan(self, found, into_bin=into_bin, progress=progress)
+            with noted(self, found):
+                return apply_plan(self, found, into_bin=into_bin, progress=progress)
 
     def _source(self, text: str) -> Source:
         return Source(text, self.sql_dialect)

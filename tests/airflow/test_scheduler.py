@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from maintenance.catalog import open_catalog
+from maintenance.operations.history import read_history
 from tests.airflow.conftest import ENVIRONMENT, PROJECT, Airflow, airflow_of, running
 from tests.unit.cli.schedulers import four_small_files
 
@@ -165,6 +166,7 @@ def test_a_day_of_tables(tmp_path: Path, told: tuple[int, list[dict[str, Any]]])
         until(lambda: airflow.states("approved").get("apply") == "success", log)
         until(lambda: _ended(airflow, "paimon_shop.orders") and _ended(airflow, "paimon_default.gone"), log)
         until(lambda: told[1], log)
+    catalog = open_catalog({"warehouse": str(lake)})
     assert airflow.states("paimon_shop.orders") == {
         "ingest_landed": "success",
         "compact": "success",
@@ -175,11 +177,19 @@ def test_a_day_of_tables(tmp_path: Path, told: tuple[int, list[dict[str, Any]]])
         "expire_tags": "skipped",
         "remove_orphan_files": "skipped",
     }
+    # The history has a row of each step that has done something, and the approval stands beside the plan.
+    history = {row["operation"]: row for row in read_history(catalog, "_maintenance.history", "shop.orders")}
+    assert set(history) == {"ingest", "compact", "file_index", "tag", "expire_snapshots"}
+    assert history["compact"]["run_id"].startswith("airflow:paimon_shop.orders/")
+    assert history["compact"]["files_before"] >= history["compact"]["files_after"] == 1
+    (approval,) = (lake / "_maintenance/approvals").iterdir()
+    assert approval.stem == airflow.xcom("approved", "plan")
+    assert json.loads(approval.read_text())["name"] == "Anonymous"
     assert airflow.states("paimon_default.gone")["compact"] == "failed"
     (alert,) = told[1]
     assert (alert["tables"], alert["state"], alert["opened_in"]) == (["default.gone"], "failed", "Airflow")
     assert "default.gone" in alert["summary"]
-    table = open_catalog({"warehouse": str(lake)}).get_table("shop.orders")
+    table = catalog.get_table("shop.orders")
     assert sorted(row["id"] for row in table.to_arrow().to_pylist()) == [0, 1, 2, 9]
     assert session.sql("SELECT COUNT(*) AS n FROM `t$files`").to_arrow().to_pylist() == [{"n": 1}]
     assert ("paimon://shop/orders",) in airflow.ask("SELECT uri FROM asset a JOIN asset_event e ON e.asset_id = a.id")

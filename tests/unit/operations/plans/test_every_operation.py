@@ -39,6 +39,7 @@ WITHOUT_PLAN = {
     "tune_settings": "a step goes by what the history has by then; the dry run says it",
     "what_if": LOOKS_ONLY,
     "acknowledge": ADDS_ONLY,
+    "approve_plan": ADDS_ONLY,
     "alter_column_default_value": ONE_DEFINITION,
     "alter_view_dialect": ONE_DEFINITION,
     "analyze_table": ADDS_ONLY,
