@@ -1,4 +1,4 @@
-"""What releases of Airflow call otherwise: 3 has all for DAGs in `airflow.sdk`, 2.10 and 2.11 in older places."""
+"""What releases of Airflow call otherwise: 3.1 has all for DAGs in `airflow.sdk`, 2 in older places."""
 
 from airflow import __version__
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -6,27 +6,22 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 RELEASE = tuple(map(int, __version__.split(".")[:2]))
 
 if RELEASE >= (3, 0):
-    from airflow.sdk import (
-        DAG,
-        Asset,
-        BaseHook,
-        BaseOperator,
-        BaseOperatorLink,
-        BaseSensorOperator,
-        CronTriggerTimetable,
-        TaskGroup,
-    )
+    from airflow.sdk import DAG, Asset, BaseOperator, BaseOperatorLink, BaseSensorOperator, TaskGroup
     from airflow.sdk.log import mask_secret
 else:
     from airflow import DAG
     from airflow.datasets import Dataset as Asset
-    from airflow.hooks.base import BaseHook
     from airflow.models.baseoperator import BaseOperator
     from airflow.models.baseoperatorlink import BaseOperatorLink
     from airflow.sensors.base import BaseSensorOperator
-    from airflow.timetables.trigger import CronTriggerTimetable
     from airflow.utils.log.secrets_masker import mask_secret
     from airflow.utils.task_group import TaskGroup
+
+if RELEASE >= (3, 1):
+    from airflow.sdk import BaseHook, CronTriggerTimetable
+else:
+    from airflow.hooks.base import BaseHook
+    from airflow.timetables.trigger import CronTriggerTimetable
 
 if RELEASE >= (3, 2):
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException

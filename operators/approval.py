@@ -40,10 +40,9 @@ class ApprovePlanOperator(ApprovalOperator):
         person = answer.get("responded_by_user")
         if answer["chosen_options"] == [self.APPROVE] and person:
             from maintenance.operations import approve_plan
-            from maintenance.operations.operation import Warehouse
             from maintenance.sql.plans import place_of_plans
 
             with as_airflow_failure(f"plan {self.plan_id}"):
-                place = Warehouse(*place_of_plans(self.lake.catalog()))
-                approve_plan(place, self.plan_id, name=person["name"], reason="approved in Airflow")
+                file_io, warehouse = place_of_plans(self.lake.catalog())
+                approve_plan(file_io, warehouse, self.plan_id, name=person["name"], reason="approved in Airflow")
         return answer

@@ -61,6 +61,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "acknowledge",
         "night_report",
         "apply_plan",
+        "approve_plan",
         "compact_database",
         "audit_shop_orders",
         "ingest_shop_orders",

@@ -1,6 +1,8 @@
 """What must work wherever the product is installed, a function for each seam; each is given an empty folder."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -21,15 +23,40 @@ if TYPE_CHECKING:
 ROUNDS = 3
 ROWS = 1000
 FORMATS = ("parquet", "orc", "avro")
-TABLES_YAML = """
+SPARK = 'spark: {master: "local[2]"}'
+TABLES_YAML = f"""
 warehouse: warehouse
-spark: {master: "local[2]"}
+{SPARK}
 tables:
   - identifier: smoke.orders
-    columns: {id: BIGINT NOT NULL, amount: "DECIMAL(9, 2)", at: TIMESTAMP(3)}
+    columns: {{id: BIGINT NOT NULL, amount: "DECIMAL(9, 2)", at: TIMESTAMP(3)}}
     primary_keys: [id]
-    options: {bucket: 2, write-only: true, changelog-producer: full-compaction, file-index.bloom-filter.columns: id}
-    landing: {path: landing, commit_user: smoke}
+    options: {{bucket: 2, write-only: true, changelog-producer: full-compaction, file-index.bloom-filter.columns: id}}
+    landing: {{path: landing, commit_user: smoke}}
+"""
+AIRFLOW_DAGS = ("paimon_smoke.orders", "operators")
+DAGS = """
+import os
+
+from paimon_maintenance.operators import (
+    ApplyPlanOperator,
+    ExpireSnapshotsOperator,
+    NewSnapshotSensor,
+    PlanOperator,
+    dags_of,
+)
+from paimon_maintenance.operators.airflow_release import DAG
+
+globals().update(dags_of(os.environ["PAIMON_TABLES"], schedule=None))
+with DAG("operators", schedule=None):
+    new = NewSnapshotSensor(task_id="new", table="smoke.orders", since=1, deferrable=False)
+    arguments = {"table": "smoke.orders", "compact_strategy": "full"}
+    plan = PlanOperator(task_id="plan", operation="compact", arguments=arguments)
+    apply = ApplyPlanOperator(task_id="apply", plan_id=plan.output)
+    expire = ExpireSnapshotsOperator(
+        task_id="expire", table="smoke.orders", retain_max=1, retain_min=1, trigger_rule="none_failed"
+    )
+    new >> plan >> apply >> expire
 """
 
 
@@ -126,8 +153,36 @@ def dagster(folder: Path) -> None:
     _check(open_catalog({"warehouse": str(folder / "warehouse")}).get_table("smoke.orders").to_arrow())
 
 
+def airflow(folder: Path) -> None:
+    """The DAG of a table in tables.yaml, run from ingestion to expiry, and operators with a plan."""
+    (folder / "landing").mkdir()
+    for number in range(ROUNDS):
+        pq.write_table(_rows(number), folder / "landing" / f"{number:05d}-batch-{number:05d}.parquet")
+    # The tasks' processes do the work.
+    (folder / "tables.yaml").write_text(TABLES_YAML.replace(SPARK, ""))
+    (folder / "dags").mkdir()
+    (folder / "dags/made.py").write_text(DAGS)
+    variables = {
+        "AIRFLOW_HOME": str(folder / "airflow"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
+        "PAIMON_TABLES": str(folder / "tables.yaml"),
+    }
+    for words in (("db", "migrate"), ("dags", "reserialize"), *(("dags", "test", dag) for dag in AIRFLOW_DAGS)):
+        command = [sys.executable, "-m", "airflow", *words]
+        done = subprocess.run(
+            command, env={**os.environ, **variables}, cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    table = open_catalog({"warehouse": str(folder / "warehouse")}).get_table("smoke.orders")
+    _check(table.to_arrow())
+    assert isinstance(table, CatalogTable)
+    # Of ingestion, the changelog, and nothing after the expiry of the second DAG.
+    assert table.snapshots.earliest_id() == table.snapshots.latest_id()
+
+
 SEAMS: dict[str, Callable[[Path], None]] = {
-    each.__name__: each for each in (engine, spark, connect, connector, streams, dagster)
+    each.__name__: each for each in (engine, spark, connect, connector, streams, dagster, airflow)
 }
 
 

@@ -7,6 +7,7 @@ approval stays. Whoever may write the folder `_maintenance/approvals` can approv
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
+from maintenance.fs.file_io import FileIO
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import Approval, StoredPlan, approve
@@ -73,10 +74,13 @@ OPERATION = Operation(
 )
 
 
-def approve_plan(place: Warehouse, plan: str, *, name: str | None = None, reason: str = "") -> ApprovePlanReport:
+def approve_plan(
+    file_io: FileIO, warehouse: str, plan: str, *, name: str | None = None, reason: str = ""
+) -> ApprovePlanReport:
     """Approve a plan that somebody else has made.
 
-    Args: `plan`: its id, as the dry run has printed it; `name`: who approves it, None: see `person`; `reason`: why.
+    Args: `warehouse`: its folder, in which plans lie; `plan`: its id, as the dry run has printed it; `name`: who
+        approves it, None: see `person`; `reason`: why.
     Raises: NotFoundError: there is no such plan; OptionError: nobody is named, or who has made the plan.
     """
-    return OPERATION.run(Run(), place, ApprovePlan(plan, name, reason))
+    return OPERATION.run(Run(), Warehouse(file_io, warehouse), ApprovePlan(plan, name, reason))

@@ -23,8 +23,9 @@ NO_ROWS = {
 # What is refused here says so on standard error alone: there is no plan, chain, watermark, other catalog, bin, view, or
 # table of that kind.
 REFUSED_HERE = {
-    "alter-view-dialect", "apply", "compact-chain-table", "create-tag-from-watermark", "migrate-database",
-    "migrate-table", "refresh-materialized-table", "refresh-object-table", "repair", "restore", "rollback-to-watermark",
+    "alter-view-dialect", "apply", "approve-plan", "compact-chain-table", "create-tag-from-watermark",
+    "migrate-database", "migrate-table", "refresh-materialized-table", "refresh-object-table", "repair", "restore",
+    "rollback-to-watermark",
 }  # fmt: skip
 NOT_OF_JSON = {"completion"}  # it prints a script for a shell
 FILE = "{files}/rows.parquet"
@@ -37,6 +38,7 @@ ARGUMENTS: dict[str, tuple[Sequence[str], ...]] = {
     "alter-view-dialect": (("default.v", "drop"),),
     "acknowledge": ((TABLE, "single_compactor", "ann", "it is known"),),
     "apply": (("0123456789abcdef",),),
+    "approve-plan": (("0123456789abcdef",),),
     "clear-consumers": ((TABLE,),),
     "clone": (("--database", "default", "--table", "t", "--target-database", "copy", "--target-table", "t",
                "--target-catalog-conf", "warehouse={files}/copy"),),

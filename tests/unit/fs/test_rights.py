@@ -12,7 +12,18 @@ import requests
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import ErrorClass, PaimonError, class_of
-from maintenance.operations import compact, create_tag, expire_snapshots, explain, forecast, fsck, rollback_to
+from maintenance.operations import (
+    approve_plan,
+    compact,
+    create_tag,
+    expire_snapshots,
+    explain,
+    forecast,
+    fsck,
+    rollback_to,
+)
+from maintenance.sql import Session
+from maintenance.sql.plans import keep_plan, place_of_plans
 from maintenance.table.shape import table_shape
 from tests.servers import s3 as s3_server
 
@@ -27,12 +38,12 @@ def accounts() -> Iterator[dict[str, dict[str, str]]]:
         keys = {"aws_access_key_id": "123", "aws_secret_access_key": "456", "region_name": "us-east-1"}
         iam: Any = boto3.client("iam", endpoint_url=s3.url, **keys)
         found = {}
-        for name in ("watching", "maintenance"):
+        for name in ("watching", "maintenance", "planning", "approving"):
             iam.create_user(UserName=name)
             policy = json.loads((DEPLOY / f"s3-{name}.json").read_text())
             for statement in policy["Statement"]:
                 # For a request that deletes many objects this server asks for the right to the bucket.
-                if "s3:DeleteObject" in statement["Action"]:
+                if "s3:DeleteObject" in statement["Action"] and statement["Effect"] == "Allow":
                     statement["Resource"] = [statement["Resource"], "arn:aws:s3:::lake"]
             iam.put_user_policy(UserName=name, PolicyName=name, PolicyDocument=json.dumps(policy))
             key = iam.create_access_key(UserName=name)["AccessKey"]
@@ -82,3 +93,25 @@ def test_maintenance_writes_and_watching_only_looks(accounts: dict[str, dict[str
     assert table.snapshots.list_ids() == [5]
     rollback_to(table, tag="kept")
     assert seen.to_arrow().num_rows == 10
+
+
+def test_who_makes_and_applies_plans_cannot_approve_them(accounts: dict[str, dict[str, str]]) -> None:
+    planning = Session({**accounts["planning"], "plans.need-approval": "all"})
+    planning.sql("CREATE DATABASE plans")
+    planning.sql("CREATE TABLE plans.t (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    for value in (1, 2):
+        planning.sql(f"INSERT INTO plans.t VALUES (1, {value})")
+    plan = keep_plan(planning, planning.plan("DELETE FROM plans.t WHERE v = 2"))
+    approving = Session(accounts["approving"])
+    for session in (planning, Session(accounts["watching"])):
+        with pytest.raises(PaimonError) as raised:
+            approve_plan(*place_of_plans(session.current()), plan, name="ben")
+        assert class_of(raised.value) == ErrorClass.USER
+    with pytest.raises(PaimonError, match="needs an approval"):
+        planning.apply(plan)
+    approve_plan(*place_of_plans(approving.current()), plan, name="ben")
+    with pytest.raises(PaimonError) as raised:
+        approving.apply(plan)
+    assert class_of(raised.value) == ErrorClass.USER
+    planning.apply(plan)
+    assert planning.sql("SELECT COUNT(*) AS n FROM plans.t").to_arrow()["n"].to_pylist() == [0]

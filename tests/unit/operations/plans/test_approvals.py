@@ -9,7 +9,6 @@ import pytest
 from maintenance.errors import CorruptFileError, OptionError
 from maintenance.operations import approve_plan
 from maintenance.operations.history import read_history
-from maintenance.operations.operation import Warehouse
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan, place_of_plans
@@ -40,10 +39,6 @@ def files(session: Session) -> int:
     return int(session.sql("SELECT COUNT(*) AS n FROM shop.`t$files`").to_arrow()["n"][0].as_py())
 
 
-def place(session: Session) -> Warehouse:
-    return Warehouse(*place_of_plans(session.current()))
-
-
 def test_a_plan_is_applied_only_after_somebody_else_has_approved_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,15 +48,15 @@ def test_a_plan_is_applied_only_after_somebody_else_has_approved_it(
     with pytest.raises(OptionError, match=f"nobody but ana has seen this plan.*paimonctl approve-plan {plan}"):
         session.apply(plan)
     with pytest.raises(OptionError, match="ana has made this plan"):
-        approve_plan(place(session), plan)
+        approve_plan(*place_of_plans(session.current()), plan)
     with pytest.raises(OptionError, match="nobody is named"):
-        approve_plan(place(session), plan, name=" ")
+        approve_plan(*place_of_plans(session.current()), plan, name=" ")
     assert files(session) == 2
     monkeypatch.setenv("PAIMON_PERSON", "ben")
-    report = approve_plan(place(session), plan, reason="looks right")
+    report = approve_plan(*place_of_plans(session.current()), plan, reason="looks right")
     assert (report.made_by, report.approved_by, report.reason, report.is_new) == ("ana", "ben", "looks right", True)
     monkeypatch.setenv("PAIMON_PERSON", "cem")
-    second = approve_plan(place(session), plan)
+    second = approve_plan(*place_of_plans(session.current()), plan)
     assert (second.approved_by, second.is_new) == ("ben", False)
     session.apply(plan)
     assert files(session) == 1
@@ -111,7 +106,7 @@ def test_an_approval_that_cannot_be_read_is_no_approval(tmp_path: Path, monkeypa
     session = session_of(tmp_path, "all")
     plan = compaction(session)
     monkeypatch.setenv("PAIMON_PERSON", "ben")
-    approve_plan(place(session), plan)
+    approve_plan(*place_of_plans(session.current()), plan)
     (tmp_path / "_maintenance/approvals" / f"{plan}.json").write_text("{}")
     with pytest.raises(CorruptFileError, match="this is not an approval"):
         session.apply(plan)
