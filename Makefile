@@ -36,7 +36,7 @@ help:
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
 	@echo "make site        build the pages of docs/ with a search, into .artifacts/site; a dead link is an error"
-	@echo "make matrix      try other releases of Python, Java, Spark, Dagster and pyarrow; CELLS='…' chooses"
+	@echo "make matrix      try other releases of Python, Java, Spark, Dagster, Airflow …; CELLS='…' chooses"
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make figures     how large the code is, how it hangs together, which files three ways go through"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon, and store it; BENCHMARKS='…' chooses"
