@@ -15,7 +15,14 @@ from maintenance.catalog import Catalog
 from maintenance.errors import NotFoundError, OptionError, PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.warehouse import known_folder
-from maintenance.operations.history import FAILED, HISTORY_DATABASE, HistoryEntry, history_table, write_history
+from maintenance.operations.history import (
+    FAILED,
+    HISTORY_DATABASE,
+    SUCCEEDED,
+    HistoryEntry,
+    history_table,
+    write_history,
+)
 from maintenance.operations.operation import Spelling
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE, TRUNCATE
@@ -79,17 +86,18 @@ def noted(session: "SessionState", plan: StoredPlan) -> Iterator[None]:
         yield
     except Exception as error:
         found = error.found if isinstance(error, PaimonError) else type(error).__name__
-        _note(session, plan, time.monotonic() - started, {"found": found}, FAILED)
+        _note(session, plan, time.monotonic() - started, {"found": found}, outcome=FAILED)
         raise
     _note(session, plan, time.monotonic() - started, {"files": plan.files, "bytes": plan.bytes})
 
 
-def _note(session: "SessionState", plan: StoredPlan, seconds: float, facts: Mapping[str, Any], *outcome: str) -> None:
+def _note(
+    session: "SessionState", plan: StoredPlan, seconds: float, facts: Mapping[str, Any], outcome: str = SUCCEEDED
+) -> None:
     approved = {} if plan.approval is None else {"approved_by": plan.approval.name}
     people = {"plan": plan.id, "made_by": plan.made_by, **approved, "applied_by": person()}
-    now, history = datetime.now(UTC), history_table(HISTORY_DATABASE)
-    entry = HistoryEntry(now, plan.table, plan.operation, *outcome, run_id=session.run, seconds=seconds,
-                         details={**facts, **people})  # fmt: skip
+    now, history, details = datetime.now(UTC), history_table(HISTORY_DATABASE), {**facts, **people}
+    entry = HistoryEntry(now, plan.table, plan.operation, outcome, session.run, seconds, details=details)
     try:
         catalog = session.current()
         if plan.needs_approval or _is_there(catalog, history):
