@@ -81,27 +81,21 @@ class PlanView:
         return any(use.has_done_it for use in self.uses)
 
     @property
-    def config(self) -> str:
-        """What the Launchpad is filled in with."""
-        return f"ops: {{plan: {{config: {{plan_id: '{self.plan.id}'}}}}}}"
-
-    @property
-    def job(self) -> str:
-        return APPLY_PLAN
-
-    @property
     def waits(self) -> bool:
         """Whether somebody has to approve it first."""
         return self.plan.needs_approval and self.plan.approval is None
 
     @property
-    def approval_job(self) -> str:
-        return APPROVE_PLAN
+    def job(self) -> str:
+        """What comes next: the job that approves it, or the one that carries it out."""
+        return APPROVE_PLAN if self.waits else APPLY_PLAN
 
     @property
-    def approval_config(self) -> str:
+    def config(self) -> str:
         """What the Launchpad of that job is filled in with."""
-        return f"ops: {{approval: {{config: {{plan: '{self.plan.id}', name: ''}}}}}}"
+        if self.waits:
+            return f"ops: {{approval: {{config: {{plan: '{self.plan.id}', name: ''}}}}}}"
+        return f"ops: {{plan: {{config: {{plan_id: '{self.plan.id}'}}}}}}"
 
 
 def plan_lines(known: Known) -> Sequence[PlanLine]:

@@ -1,5 +1,6 @@
 """The pages of plans: what each would do, whether it still holds, and what became of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -8,6 +9,7 @@ from dagster._core.storage.dagster_run import DagsterRunStatus
 from dagster._core.test_utils import create_run_for_test
 
 from maintenance.catalog import CatalogTable
+from maintenance.operations.acknowledgements.approve_plan import approve_plan
 from maintenance.operations.compaction.compact import OPERATION as COMPACT
 from maintenance.operations.expiry.expire_snapshots import OPERATION as EXPIRE
 from maintenance.operations.plan_store import StoredPlan
@@ -53,6 +55,25 @@ def test_a_plan_whose_files_have_changed_says_which_and_is_not_offered(
     answer = site.get(f"/plans/{kept.id}")
     assert "It no longer holds: the table has changed" in answer.text
     assert "Apply in Dagster" not in answer.text
+
+
+def test_a_plan_that_needs_an_approval_is_offered_once_it_has_one(
+    site: Site, keyed_table: CatalogTable, tmp_path: Path
+) -> None:
+    root = str(tmp_path / "lake")
+    plan = replace(COMPACT.dry_run(keyed_table, full=True), made_by="ana")
+    plan_id = plan.store(keyed_table.file_io, root, {"plans.need-approval": "all"})
+    before = site.get(f"/plans/{plan_id}").text
+    assert "Somebody else than ana has to approve it first" in before
+    assert f"paimonctl approve-plan {plan_id}" in before
+    assert "Approve in Dagster" in before
+    assert "It still holds" in before
+    assert "Apply in Dagster" not in before
+    approve_plan(keyed_table.file_io, root, plan_id, name="ben", reason="it is due")
+    after = site.get(f"/plans/{plan_id}").text
+    assert "Approved by ben : it is due" in after
+    assert "Apply in Dagster" in after
+    assert "Approve in Dagster" not in after
 
 
 def test_looking_at_a_plan_changes_nothing(site: Site, kept: StoredPlan, keyed_table: CatalogTable) -> None:

@@ -4,8 +4,8 @@ Where the catalog's option `plans.need-approval` is `deleting` or `all`, such pl
 approval stays. Whoever may write the folder `_maintenance/approvals` can approve; a store can refuse it to others.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse, as_asked
@@ -56,9 +56,9 @@ def apply(run: Run, place: Warehouse, planned: Plan[ApprovePlan, None]) -> Appro
 
 
 def _shown(report: ApprovePlanReport) -> Shown:
-    row: dict[str, Any] = asdict(report)
-    is_new = row.pop("is_new")
-    return Shown.one(row, nothing_to_do=not is_new)
+    people = {"made_by": report.made_by, "approved_by": report.approved_by, "reason": report.reason}
+    return Shown.one({"plan": report.plan, "operation": report.operation, "table": report.table, **people},
+                     nothing_to_do=not report.is_new)  # fmt: skip
 
 
 OPERATION = Operation(
