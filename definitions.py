@@ -36,22 +36,19 @@ from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.any_table import any_table_jobs, expire_tables_job
 from paimon_maintenance.jobs.jobs import (
-    audit_job,
     change_rows_job,
-    compact_job,
+    check_job,
     expire_job,
     expire_table_job,
     expiry_graph,
     fleet_job,
-    fsck_job,
-    ingest_job,
     maintain_job,
     night_job,
     plan_fleet_job,
     propose_job,
-    prove_job,
     refresh_job,
     statement_job,
+    steps_job,
 )
 from paimon_maintenance.jobs.schedules import daily_report, hourly_work, schedule, weekly_proposals
 from paimon_maintenance.sensors.alerts import alert_sensor
@@ -134,11 +131,11 @@ def build_definitions(project: Project) -> dg.Definitions:
 
 def _tables(loaded: _Loaded) -> dg.Definitions:
     """Each table: its asset, the jobs of its chain, and what starts them."""
-    compact_jobs = [compact_job(steps) for steps in loaded.steps]
+    compact_jobs = [steps_job(steps, "compact") for steps in loaded.steps]
     shown_at = [maintain_job(steps) for steps in loaded.steps]
     shown_at += [refresh_job(steps.table) for steps in loaded.steps if steps.refresh]
     alike = [loaded.alike["compact"]] if loaded.alike else []
-    ingest_jobs = [ingest_job(steps) for steps in loaded.steps if steps.ingestion]
+    ingest_jobs = [steps_job(steps, "ingest") for steps in loaded.steps if steps.ingestion]
     return dg.Definitions(
         assets=[
             *(automated(table_asset(steps), steps.table, loaded.catalog) for steps in loaded.steps),
@@ -178,7 +175,7 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
     """What is wrong with tables, and who is told of it."""
     audited = [table for table in loaded.own if table.has_changelog]
     night = night_job(loaded.project, loaded.tables)
-    prove_jobs = [prove_job(table) for table in loaded.own]
+    prove_jobs = [check_job(table, keys.PROVE) for table in loaded.own]
     alike = [loaded.alike[keys.PROVE]] if loaded.alike else []
     return dg.Definitions(
         asset_checks=[
@@ -190,8 +187,8 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
             *(checks for database in loaded.databases for checks in database_checks(database)),
         ],
         jobs=[
-            *(audit_job(table) for table in audited),
-            *(fsck_job(table) for table in loaded.own),
+            *(check_job(table, "audit") for table in audited),
+            *(check_job(table, "fsck") for table in loaded.own),
             *prove_jobs,
             night,
         ],

@@ -13,7 +13,7 @@ from paimon_maintenance.assets.steps.any_table import AnyTable
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, chain
 from paimon_maintenance.assets.steps.ingestion import INGEST
 from paimon_maintenance.assets.steps.ops import job_of, job_of_op
-from paimon_maintenance.jobs.jobs import EXPIRE
+from paimon_maintenance.jobs.jobs import EXPIRE, TEXTS
 
 
 def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
@@ -21,37 +21,23 @@ def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
     ingestion, record = steps.step(INGEST), steps.record()
     compaction = [steps.step(step) for step in COMPACTION]
     expiry = [steps.step(step) for step in EXPIRY]
-    has_landing = any(table.landing is not None for table in steps.tables)
-    audited = any(table.has_changelog for table in steps.tables)
-    first = [ingestion] if has_landing else []
-    checks = steps.checks()
-    jobs = {
-        "maintain": _job(
-            steps, "maintain", "Compact, index and expire a table.", [*first, *compaction, *expiry, record]
-        ),
-        "compact": _job(
-            steps, "compact", "Compact a table, with its changelog and file index.", [*compaction, record]
-        ),
-        "expire": _job(steps, "expire", "Expire partitions, snapshots and tags of a table.", [*expiry, record]),
-        "fsck": _job(steps, "fsck", "Examine all that a table is made of, and count its orphan files.", checks["fsck"]),
-        keys.PROVE: _job(
-            steps, keys.PROVE, "Prove that compactions of a table by other engines left every row as it was.",
-            checks[keys.PROVE],
-        ),
-    }  # fmt: skip
-    if has_landing:
-        text = "Commit what landed for a table, without maintenance."
-        jobs["ingest"] = _job(steps, "ingest", text, [ingestion, record])
-    if audited:
-        text = "Prove that the changelog of a table turns one state into the next."
-        jobs["audit"] = _job(steps, "audit", text, checks["audit"])
-    return jobs
+    parts: dict[str, Sequence[NamedOp]] = {
+        "compact": [*compaction, record],
+        "expire": [*expiry, record],
+        **steps.checks(),
+    }
+    if any(table.landing is not None for table in steps.tables):
+        parts["ingest"] = [ingestion, record]
+    first = [ingestion] if "ingest" in parts else []
+    parts["maintain"] = [*first, *compaction, *expiry, record]
+    if not any(table.has_changelog for table in steps.tables):
+        del parts["audit"]
+    return {action: _job(steps, action, TEXTS[action].format("a table"), those) for action, those in parts.items()}
 
 
 def expire_tables_job(steps: AnyTable) -> dg.JobDefinition:
     """Expire all tables, or those that its config names, in one run."""
-    text = "Expire partitions, snapshots and tags of every table."
-    return job_of_op(EXPIRE, steps.expire_tables(), text)
+    return job_of_op(EXPIRE, steps.expire_tables(), TEXTS[EXPIRE].format("every table"))
 
 
 def _job(steps: AnyTable, action: str, text: str, parts: Sequence[NamedOp]) -> dg.JobDefinition:

@@ -26,6 +26,17 @@ from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
 from paimon_maintenance.assets.tables import TableSteps
 
 EXPIRE = "expire"
+# What the job of an action does to a table.
+TEXTS: Mapping[str, str] = {
+    "maintain": "Compact, index and expire {}.",
+    "ingest": "Commit what landed for {}, without maintenance.",
+    "compact": "Compact {}, with its changelog and file index.",
+    "expire": "Expire partitions, snapshots and tags of {}.",
+    "fsck": "Examine all that {} is made of, and count its orphan files; changes nothing.",
+    "audit": "Prove that the changelog of {} turns one state into the next.",
+    keys.PROVE: "Prove that compactions of {} by other engines left every row as it was.",
+}
+_CHECKS = {"fsck": (FSCK, ORPHAN_BYTES), "audit": (CHANGELOG_HOLDS,), keys.PROVE: (COMPACTIONS_PROVED,)}
 
 
 def refresh_job(table: TableConfig) -> Any:
@@ -46,34 +57,18 @@ def maintain_job(steps: TableSteps) -> Any:
     return _asset_job(keys.job(action, table.identifier), _asset_of(table), text, _tags(table, action))
 
 
-def ingest_job(steps: TableSteps) -> dg.JobDefinition:
-    """Commit what landed, and nothing else."""
-    text = f"Commit what landed for {steps.table.identifier}, without maintenance."
-    return _chain_job(steps.table, "ingest", (*steps.ingestion, steps.record), text)
+def steps_job(steps: TableSteps, action: str) -> dg.JobDefinition:
+    """The steps of an action alone: ``ingest`` or ``compact``."""
+    parts = steps.ingestion if action == "ingest" else steps.compaction
+    return _chain_job(steps.table, action, (*parts, steps.record), TEXTS[action].format(steps.table.identifier))
 
 
-def compact_job(steps: TableSteps) -> dg.JobDefinition:
-    """Compact the table, and bring its changelog and indexes up to date."""
-    text = f"Compact {steps.table.identifier}, with its changelog and file index; the sensor launches this."
-    return _chain_job(steps.table, "compact", (*steps.compaction, steps.record), text)
-
-
-def audit_job(table: TableConfig) -> Any:
-    """Check the table's changelog."""
-    text = f"Prove that the changelog of {table.identifier} turns one state into the next."
-    return _check_job(table, "audit", (CHANGELOG_HOLDS,), text)
-
-
-def prove_job(table: TableConfig) -> Any:
-    """Prove compactions of other engines."""
-    text = f"Prove that compactions of {table.identifier} by other engines left every row as it was."
-    return _check_job(table, keys.PROVE, (COMPACTIONS_PROVED,), text)
-
-
-def fsck_job(table: TableConfig) -> Any:
-    """Examine the table's files: those that its metadata names, and those that nothing names."""
-    text = f"Examine all that {table.identifier} is made of, and count its orphan files; changes nothing."
-    return _check_job(table, "fsck", (FSCK, ORPHAN_BYTES), text)
+def check_job(table: TableConfig, action: str) -> Any:
+    """The checks of an action alone: ``fsck``, ``audit`` or the proof of compactions."""
+    asset = keys.asset_key(table.identifier)
+    selection = dg.AssetSelection.checks(*(dg.AssetCheckKey(asset, name) for name in _CHECKS[action]))
+    text = TEXTS[action].format(table.identifier)
+    return _asset_job(keys.job(action, table.identifier), selection, text, _tags(table, action))
 
 
 def fleet_job() -> Any:
@@ -125,14 +120,12 @@ def expire_job(graphs: Sequence[dg.GraphDefinition]) -> dg.JobDefinition:
         for graph in graphs:
             graph()
 
-    text = "Expire partitions, snapshots and tags of every table."
-    return _job(expire, text, {"paimon/action": "expire"})
+    return _job(expire, TEXTS[EXPIRE].format("every table"), {"paimon/action": EXPIRE})
 
 
 def expire_table_job(table: TableConfig, graph: dg.GraphDefinition) -> dg.JobDefinition:
     """Expire partitions, snapshots and tags of one table."""
-    text = f"Expire partitions, snapshots and tags of {table.identifier}."
-    return _job(graph, text, _tags(table, "expire"))
+    return _job(graph, TEXTS[EXPIRE].format(table.identifier), _tags(table, EXPIRE))
 
 
 def _tags(table: TableConfig, action: str) -> dict[str, str]:
@@ -164,12 +157,6 @@ def _pages(tags: Mapping[str, str]) -> Mapping[str, dg.MetadataValue[Any]]:
 
 def _asset_of(table: TableConfig) -> dg.AssetSelection:
     return dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks()
-
-
-def _check_job(table: TableConfig, action: str, checks: Sequence[str], description: str) -> Any:
-    asset = keys.asset_key(table.identifier)
-    selection = dg.AssetSelection.checks(*(dg.AssetCheckKey(asset, name) for name in checks))
-    return _asset_job(keys.job(action, table.identifier), selection, description, _tags(table, action))
 
 
 def _asset_job(name: str, selection: dg.AssetSelection, description: str, tags: Mapping[str, str]) -> Any:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,7 +15,7 @@ import dagster as dg
 from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from pydantic import Field
 
-from maintenance.errors import OptionError, PaimonError
+from maintenance.errors import PaimonError
 from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import AuditConfig, FsckConfig, audited, examined
@@ -37,6 +36,7 @@ from paimon_maintenance.assets.steps.ops import (
     described,
     failing,
     known_table,
+    matching_tables,
     record_state,
     recorded,
     resources_of,
@@ -131,7 +131,7 @@ class AnyTable:
         def expired(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[Any]]:
             config = ExpireTablesConfig(**context.op_config)
             with as_dagster_failure(context):
-                tables = _matching(self.tables, config)
+                tables = matching_tables(self.tables, config, "expire_tables")
                 outcomes = {table.identifier: self._expired(context, table, config.dry_run) for table in tables}
                 failed = [name for name, error in outcomes.items() if error is not None]
                 context.add_output_metadata({"tables": len(tables), "tables that failed": len(failed)})
@@ -245,16 +245,6 @@ def report(context: dg.OpExecutionContext, table: TableConfig, result: dg.AssetC
 
 def _counted(context: Any, _: Any, catalog: Any, __: Any, table: TableConfig) -> dg.AssetCheckResult:
     return counted(context, catalog, table)
-
-
-def _matching(tables: Sequence[TableConfig], config: ExpireTablesConfig) -> list[TableConfig]:
-    names = [table.identifier for table in tables]
-    chosen = {name for pattern in config.tables for name in names if fnmatchcase(name, pattern)}
-    chosen -= {name for pattern in config.without for name in names if fnmatchcase(name, pattern)}
-    if not chosen:
-        problem = f"no table matches {', '.join(config.tables) or 'nothing'}"
-        raise OptionError(problem, "config of expire_tables", f"There are {', '.join(names[:20])}.")
-    return [table for table in tables if table.identifier in chosen]
 
 
 class _OfOneTable:

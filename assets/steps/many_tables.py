@@ -7,14 +7,13 @@ sensor `latest_snapshots` asks for nothing while such a run is unfinished.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from maintenance.errors import OptionError, PaimonError
+from maintenance.errors import PaimonError
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.compact_database import (
     COMPACT_DATABASE,
@@ -34,6 +33,7 @@ from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_er
 from paimon_maintenance.assets.runs.history import keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import step_config
+from paimon_maintenance.assets.steps.ops import matching_tables
 from paimon_maintenance.assets.steps.step import Metadata, OfCatalog, Work
 
 _CONFIG = step_config(
@@ -65,7 +65,8 @@ class _CompactMany(OfCatalog):
         return keys.spot_of(self.described[name]) if name in self.described else keys.spot(name)
 
     def request(self, work: Work) -> Any:
-        return replace(super().request(work), tables=_pattern(self.described, work.config))
+        chosen = matching_tables(list(self.described.values()), work.config, "compact_tables")
+        return replace(super().request(work), tables="|".join(re.escape(table.identifier) for table in chosen))
 
     def show(self, work: Work, report: CompactDatabaseReport, metadata: Metadata) -> StepSummary:
         """Report each table that was changed to its asset and the history; fails if one failed."""
@@ -102,19 +103,6 @@ def compact_many(tables: Sequence[TableConfig]) -> OfCatalog:
         with_plan=lambda work: {"max_concurrent": getattr(work.config, "max_concurrent", 2)},
         described={table.identifier: table for table in tables},
     )
-
-
-def _pattern(described: Mapping[str, TableConfig], config: Any) -> str:
-    names = [
-        name
-        for name in described
-        if any(fnmatchcase(name, pattern) for pattern in config.tables)
-        and not any(fnmatchcase(name, pattern) for pattern in config.without)
-    ]
-    if not names:
-        problem = f"no table matches {', '.join(config.tables) or 'nothing'}"
-        raise OptionError(problem, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
-    return "|".join(re.escape(name) for name in names)
 
 
 def _numbers(done: CompactReport) -> dict[str, Any]:

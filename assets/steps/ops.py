@@ -7,13 +7,14 @@ own table, so the ops are made per table. What a step does is in its `Step`; the
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.errors import NotFoundError
+from maintenance.errors import NotFoundError, OptionError
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
@@ -133,6 +134,20 @@ def known_table(tables: Sequence[TableConfig], identifier: str, job: str) -> Tab
         names = ", ".join(table.identifier for table in tables[:20])
         raise NotFoundError(f"'{identifier}' is not one of the tables here", f"job {job}", f"There are: {names}.")
     return config
+
+
+def matching_tables(tables: Sequence[TableConfig], config: Any, job: str) -> list[TableConfig]:
+    """Those that a pattern of the config's `tables` names and none of its `without`. Raises: OptionError: none is."""
+
+    def is_named(table: TableConfig, patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(table.identifier, pattern) for pattern in patterns)
+
+    found = [table for table in tables if is_named(table, config.tables) and not is_named(table, config.without)]
+    if not found:
+        names = ", ".join(table.identifier for table in tables[:20])
+        problem = f"no table matches {', '.join(config.tables) or 'nothing'}"
+        raise OptionError(problem, f"config of {job}", f"There are {names}.")
+    return found
 
 
 def describe_op(table: TableConfig) -> dg.OpDefinition:
