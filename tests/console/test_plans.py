@@ -71,7 +71,7 @@ def test_a_plan_that_needs_an_approval_is_offered_once_it_has_one(
     assert "Apply in Dagster" not in before
     approve_plan(keyed_table.file_io, root, plan_id, name="ben", reason="it is due")
     after = site.get(f"/plans/{plan_id}").text
-    assert "Approved by ben : it is due" in after
+    assert "Approved by ben: it is due" in after
     assert "Apply in Dagster" in after
     assert "Approve in Dagster" not in after
 
