@@ -316,7 +316,7 @@ def _why_not(one: Candidate, left: Allowance, budget: Budget, opens: datetime, r
     if left.is_spent:
         return f"the budget of this {budget.per} is spent: {report.spent_seconds:,.0f} s were worked"
     if not budget.allowance.holds(one):
-        wait = budget.patience * 2
+        wait = budget.patience * (1 + budget.allowance.times(one))
         return f"larger than the budget of a {budget.per}: it comes alone once it has waited for {wait.days} days"
     if not left.holds(one):
         rest = f"{left.seconds:,.0f} s" if left.seconds is not None else size_text(left.bytes or 0)

@@ -4,10 +4,11 @@ Actions are ranked by what a second of them is worth. A gain is worth itself tim
 wait, since it grows, and the fixed part of its time is then paid once for all of it.
 
 What has waited for longer than the *patience* of the budget is overdue. The longest first, overdue actions take a tenth
-of what is left, or one of them more; whatever else fits is taken by its rank. The action that has waited longest of
-all, and for twice the patience, is taken even if it fits nowhere. So nothing starves: the turn of an action that has
-waited for twice the patience, beside `m` actions that have waited as long or longer, comes at the latest in the
-`m + 1`-th period of which some budget is left when it is planned.
+of what is left; whatever else fits is taken by its rank. An overdue action that takes `n` times the budget is taken
+whatever it costs, one in a period, once it has waited for `1 + n` times the patience: what takes more waits longer, so
+that it does not take a larger share of the time. So nothing starves: the turn of an action that has waited for so long,
+beside `m` actions that have waited as long or longer, comes at the latest in the `m + 1`-th period whose whole budget
+is left when it is planned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,6 +71,11 @@ class Allowance:
             None if self.bytes is None else int(self.bytes * share),
         )
 
+    def times(self, candidate: Candidate) -> float:
+        """How many times as much an action takes."""
+        in_time = 0.0 if self.seconds is None else candidate.seconds / self.seconds
+        return max(in_time, 0.0 if self.bytes is None else candidate.bytes / self.bytes)
+
     def holds(self, candidate: Candidate) -> bool:
         """Whether an action fits."""
         in_time = self.seconds is None or candidate.seconds <= self.seconds
@@ -89,11 +95,11 @@ def spend(candidates: Sequence[Candidate], allowed: Allowance, patience: float) 
     if allowed.is_spent:
         return []
     overdue = sorted((one for one in candidates if one.waited >= patience), key=lambda one: (-one.waited, one.key))
+    starved = next((one for one in overdue if one.waited >= (1 + allowed.times(one)) * patience), None)
     chosen: list[Candidate] = []
     left, reserved = allowed, allowed.part(_FOR_OVERDUE)
-    for one in overdue:
-        is_first = one is overdue[0] and (left.holds(one) or one.waited >= 2 * patience)
-        if is_first or (reserved.holds(one) and left.holds(one) and not left.is_spent):
+    for one in overdue if starved is None else [starved, *(one for one in overdue if one is not starved)]:
+        if one is starved or (reserved.holds(one) and left.holds(one) and not left.is_spent):
             chosen.append(one)
             left, reserved = left.less(one.seconds, one.bytes), reserved.less(one.seconds, one.bytes)
     taken = {one.key for one in chosen}

@@ -76,7 +76,7 @@ def test_one_that_starved_comes_first(catalog: Catalog) -> None:
     learnt(catalog, 10.0, *(f"default.t{number:02}" for number in range(1, 11)))
     session = Session({"warehouse": catalog.options["warehouse"]})
     session.sql(f"CREATE TABLE u (a INT) TBLPROPERTIES ({OPTIONS})")
-    later = Run(now=datetime.now(UTC) + timedelta(days=15))
+    later = Run(now=datetime.now(UTC) + timedelta(days=20))
     settings = FleetSettings(Budget(seconds=30))
     for value in range(20):
         session.sql(f"INSERT INTO u VALUES ({value})")

@@ -63,20 +63,21 @@ def test_what_is_chosen_is_chosen_when_it_has_waited_longer(
     assert spend(others, Allowance(seconds), PATIENCE)[0] == grown
 
 
-@given(candidates(4, st.floats(0, 3 * PATIENCE)), candidates(2), st.floats(1, 50), st.integers(1, 50))
+@given(candidates(4, st.floats(0, 3 * PATIENCE)), candidates(2), st.floats(20, 50), st.integers(25, 50))
 def test_nothing_starves_beside_better_actions_that_keep_coming(
     found: list[Candidate], better: list[Candidate], seconds: float, size: int
 ) -> None:
     """Every period brings better actions, and little of its budget is left."""
     waiting = list(found)
     limits: dict[str, int] = {}
-    for number in range(20):
+    allowed = Allowance(seconds, size)
+    for number in range(50):
         for one in waiting:
-            if one.waited >= 2 * PATIENCE:
+            if one.waited >= (1 + allowed.times(one)) * PATIENCE:
                 beside = sum(other.waited >= one.waited for other in waiting if other is not one)
                 limits.setdefault(one.key, number + beside)
         coming = [replace(one, key=f"new {number} {one.key}", gain=1e6 * one.gain) for one in better]
-        chosen = {one.key for one in spend([*waiting, *coming], Allowance(seconds, size), PATIENCE)}
+        chosen = {one.key for one in spend([*waiting, *coming], allowed, PATIENCE)}
         waiting = [replace(one, waited=one.waited + DAY) for one in waiting if one.key not in chosen]
         assert all(number < limits[one.key] for one in waiting if one.key in limits)
     assert not waiting
@@ -91,18 +92,18 @@ def test_a_budget_for_three_of_ten_takes_the_three_best() -> None:
 
 def test_one_that_starved_comes_first() -> None:
     found = [Candidate(f"t{number}", gain=10.0 * number, seconds=10) for number in range(1, 11)]
-    starved = replace(found[0], waited=PATIENCE)
+    overdue, starved = (replace(found[0], waited=times * PATIENCE) for times in (1, 4 / 3))
+    assert "t1" not in {one.key for one in spend([overdue, *found[1:]], Allowance(30), PATIENCE)}, "more than a tenth"
     assert [one.key for one in spend([starved, *found[1:]], Allowance(30), PATIENCE)] == ["t1", "t10", "t9"]
 
 
-def test_one_that_is_larger_than_the_budget_has_its_turn_after_twice_the_patience() -> None:
-    large = Candidate("large", gain=1, seconds=100)
+def test_one_that_is_larger_than_the_budget_waits_longer_in_proportion() -> None:
+    large = Candidate("large", gain=1, seconds=20)
     small = [Candidate(f"t{number}", gain=10, seconds=1) for number in range(5)]
-    late = replace(large, waited=2 * PATIENCE - DAY)
+    late = replace(large, waited=3 * PATIENCE - DAY)
     assert "large" not in {one.key for one in spend([late, *small], Allowance(10), PATIENCE)}
-    assert spend([replace(large, waited=2 * PATIENCE), *small], Allowance(10), PATIENCE) == [
-        replace(large, waited=2 * PATIENCE)
-    ]
+    starved = replace(large, waited=3 * PATIENCE)
+    assert spend([starved, *small], Allowance(10), PATIENCE) == [starved]
     assert turns([late, *small], Allowance(10), Allowance(10), patience=PATIENCE, period=DAY)["large"] == 1
 
 
