@@ -308,6 +308,22 @@ MENDED = (
     Expression("operator", "d18 % (d18 - 12BD)"),
     Expression("operator", "d18 DIV (d18 + 1BD)"),
     Expression("function", "replace(c, '', NULL)"),
+    *(Expression("function", f"cbrt({text})") for text in ("f64", "d18", "id * 1.1", "CAST(i64 AS DOUBLE)")),
+    *(
+        Expression("aggregate", f"{name}({text})")
+        for name in ("skewness", "kurtosis")
+        for text in ("size(filter(a, x -> x > 1))", "aggregate(a, 0D, (acc, x) -> acc + x)")
+    ),
+    *(
+        Expression("aggregate", text)
+        for text in (
+            "mode(CASE WHEN id < 3 THEN -0D ELSE 1D END)",
+            "mode(f64 * 0, true)",
+            "mode(array(i8 * 0))",
+        )
+    ),
+    Expression("operator", "struct(1 AS a) IN (struct(1 AS b))"),
+    Expression("operator", "array(struct(1 AS a)) = array(struct(1 AS b))"),
     *(
         Expression("aggregate", text, "y")
         for text in ("min(array(f64, f32))", "first(array(f64))", "last(map(1, f32))", "max_by(struct(f64), id)")
@@ -322,6 +338,10 @@ REFUSED = (
     "date_add(day, i64)", "date_sub(day, d2)", "array_union(array(d2), array(d18))", "array_position(array(d2), 1.5)",
     "struct(d2 AS a) = struct(d18 AS a)", "array('1') = array(1)", "nullif(array(1.5), array(2.55))",
     "day + (day - DATE'2000-01-01')", "typeof(day - day)", "floor(NULL, 1)", "from_json(s, 'a INT')",
+    "sort_array(array(m))", "array_max(array(struct(m)))", "array_distinct(array(m))", "greatest(m, m)", "m IN (m)",
+    "struct(m) = struct(m)", "array(m) < array(m)", "array_contains(array(m), m)", "mode(array(f64))",
+    "array(struct(1 AS a), struct(2 AS b))", "concat(array(r), array(struct(1 AS a, 'x' AS b)))",
+    "map('a', r, 'b', struct(1 AS a, 'x' AS b))", "mode(array(i32), true)",
     "to_number(n, '99')", "to_char(d2, '999.99')", "TIME'12:00:00'", "CAST(n AS TIME)",
 )  # fmt: skip
 # Errors here where Spark gives a value that DuckDB has not: seconds that no timestamp holds.

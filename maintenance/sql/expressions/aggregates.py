@@ -143,8 +143,11 @@ _NO_NUMBER = "NOT (isfinite(max(a)) AND isfinite(min(a)))"
 _NAN = "CAST('nan' AS DOUBLE)"
 # Third powers of the differences from the mean: those of the values themselves would lose its digits.
 _SKEWNESS = (
-    f"CASE WHEN {_NO_NUMBER} THEN {_NAN} WHEN var_pop(a) <> 0 THEN list_sum(list_transform(list(a),"
-    " lambda _x: (_x - avg(a)) * (_x - avg(a)) * (_x - avg(a)))) / count(a) / (sqrt(var_pop(a)) * var_pop(a)) END"
+    f"CASE WHEN {_NO_NUMBER} THEN {_NAN} WHEN var_pop(a) <> 0 THEN"
+    " list_sum(list_extract(list_transform(list_value({'all': list(a), 'mean': avg(a)}), lambda _s:"
+    " list_transform(struct_extract(_s, 'all'), lambda _x: (_x - struct_extract(_s, 'mean'))"
+    " * (_x - struct_extract(_s, 'mean')) * (_x - struct_extract(_s, 'mean')))), 1))"
+    " / count(a) / (sqrt(var_pop(a)) * var_pop(a)) END"
 )
 _STATISTICS = {
     "stddev stddev_samp std": "stddev_samp",
@@ -202,7 +205,19 @@ def _least_mode(call: Call) -> exp.Expr:
     is_fixed = call.arguments[1].written.unnest()
     if not (isinstance(is_fixed, exp.Boolean) and is_fixed.this):
         raise refusals.unsupported(call.typing.source, call.written, "MODE(x, FALSE)", "Write MODE(x, TRUE).")
-    return filled(_MODE.format("histogram(a)"), {"a": call.nodes[0]})
+    return _mode(call, _MODE.format("histogram(a)"))
+
+
+def _mode_kind(call: Call) -> DataType | None:
+    """Of arrays and rows the least is another one to DuckDB, and zeros of both signs are one."""
+    kind = call.kinds[0]
+    is_plain = len(call.kinds) == 1 and call.name == "mode"
+    return None if is_nested(kind) and (has_signs(kind) or not is_plain) else kind
+
+
+def _mode(call: Call, template: str) -> exp.Expr:
+    """Zeros are counted together in Spark, and have no sign."""
+    return filled(template, {"a": unsigned(call.nodes[0], call.kinds[0])})
 
 
 def _ordered_kind(call: Call) -> DataType | None:
@@ -210,18 +225,12 @@ def _ordered_kind(call: Call) -> DataType | None:
     kind = call.kinds[0]
     if call.is_flink and not (kinds.is_atomic(kind) and not kind.is_bytes):
         return None
-    return kind if _has_order(kind) else None
-
-
-def _has_order(kind: DataType) -> bool:
-    if kind.root in ("MAP", "VARIANT"):
-        return False
-    return all(_has_order(part) for part in (kind.element, *(each.type for each in kind.fields)) if part is not None)
+    return kind if kinds.has_order(kind) else None
 
 
 def _set_kind(call: Call) -> DataType | None:
     """Maps are not the same as others."""
-    return kinds.array(call.kinds[0]) if _has_order(call.kinds[0]) else None
+    return kinds.array(call.kinds[0]) if kinds.has_order(call.kinds[0]) else None
 
 
 def _set(call: Call) -> exp.Expr:
@@ -422,13 +431,14 @@ ENTRIES: Sequence[Entry] = (
       for order, fraction in (("", "a"), ("_descending", "1 - a"))),
     *(aggregate(f"percentile_disc.within{order}", "DOUBLE!, DOUBLE", "DOUBLE", _DISCRETE.format(sign), SPARK)
       for order, sign in (("", "ASC"), ("_descending", "DESC"))),
-    aggregate("mode", "T, BOOLEAN!", "T", _least_mode, SPARK),
-    aggregate("mode.within", "T", "T", _MODE.format("histogram(a)"), SPARK),
-    aggregate("mode.within_descending", "T", "T", _LAST_MODE.format("histogram(a)"), SPARK),
+    aggregate("mode", "T, BOOLEAN!", _mode_kind, _least_mode, SPARK),
+    aggregate("mode.within", "T", _mode_kind, lambda call: _mode(call, _MODE.format("histogram(a)")), SPARK),
+    aggregate("mode.within_descending", "T", _mode_kind,
+              lambda call: _mode(call, _LAST_MODE.format("histogram(a)")), SPARK),
     aggregate("try_sum", "NUMBER", _sum_kind, lambda call: tried(_sum(_kept(call))), SPARK),
     aggregate("try_avg", "NUMBER", _average_kind, lambda call: tried(_average(_kept(call))), SPARK),
     aggregate("median", "DOUBLE", "DOUBLE", "CAST(median(a) AS DOUBLE)", SPARK),
-    aggregate("mode", "T", "T", "mode(a)", SPARK, samples=("b",)),
+    aggregate("mode", "T", _mode_kind, lambda call: _mode(call, "mode(a)"), SPARK, samples=("b",)),
     aggregate("approx_count_distinct", "ANY", "BIGINT", "approx_count_distinct(a)"),
     aggregate("listagg", "STRING", "STRING", _texts),
     aggregate("listagg", "STRING, STRING!", "STRING", _texts),

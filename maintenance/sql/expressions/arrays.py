@@ -57,7 +57,7 @@ _SEQUENCE = "CASE WHEN a <= b THEN range(a, b + 1, {0}) ELSE range(a, b - 1, {1}
 
 def _map_kind(call: Call) -> DataType | None:
     found = call.kinds
-    if len(found) % 2:
+    if len(found) % 2 or not (call.is_flink or all(kinds.are_named_alike(found[n::2]) for n in (0, 1))):
         return None
     key, value = (kinds.widest(found[n::2], is_flink=call.is_flink) for n in (0, 1))
     if call.is_flink and any(kind is not None and kind.root in ("TINYINT", "SMALLINT") for kind in (key, value)):

@@ -36,13 +36,15 @@ def compared_kind(found: Sequence[DataType], *, is_flink: bool) -> DataType | No
         if common == kinds.NULL:
             return STRING
         return common if kinds.is_number(common) or kinds.is_time(common) or common.root == "TIME" else None
-    return kinds.widest(found, is_flink=False)
+    common = kinds.widest(found, is_flink=False)
+    return common if common is not None and kinds.has_order(common) else None
 
 
 def _compared_kind(found: Sequence[DataType], *, is_flink: bool) -> DataType | None:
     """The same of an operator, for which Spark makes no third type of two arrays, maps or rows."""
     if not is_flink and all(is_nested(kind) or kind.root == "MAP" for kind in found):
-        return kinds.closest(found, of_float=kinds.DOUBLE)
+        common = kinds.closest(found, of_float=kinds.DOUBLE)
+        return common if common is not None and kinds.has_order(common) else None
     return compared_kind(found, is_flink=is_flink)
 
 

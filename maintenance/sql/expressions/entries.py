@@ -286,6 +286,8 @@ _WIDENING = ("array_contains", "map_contains_key")
 
 def _common(found: Entry, of: Sequence[DataType]) -> DataType | None:
     """The type of a variable in Spark. Beside an array nothing becomes what its elements are by a long way."""
+    if not kinds.are_named_alike(of):
+        return None
     if found.names[0] in _WIDENING:
         return kinds.without_texts(of)
     # Of any number of arrays and maps all become what holds them.

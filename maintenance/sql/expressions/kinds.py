@@ -6,6 +6,7 @@ They are Paimon's, and those that only expressions have: NULL, and intervals. So
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType, parse_type
 
@@ -98,6 +99,26 @@ def is_time(kind: DataType) -> bool:
 
 def is_atomic(kind: DataType) -> bool:
     return kind.root not in ("ARRAY", "MAP", "ROW", "VARIANT", "VECTOR")
+
+
+def has_order(kind: DataType) -> bool:
+    """Whether values can be compared: there is no map in them."""
+    if kind.root in ("MAP", "VARIANT"):
+        return False
+    return all(has_order(part) for part in (kind.element, *(each.type for each in kind.fields)) if part is not None)
+
+
+def are_named_alike(found: Sequence[DataType]) -> bool:
+    """Whether the fields of rows have the same names, as Spark asks of what becomes one type."""
+    for one, other in pairwise(found):
+        parts = [(one.element, other.element), (one.key, other.key), (one.value, other.value),
+                 *((a.type, b.type) for a, b in zip(one.fields, other.fields, strict=False))]  # fmt: skip
+        names = ([part.name.lower() for part in each.fields] for each in (one, other))
+        if one.root == other.root == "ROW" and next(names) != next(names):
+            return False
+        if not all(are_named_alike([a, b]) for a, b in parts if a is not None and b is not None):
+            return False
+    return True
 
 
 def is_storable(kind: DataType) -> bool:

@@ -210,7 +210,7 @@ def register_macros(connection: "duckdb.DuckDBPyConnection") -> None:
     for kind in ("FLOAT", "DOUBLE"):
         create(f"paimon_{kind.lower()}_text", _text, [kind], "VARCHAR", type="arrow")
 
-    for name, function in (("log1p", np.log1p), ("expm1", np.expm1)):
+    for name, function in (("log1p", np.log1p), ("expm1", np.expm1), ("cbrt", _cube_root)):
         create(f"paimon_{name}", _of_one(function), ["DOUBLE"], "DOUBLE", type="arrow")
     create("paimon_signs", _signs, ["BLOB"], "VARCHAR", type="arrow")
     create("paimon_hypot", _hypotenuse, ["DOUBLE", "DOUBLE"], "DOUBLE", type="arrow")
@@ -224,6 +224,21 @@ def _of_one(function: Callable[..., Any]) -> Callable[[Any], pa.Array]:
             return pa.array(function(np.asarray(column)), pa.float64())
 
     return apply
+
+
+def _cube_root(values: Any) -> Any:
+    """Cube roots with the last bit that Java gives them. Source: fdlibm's `s_cbrt.c`, which `Math.cbrt` is."""
+    size = np.abs(values)
+    is_small = size < np.finfo(np.float64).tiny
+    bits = np.where(is_small, size * 2.0**54, size).view(np.int64)
+    third = ((bits >> 32) // 3 + np.where(is_small, 696219795, 715094163)) << 32
+    near = (third | np.where(is_small, bits & 0xFFFFFFFF, 0)).view(np.float64)
+    rest = near * near / size * near + 19.0 / 35.0
+    near = near * (5.0 / 14.0 + 45.0 / 28.0 / (rest + 99.0 / 70.0 + -864.0 / 1225.0 / rest))
+    near = (((near.view(np.int64) >> 32) + 1) << 32).view(np.float64)
+    root = size / (near * near)
+    root = near + near * ((root - near) / (near + near + root))
+    return np.where(np.isfinite(values) & (values != 0), np.copysign(root, values), values)
 
 
 def _hypotenuse(one: Any, other: Any) -> pa.Array:

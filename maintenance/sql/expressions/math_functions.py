@@ -215,7 +215,7 @@ ENTRIES: Sequence[Entry] = (
                               ("cot", "isfinite(a)", "1 / tan(a)"),
                               *((each, "isfinite(a)", f"{each}(a)") for each in ("sin", "cos", "tan")))),
     *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("atan", "exp", "degrees", "radians")),
-    entry("cbrt", "DOUBLE", "DOUBLE", "cbrt(a)", SPARK),
+    entry("cbrt", "DOUBLE", "DOUBLE", "paimon_cbrt(a)", SPARK),
     entry("sec", "DOUBLE", "DOUBLE", "1 / cos(a)", SPARK),
     entry("csc", "DOUBLE", "DOUBLE", "1 / sin(a)", SPARK),
     *(entry(name, "DOUBLE", "DOUBLE", f"{name}(a)") for name in ("sinh", "cosh", "tanh")),

@@ -32,6 +32,11 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
 _PREFIXES: Mapping[type[exp.Expr], str] = {exp.Neg: "negative", exp.Not: "not", exp.BitwiseNot: "~"}
 _AS_WITHOUT_DISTINCT = ("min", "max")
 """Spark leaves DISTINCT out of these, and so the signs of zeros in."""
+_ORDERED = frozenset((
+    "greatest", "least", "sort_array", "array_sort", "array_max", "array_min", "array_distinct", "array_union",
+    "array_contains", "array_position", "array_except", "array_intersect", "arrays_overlap", "array_remove",
+))  # fmt: skip
+"""What compares the values that it is given, or the elements of arrays."""
 _LOOSE = frozenset(
     {"+", "-", "*", "negative", "=", "<>", "<", "<=", ">", ">=", "<=>", "sum", "count", "is_null", "is_not_null"}
 )
@@ -98,7 +103,7 @@ class Typing:
         found = [value.kind for value in values]
         kind = kinds.widest(found, is_flink=self.is_flink)
         kind = kinds.first_of(found, kind) if self.is_flink else kind
-        if kind is None:
+        if kind is None or not (self.is_flink or kinds.are_named_alike(found)):
             shown = " and ".join(sorted({kinds.shown(value.kind) for value in values}))
             raise refusals.error_at(self.source, written, f"{shown} have no type in common", "Cast one of them.")
         return kind, [self.in_type(value, kind) for value in values]
@@ -141,6 +146,8 @@ class Typing:
         self._check_stamps(name, arguments, node)
         call = Call(name, arguments, self.is_flink, written=node, typing=self, is_distinct=is_distinct, is_over=is_over)
         found = self._entry(call, node)
+        if not self.is_flink and name in _ORDERED and not all(map(kinds.has_order, call.kinds)):
+            raise refusals.no_such_types(self.source, node, name, call.kinds)
         if found.role in ("aggregate", "window") and wrap is None:
             wrap = _plainly
         elif found.role in ("value", "rows") and (wrap is not None or is_distinct):

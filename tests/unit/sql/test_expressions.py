@@ -251,6 +251,51 @@ def test_a_char_is_filled_up_in_a_list(flink_dialect: Session) -> None:
     assert found.to_pydict() == {"x": [True, False], "y": [False, False]}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sort_array(array(map('k', 1)))", "array_max(array(struct(map('k', 1))))", "map('k', 1) IN (map('k', 1))",
+        "struct(map('k', 1)) = struct(map('k', 2))", "greatest(map('k', 1), map('k', 2))", "mode(array(0D))",
+        "mode(array(1), true)",
+    ],
+)  # fmt: skip
+def test_what_has_no_order_in_spark_is_not_compared(spark_dialect: Session, text: str) -> None:
+    with pytest.raises(UnsupportedError, match="--engine spark"):
+        spark_dialect.sql(f"SELECT {text} AS x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["array(struct(1 AS a), struct(2 AS b))", "coalesce(struct(1 AS a), struct(2 AS b))",
+     "map('k', struct(1 AS a), 'l', struct(1 AS b))", "CASE WHEN true THEN struct(1 AS a) ELSE struct(2 AS b) END"],
+)  # fmt: skip
+def test_rows_of_one_type_have_the_same_names_in_spark(spark_dialect: Session, text: str) -> None:
+    with pytest.raises(SqlError, match=r"does not take|no type in common"):
+        spark_dialect.sql(f"SELECT {text} AS x")
+
+
+def test_an_aggregate_of_what_a_lambda_gives(spark_dialect: Session) -> None:
+    rows = "(VALUES (array(1, 2)), (array(2, 3)), (array(0)), (array(9, 8, 7))) AS t(a)"
+    listed = ", ".join(f"{name}(size(filter(a, x -> x > 1)))" for name in ("skewness", "kurtosis"))
+    found = spark_dialect.sql(f"SELECT {listed} FROM {rows}").to_arrow().to_pylist()[0].values()
+    assert list(found) == pytest.approx([0.0, -1.36])
+
+
+_NAN, _INFINITY = float("nan"), float("inf")
+CUBE_ROOTS = {
+    -76.34244849288599: -4.2421761200427355, 9.767101633242422e125: 9.921756604887346e41, 456.46: 7.699589566024256,
+    -3.5888957331424675e-66: -1.5310414446959897e-22, -1.27968122597074e-308: -2.33901998675691e-103,
+    0.0: 0.0, -0.5: -0.7937005259840998, 27.0: 3.0, _NAN: _NAN, _INFINITY: _INFINITY, -_INFINITY: -_INFINITY,
+}  # fmt: skip
+
+
+def test_a_cube_root_has_the_last_bit_of_java(spark_dialect: Session) -> None:
+    """What `Math.cbrt` gives, and what the C library gives otherwise; zeros, NaN and infinity stay."""
+    listed = ", ".join(f"cbrt(CAST('{each!r}' AS DOUBLE)) AS x{number}" for number, each in enumerate(CUBE_ROOTS))
+    found = spark_dialect.sql(f"SELECT {listed}").to_arrow().to_pylist()[0].values()
+    assert [repr(each) for each in found] == [repr(each) for each in CUBE_ROOTS.values()]
+
+
 # By the query over floats: -2.5, -0.0, NULL, NaN and infinity.
 FLOATS_IN_FLINK = {
     **{f"SELECT f FROM floats WHERE {condition}": "0.0" for condition in (
