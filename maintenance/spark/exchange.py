@@ -7,14 +7,17 @@ returned instead of their results.
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
 from maintenance.options.option import memory_size
 from maintenance.spark.cancellation import ended_with_caller
+from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, payload_frame, portable
 
 if TYPE_CHECKING:
@@ -35,7 +38,20 @@ PART_BYTES = 1 << 19
 _NO_LIMIT = 1 << 30
 _BATCH_BYTES = 1 << 28
 _LEAST_PART_BYTES = 1 << 14
+_BYTES_KEY = "spark.sql.execution.arrow.maxBytesPerBatch"
+_RECORDS_KEY = "spark.sql.execution.arrow.maxRecordsPerBatch"
+# With a limit of bytes Spark adds the sizes of all columns up after each row, which takes longer than to convert it.
+_ROWS_OF_BATCH = 1 << 11
+_ANY_BYTES = str(2**31 - 1)
+# So many bytes of texts times the rows of a batch are far below the 2 GiB that a column of a batch can have.
+_SMALL_ROW = 1 << 18
+_LARGE_ROW = "paimon-maintenance: a row for batches of limited bytes"
+_UNMEASURED = frozenset({"binary", "variant", "array", "map", "struct", "udt", "geography", "geometry"})
+# What sessions had before batches were limited by rows, and how many of their writes run.
+_LIMITED: "dict[SparkSession, tuple[dict[str, str | None], int]]" = {}
+_LOCK = Lock()
 _IPC = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +68,71 @@ def part_bytes(spark: "SparkSession", most: int = PART_BYTES) -> int:
     from pyspark.errors import PySparkException
 
     try:
-        limit = memory_size(str(spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch")).removesuffix("b") or "0")
+        limit = memory_size(str(spark.conf.get(_BYTES_KEY)).removesuffix("b") or "0")
     except (PySparkException, Py4JJavaError, ValueError):  # the last but one where Spark 3.5 knows no such setting
         limit = _NO_LIMIT
     if limit < _NO_LIMIT:
         return most
-    records = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch", "10000") or 10000)
+    records = int(spark.conf.get(_RECORDS_KEY, "10000") or 10000)
     return min(most, max(_LEAST_PART_BYTES, _BATCH_BYTES // max(1, records)))
+
+
+@contextmanager
+def limited_by_rows(spark: "SparkSession") -> Iterator[None]:
+    """While it lasts, batches of rows that go to Python have a limit of rows instead of bytes."""
+    with _LOCK:
+        before, writes = _LIMITED.get(spark, ({}, 0))
+        if not writes:
+            before = {key: spark.conf.get(key, None) for key in (_BYTES_KEY, _RECORDS_KEY)}
+            records = int(before[_RECORDS_KEY] or 0)
+            spark.conf.set(_BYTES_KEY, _ANY_BYTES)
+            spark.conf.set(_RECORDS_KEY, str(records if 0 < records < _ROWS_OF_BATCH else _ROWS_OF_BATCH))
+        _LIMITED[spark] = (before, writes + 1)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            before, writes = _LIMITED.pop(spark)
+            if writes > 1:
+                _LIMITED[spark] = (before, writes - 1)
+            else:
+                with suppress(Exception):  # a Spark that is lost: what happened before is what has to be reported
+                    _put_back(spark, before)
+
+
+def _put_back(spark: "SparkSession", settings: "dict[str, str | None]") -> None:
+    for key, value in settings.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+
+
+def with_small_rows(frame: "DataFrame") -> "DataFrame | None":
+    """The same frame, which fails at a row whose texts are large: `is_large_row` tells that error.
+
+    None where a limit of rows does not suit: the session has its own limit of bytes, or rows have columns that are not
+    measured as easily as texts are.
+    """
+    from pyspark.sql import functions
+
+    spark = frame.sparkSession
+    if is_sail(spark) or (spark not in _LIMITED and spark.conf.get(_BYTES_KEY, None) is not None):
+        return None
+    if any(field.dataType.typeName() in _UNMEASURED for field in frame.schema):
+        return None
+    texts = [field.name.replace("`", "``") for field in frame.schema if field.dataType.typeName() == "string"]
+    if not texts:
+        return frame
+    lengths = [functions.coalesce(functions.octet_length(f"`{name}`"), functions.lit(0)) for name in texts]
+    length = sum(lengths[1:], lengths[0])
+    refused = functions.raise_error(functions.lit(_LARGE_ROW)).cast("boolean")
+    return frame.where(functions.when(length > _SMALL_ROW, refused).otherwise(functions.lit(True)))
+
+
+def is_large_row(error: Exception) -> bool:
+    """Whether a frame of `with_small_rows` failed at a large row."""
+    return _LARGE_ROW in str(error)
 
 
 def serialized(rows: pa.Table) -> bytes:
@@ -71,7 +145,7 @@ def serialized(rows: pa.Table) -> bytes:
 
 def deserialized(content: bytes) -> pa.Table:
     """Rows out of `serialized`. The bytes are copied: inside a batch they are not aligned."""
-    return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+    return pa.ipc.open_stream(pa.py_buffer(content), options=_READ).read_all()
 
 
 def pieces(rows: pa.Table, most_bytes: int) -> Iterator[pa.Table]:

@@ -8,15 +8,15 @@ DataFrame's rows. An invalid row is sent as its error, so that the driver sees t
 
 import pickle
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import PaimonError
-from maintenance.spark.exchange import deserialized, pieces, record, serialized
+from maintenance.spark.exchange import deserialized, pieces, serialized
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import in_task
 from maintenance.write.buckets import BucketRows, split_by_bucket
@@ -70,12 +70,14 @@ def packed_frame(frame: "DataFrame", write: FrameWrite, routes: RowRoutes) -> "D
         place = (context.partitionId() if context is not None else 0) * _PLACES_PER_TASK
         try:
             for rows in _gathered(batches):
-                for part in split_by_bucket(*_bucketed(rows, write, routes), write.context):
-                    for packed in _packed(part, place, routes):
-                        yield packed
-                        place += 1
+                # All parts in one batch: what a batch costs on its way is more than what a small part does.
+                parts = split_by_bucket(*_bucketed(rows, write, routes), write.context)
+                packed = [values for part in parts for values in _packed(part, routes)]
+                if packed:
+                    yield _batch([(*where, place + n, rows, None) for n, (*where, rows) in enumerate(packed)])
+                    place += len(packed)
         except PaimonError as error:
-            yield record(_SCHEMA, b"", _NO_BUCKET, 0, place, None, pickle.dumps(error))
+            yield _batch([(b"", _NO_BUCKET, 0, place, None, pickle.dumps(error))])
 
     packed = frame.mapInArrow(pack, _DDL)
     if routes.tasks is not None and hasattr(packed, "repartitionById"):
@@ -114,7 +116,14 @@ def _bucketed(rows: pa.Table, write: FrameWrite, routes: RowRoutes) -> tuple[pa.
     return conformed, routes.buckets(conformed)
 
 
-def _packed(part: BucketRows, place: int, routes: RowRoutes) -> Iterator[pa.RecordBatch]:
+def _packed(part: BucketRows, routes: RowRoutes) -> Iterator[tuple[bytes, int, int, bytes]]:
+    """The pieces of a part: partition, bucket, task, rows."""
     task = 0 if routes.tasks is None else (part.bucket + zlib.crc32(part.partition)) % routes.tasks
-    for number, piece in enumerate(pieces(part.rows, routes.part_bytes)):
-        yield record(_SCHEMA, part.partition, part.bucket, task, place + number, serialized(piece), None)
+    for piece in pieces(part.rows, routes.part_bytes):
+        yield part.partition, part.bucket, task, serialized(piece)
+
+
+def _batch(packed: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = zip(*packed, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)

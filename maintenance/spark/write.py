@@ -20,7 +20,7 @@ from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.cross_partition import placed_frame, placed_rows
-from maintenance.spark.exchange import part_bytes
+from maintenance.spark.exchange import is_large_row, limited_by_rows, part_bytes, with_small_rows
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
 from maintenance.spark.packed_rows import RowRoutes, packed_frame, unpacked
 from maintenance.spark.release import arrow_of
@@ -59,6 +59,19 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
         )
     if is_sail(frame.sparkSession) and _routes(write.context):
         return _collected(frame, write)
+    small = with_small_rows(frame) if _routes(write.context) else None
+    if small is not None:
+        try:
+            with limited_by_rows(frame.sparkSession):
+                return _written(small, write)
+        except Exception as error:
+            # Every row is looked at before the first one reaches a writer, so nothing is there to clear up.
+            if not is_large_row(error):
+                raise
+    return _written(frame, write)
+
+
+def _written(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
     if needs_sizes(write.context):
         write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
     packed = False

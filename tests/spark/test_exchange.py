@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.errors import DataError
-from maintenance.spark.exchange import PART_BYTES, Sender, part_bytes, run_exchange
+from maintenance.spark.exchange import PART_BYTES, Sender, limited_by_rows, part_bytes, run_exchange, with_small_rows
 from maintenance.spark.local_exchange import exchange_here
 from maintenance.spark.tasks import TaskError
 
@@ -111,3 +111,38 @@ def test_parts_are_smaller_where_batches_have_no_limit_of_bytes(spark: SparkSess
     finally:
         for name, value in before.items():
             spark.conf.set(key.format(name), value)
+
+
+@pytest.mark.not_on_sail("its batches are its own")
+def test_batches_have_a_number_of_rows_until_the_last_write_ends(spark: SparkSession) -> None:
+    keys = [f"spark.sql.execution.arrow.max{what}PerBatch" for what in ("Bytes", "Records")]
+    before = [spark.conf.get(key, None) for key in keys]
+    numbers = spark.range(0, 5000, 1, 1)
+
+    def sizes() -> list[int]:
+        return [row[0] for row in numbers.mapInArrow(_size, "size long").collect()]
+
+    with limited_by_rows(spark):
+        with limited_by_rows(spark):
+            assert sizes() == [2048, 2048, 904]
+        assert sizes() == [2048, 2048, 904]
+    assert [spark.conf.get(key, None) for key in keys] == before
+
+
+@pytest.mark.not_on_sail("its batches are its own")
+def test_a_limit_of_bytes_that_is_set_is_kept(spark: SparkSession) -> None:
+    key = "spark.sql.execution.arrow.maxBytesPerBatch"
+    numbers = spark.range(10)
+    spark.conf.unset(key)
+    assert with_small_rows(numbers) is not None
+    spark.conf.set(key, "1000000")
+    try:
+        assert with_small_rows(numbers) is None
+    finally:
+        spark.conf.unset(key)
+    assert with_small_rows(numbers.selectExpr("cast('a' as binary) as bytes")) is None
+
+
+def _size(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"size": [batch.num_rows]})

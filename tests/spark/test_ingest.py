@@ -13,6 +13,8 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
 
+BATCH_SETTINGS = [f"spark.sql.execution.arrow.max{what}PerBatch" for what in ("Bytes", "Records")]
+
 
 def frame(spark: SparkSession, rows: list[tuple[int, str | None]]) -> DataFrame:
     """Rows in one partition, so in order."""
@@ -52,6 +54,24 @@ def test_the_later_of_two_records_wins(spark: SparkSession, tmp_path: Path) -> N
     rows = spark.range(0, 3000, 1, 4).selectExpr("cast(id % 10 as int) as id", "cast(id as string) as v")
     ingest(spark, table, rows, commit_user="me")
     assert state(table) == {i: str(2990 + i) for i in range(10)}
+
+
+@pytest.mark.parametrize("options", [{"bucket": "2"}, {"bucket": "-1"}])
+def test_rows_with_large_texts_are_written_with_a_limit_of_bytes(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    table = create_table(tmp_path, options=options)
+    rows = spark.range(0, 3000, 1, 2).selectExpr(
+        "cast(id as int) as id",
+        "case when id < 2900 then 'a' when id = 2950 then null else repeat('b', 300000) end as v",
+    )
+    before = {key: spark.conf.get(key, None) for key in BATCH_SETTINGS}
+    ingest(spark, table, rows, commit_user="me")
+    assert {key: len(text or "") for key, text in state(table).items()} == {
+        key: 1 if key < 2900 else 0 if key == 2950 else 300_000 for key in range(3000)
+    }
+    assert len(files_on_disk(table)) == len(live_files(table))
+    assert {key: spark.conf.get(key, None) for key in BATCH_SETTINGS} == before
 
 
 def test_the_larger_sequence_wins_whatever_its_place(spark: SparkSession, tmp_path: Path) -> None:
