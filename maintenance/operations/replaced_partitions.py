@@ -10,12 +10,11 @@ from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.commit import aborting, entries_of_messages
 from maintenance.commit.conflicts import Conflict
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import raised
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.write.message import CommitMessage
 
 
@@ -49,7 +48,7 @@ def publish_replaced(
     before = _index_files(table, snapshot, partitions)
 
     changed = Conflict("another writer changed a partition that was being rewritten", frozenset())
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
+    identity = identity_of(table, operation)
     work = CommitAttempts(table.commit_target(), identity)
     with aborting(work, messages):
         for attempt in work:

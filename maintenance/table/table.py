@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.rules import ExcludedPartitions, Following
 from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
@@ -131,6 +132,11 @@ class Table(TableHandle):
 def new_commit_user(options: TableModel) -> str:
     """A user that nobody else is."""
     return prefixed_user(options, str(uuid.uuid4()))
+
+
+def identity_of(table: TableHandle, operation: str) -> CommitIdentity:
+    """The identity of the commits that an operation of maintenance makes: a user of its own, and the operation."""
+    return CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
 
 
 def prefixed_user(options: TableModel, user: str) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.amounts import number_of
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.key_indexes import commit_key_indexes
 from maintenance.errors import CorruptFileError, PaimonError
 from maintenance.format.global_index import bitmap, btree
@@ -32,7 +31,7 @@ from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.scan.split import by_bucket
 from maintenance.spark.tasks import all_done, run_tasks
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
@@ -97,7 +96,7 @@ def _refreshed(
         return None
     progress(f"{number_of(len(tasks), 'index', 'indexes')} of buckets to build, {len(removed)} are outdated")
     added = all_done(run_tasks(spark, build_key_index, tasks), table.identifier)
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "index_buckets"})
+    identity = identity_of(table, "index_buckets")
     return commit_key_indexes(table.commit_target(), added, removed, identity)
 
 

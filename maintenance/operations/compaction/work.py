@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maintenance.amounts import number_of
 from maintenance.commit.commit import abort, commit_compact
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import CommitError, ConflictError, ErrorClass, PaimonError, UnexpectedError
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -20,7 +20,7 @@ from maintenance.operations.compaction.request import CheckedRequest
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.read.data_file import ReadContext
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 
@@ -54,7 +54,7 @@ class CompactionWork:
         identity: CommitIdentity | None = None,
     ) -> "CompactionWork":
         """A compaction that has not begun. `identity`: None = one of its own."""
-        own = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
+        own = identity_of(table, "compact")
         return cls(spark, table, request, progress, identity or own, CompactionSummary(table))
 
     def commit(

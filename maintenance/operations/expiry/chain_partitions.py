@@ -10,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.scan.chain import CHAIN_BRANCHES
 from maintenance.table.chain import ChainBranches, chain_of
 from maintenance.table.partitions import done_partitions, forget_partitions
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 
 _MILLI = 10**6
 
@@ -106,7 +105,7 @@ def _dropped(table: Table, partitions: tuple[bytes, ...], batch_size: int) -> It
     size = batch_size if batch_size > 0 else max(1, len(partitions))
     for start in range(0, len(partitions), size):
         batch = frozenset(partitions[start : start + size])
-        identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "expire_partitions"})
+        identity = identity_of(table, "expire_partitions")
         snapshot_id = drop_partitions(table.commit_target(), identity, partial(_still_there, batch))
         if snapshot_id is not None:
             specs = [table.paths.spec_of(partition) for partition in batch]

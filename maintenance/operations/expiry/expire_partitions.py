@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Annotated
 
 from maintenance.amounts import number_of
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
 from maintenance.errors import OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -37,7 +36,7 @@ from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.chain import ChainBranches
 from maintenance.table.partitions import done_partitions, forget_partitions
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +254,7 @@ class _Expiry:
             leaving[:] = [entry for entry in inside if entry.partition in due]
             return due
 
-        identity = CommitIdentity(
-            new_commit_user(self.table.options), properties={OPERATION_PROPERTY: "expire_partitions"}
-        )
+        identity = identity_of(self.table, "expire_partitions")
         snapshot_id = drop_partitions(self.table.commit_target(), identity, chosen)
         if snapshot_id is None:
             return

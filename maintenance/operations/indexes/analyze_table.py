@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.format.metadata.table_statistics import TableStatistics, serialize_statistics
 from maintenance.operations.indexes.column_statistics import chosen_fields, count_columns
 from maintenance.options import table as table_options
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def analyze_table(table: Table, *, columns: Sequence[str] | None = None, all_col
     path = table.paths.statistics_file(name)
     target.file_io.write_bytes(path, serialize_statistics(statistics))
     target.file_io.flush([path], table.location)
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "analyze_table"})
+    identity = identity_of(table, "analyze_table")
     work = CommitAttempts(target, identity)
     for attempt in work:
         with attempt:

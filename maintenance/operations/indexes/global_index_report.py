@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import PredicateError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import covering
 from maintenance.operations.compaction.partition_choice import check_partitions
 from maintenance.table.partitions import named_partitions
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 
 Specs = Sequence[Spec]
 
@@ -60,7 +60,7 @@ def in_partitions(table: Table, partitions: Specs) -> Callable[[bytes], bool]:
 
 def identity(table: Table, verb: str) -> CommitIdentity:
     """Of the commit of one of them."""
-    return CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: f"{verb}_global_index"})
+    return identity_of(table, f"{verb}_global_index")
 
 
 def report_of(

@@ -14,7 +14,6 @@ from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -24,7 +23,7 @@ from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.delete_branch import check_branch_exists
 from maintenance.options import table as table_options
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 _SAME_FILES = "another merge added the same files meanwhile"
@@ -106,7 +105,7 @@ def apply(_run: Run, _table: Table, planned: Plan[MergeBranch, MergeBranchReport
     assert isinstance(merge, _Merge)
     if not report.files:
         return report
-    identity = CommitIdentity(new_commit_user(merge.target.options), properties={OPERATION_PROPERTY: "merge_branch"})
+    identity = identity_of(merge.target, "merge_branch")
     work = CommitAttempts(merge.target.commit_target(), identity)
     for attempt in work:
         with attempt:

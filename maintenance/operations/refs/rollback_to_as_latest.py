@@ -16,7 +16,6 @@ from typing import Annotated
 from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import CommitError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -27,7 +26,7 @@ from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.create_tag import create_tag, snapshot_to_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 
 _TAG_PREFIX = "rollback-to-as-latest-"
 
@@ -109,7 +108,7 @@ def apply(
         return replace(planned.report, dry_run=False)
     held = planned.request.tag or _tag_of(table, target)
     kept = held or create_tag(table, f"{_TAG_PREFIX}{target.id}-{uuid.uuid4()}", snapshot_id=target.id).name
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "rollback_to_as_latest"})
+    identity = identity_of(table, "rollback_to_as_latest")
     commit, before, changes = CommitAttempts(table.commit_target(), identity), work.latest, None
     try:
         for attempt in commit:

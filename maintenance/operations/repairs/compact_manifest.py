@@ -11,7 +11,6 @@ from maintenance.amounts import number_of
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.manifest_merge import ManifestMergeOptions, is_merged
 from maintenance.commit.outcome import Lost
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
@@ -20,7 +19,7 @@ from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.parameters import Parameter, text, truth
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.types.data_type import DataType
 
 
@@ -87,7 +86,7 @@ def apply(_run: Run, table: Table, planned: Plan[CompactManifest, CompactManifes
     assert isinstance(merging, _Merging)
     if not report.needed:
         return report
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_manifest"})
+    identity = identity_of(table, "compact_manifest")
     work = CommitAttempts(table.commit_target(), identity)
     for attempt in work:
         with attempt:

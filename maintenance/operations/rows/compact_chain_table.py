@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from maintenance.amounts import number_of
 from maintenance.commit.commit import abort
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -33,7 +32,7 @@ from maintenance.spark.write import write_frame
 from maintenance.table.chain import ChainBranches, chain_of, chained_splits
 from maintenance.table.planning import ReadRequest, read_of_chain
 from maintenance.table.rows import splits_to_spark
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of, new_commit_user
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
@@ -130,7 +129,7 @@ def apply(run: Run, _: Table, planned: Plan[CompactChainTable, CompactChainTable
     target = work.chain.snapshot
     messages = _written(run.session(), work.chain, work.splits)
     _check_unchanged(work.chain, work.base, messages)
-    identity = CommitIdentity(new_commit_user(target.options), properties={OPERATION_PROPERTY: "compact_chain_table"})
+    identity = identity_of(target, "compact_chain_table")
     (snapshot_id,) = overwrite_or_abort(
         target.commit_target(), messages, identity, Overwrite(report.partitions, dynamic=False)
     )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.metadata.partition_value import PartitionValue
@@ -46,7 +45,7 @@ from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.split_read import partition_values
 from maintenance.spark.sail import evaluated
 from maintenance.spark.zone import spark_in_zone
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.types.values import arrow_of_values
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _truncated(table: Table, predicate: Predicate | None) -> RowChangeReport:
     specs: list[PartitionValue] | None = None
     if predicate is not None and table.schema.partition_keys:
         specs = [table.paths.partition(partition) for partition in {entry.partition for entry in entries}]
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "delete"})
+    identity = identity_of(table, "delete")
     ids = overwrite_or_abort(table.commit_target(), (), identity, Overwrite(specs, dynamic=False))
     return replace(
         report,

@@ -19,7 +19,6 @@ from pyroaring import BitMap
 from maintenance.commit.columns import commit_columns
 from maintenance.commit.commit import abort
 from maintenance.commit.global_indexes import indexed_fields, indexes_of
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
@@ -40,7 +39,7 @@ from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.release import arrow_of
 from maintenance.spark.tasks import TaskError, all_done, enter_task, portable, run_tasks
 from maintenance.table.rows import read_splits, splits_to_spark
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.types.arrow import arrow_type
 from maintenance.write.columns import ColumnsTask, write_columns
 from maintenance.write.message import CommitMessage
@@ -260,7 +259,7 @@ def commit_evolved(
     if all(message.is_empty for message in (*columns, *others)):
         return ()
     table = state.table
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
+    identity = identity_of(table, operation)
     updated = [table.schema.field(name).id for name in names]
     snapshot_id = commit_columns(table.commit_target(), columns, others, identity, state.snapshot, updated)
     tag_after_commit(table, wrote_rows=True)

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.commit.commit import abort
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
 from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.operations.rows.merge_clauses import quoted
@@ -20,7 +19,7 @@ from maintenance.options import table as table_options
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import write_frame
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of
 from maintenance.write.buckets import moves_keys
 from maintenance.write.message import CommitMessage
 from maintenance.write.state import WriteState
@@ -98,7 +97,7 @@ def write_records(
     field = table.model.rowkind_field
     if field is not None:
         data = _saying_so(data, field)
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
+    identity = identity_of(table, operation)
     spark = None if isinstance(data, pa.Table) else data.sparkSession
     work = RowAttempts(spark, table, identity)
     for attempt in work:

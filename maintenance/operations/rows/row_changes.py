@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from pyroaring import BitMap, FrozenBitMap
 
 from maintenance.commit.commit import abort, commit_rows
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.errors import (
     ConflictError,
@@ -53,7 +52,7 @@ from maintenance.spark.write import write_frame
 from maintenance.table.chain import refuse_changes
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import splits_to_spark
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table, identity_of, new_commit_user
 from maintenance.types.data_type import DataField
 from maintenance.write.context import WriteContext
 from maintenance.write.deletion_vectors import BucketVectors
@@ -293,7 +292,7 @@ def commit_changed(table: Table, messages: Sequence[CommitMessage], operation: s
     """Publish. Returns the new snapshot's id, nothing if there is nothing to publish. Raises: ConflictError."""
     if all(message.is_empty for message in messages):
         return ()
-    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
+    identity = identity_of(table, operation)
     snapshot_id = commit_rows(table.commit_target(), messages, identity)
     tag_after_commit(table, wrote_rows=True)
     return (snapshot_id,)
