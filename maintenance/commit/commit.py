@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
+from maintenance.commit.conflicts import Base, Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
 from maintenance.commit.outcome import Lost, Published
@@ -25,6 +25,7 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.rows.key import key_reader
+from maintenance.metadata.live_groups import live_groups
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.write.buckets import RESCALE, other_number
@@ -176,10 +177,10 @@ def _check_moved(target: CommitTarget, messages: Sequence[CommitMessage], latest
     if not partitions or latest is None:
         return None
     moved = set()
-    for entry in target.manifests.live_entries(latest, EntrySelection(partitions.__contains__)):
-        limit = highest.get((entry.partition, entry.bucket))
-        if limit is not None and entry.file.max_sequence_number > limit:
-            moved.add((entry.partition, entry.bucket))
+    for group in live_groups(target.manifests, latest, EntrySelection(partitions.__contains__)):
+        limit = highest.get((group.partition, group.bucket))
+        if limit is not None and group.max_sequence_number > limit:
+            moved.add((group.partition, group.bucket))
     if not moved:
         return None
     return Conflict("another writer has written straight into the bucket in the meantime", frozenset(moved))
@@ -242,10 +243,9 @@ def entries_of_messages(
 
 def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
     """What conflicts with changes that replace files, on the newest state."""
-    partitions = {entry.partition for entry in changes.entries}
-    base = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     by_key = not target.model.clusters_keys
     key_types = [f.type for f in target.schema.key_fields] if by_key else []
+    base = Base() if latest is None else Base.of(target.manifests, latest, changes.entries, by_key=bool(key_types))
     return find_conflict(
         base,
         changes.entries,
@@ -278,13 +278,14 @@ def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapsho
     partitions = {entry.partition for entry in changes.entries if entry.total_buckets > 0}
     if not partitions:
         return None
-    base = target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
-    wrong = bucket_mismatch([*base, *changes.entries], changes.entries)
+    base = live_groups(target.manifests, latest, EntrySelection(partitions.__contains__))
+    there = {(group.partition, group.total_buckets) for group in base}
+    wrong = bucket_mismatch(there | {(e.partition, e.total_buckets) for e in changes.entries}, changes.entries)
     if not wrong:
         return None
     first = min(wrong)[0]
     new = {entry.total_buckets for entry in changes.entries if entry.partition == first}
-    old = {entry.total_buckets for entry in base if entry.partition == first} - new
+    old = {total for partition, total in there if partition == first} - new
     reason = other_number(target.paths, first, _numbers(old), _numbers(new))
     return Conflict(reason, frozenset(wrong), RESCALE)
 

@@ -7,9 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.manifests import Manifests
 
 Group = tuple[bytes, int]
+Total = tuple[bytes, int]
+"""A partition, and a number of buckets that files of it were written under."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +33,43 @@ class Conflict:
     replayed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What changes may meet in the partitions that they touch.
+
+    Attributes:
+        entries: live ones, at least those of files that the changes name, and those of the levels that get files.
+        totals: of all other live files.
+    """
+
+    entries: Sequence[ManifestEntry] = ()
+    totals: frozenset[Total] = frozenset()
+
+    @classmethod
+    def of(cls, manifests: Manifests, snapshot: Snapshot, delta: Sequence[ManifestEntry], *, by_key: bool) -> "Base":
+        """The base of changes in a snapshot, however many files it has. `by_key`: levels have their keys in order."""
+        partitions = {entry.partition for entry in delta}
+        names = pa.array({entry.file.file_name for entry in delta}, pa.string())
+        added = [entry for entry in delta if entry.kind == FileKind.ADD and entry.file.level > 0 and by_key]
+        levels = pa.array({entry.file.level for entry in added}, pa.int32())
+        buckets = pa.array({entry.bucket for entry in added}, pa.int32())
+        entries: list[ManifestEntry] = []
+        totals: set[Total] = set()
+        for columns in manifests.live_columns(snapshot, EntrySelection(partitions.__contains__)):
+            rows = columns.table("_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL", "_FILE_NAME")
+            beside = pc.and_(
+                pc.is_in(rows.column("_LEVEL"), value_set=levels), pc.is_in(rows.column("_BUCKET"), value_set=buckets)
+            )
+            met = pc.or_(pc.is_in(rows.column("_FILE_NAME"), value_set=names), beside)
+            entries += columns.filtered(met.to_numpy()).select()
+            others = rows.filter(pc.invert(met)).select(["_PARTITION", "_TOTAL_BUCKETS"])
+            distinct = others.group_by(others.column_names, use_threads=False).aggregate([])
+            totals |= set(zip(*(column.to_pylist() for column in distinct.columns), strict=True))
+        return cls(entries, frozenset(totals))
+
+
 def find_conflict(
-    base: Iterable[ManifestEntry],
+    base: Base,
     delta: Sequence[ManifestEntry],
     *,
     key_of: Callable[[bytes], tuple[Any, ...]] | None,
@@ -36,19 +78,18 @@ def find_conflict(
     """The first kind of conflict, with every group that has it.
 
     Args:
-        base: live entries of the partitions that `delta` touches.
         delta: the changes, in order.
         key_of: reads a serialized key, None for a table without primary key.
         check_buckets: entries of a partition must agree on the number of buckets (not when overwriting).
     """
-    merged, broken, reason = _merge(base, delta)
+    merged, broken, reason = _merge(base.entries, delta)
     if broken:
         return Conflict(reason, frozenset(broken))
     unmatched = {(entry.partition, entry.bucket) for entry in merged.values() if entry.kind == FileKind.DELETE}
     if unmatched:
         return Conflict("files that this commit replaces were already replaced or deleted", frozenset(unmatched))
     if check_buckets:
-        wrong = bucket_mismatch(merged.values(), delta)
+        wrong = bucket_mismatch([*base.totals, *map(_total_of, merged.values())], delta)
         if wrong:
             return Conflict("the number of buckets of the partition has changed", frozenset(wrong))
     if key_of is not None:
@@ -74,13 +115,17 @@ def _merge(
     return merged, broken, "a file that this commit adds already exists"
 
 
-def bucket_mismatch(entries: Iterable[ManifestEntry], delta: Sequence[ManifestEntry]) -> set[Group]:
-    """Groups of `delta` in partitions whose `entries` have different numbers of buckets."""
-    totals: dict[bytes, set[int]] = {}
-    for entry in entries:
-        if entry.total_buckets > 0:
-            totals.setdefault(entry.partition, set()).add(entry.total_buckets)
-    mixed = {partition for partition, of_partition in totals.items() if len(of_partition) > 1}
+def _total_of(entry: ManifestEntry) -> Total:
+    return entry.partition, entry.total_buckets
+
+
+def bucket_mismatch(totals: Iterable[Total], delta: Sequence[ManifestEntry]) -> set[Group]:
+    """Groups of `delta` in partitions with different numbers of buckets. `totals`: of all files."""
+    numbers: dict[bytes, set[int]] = {}
+    for partition, total in totals:
+        if total > 0:
+            numbers.setdefault(partition, set()).add(total)
+    mixed = {partition for partition, of_partition in numbers.items() if len(of_partition) > 1}
     return {(entry.partition, entry.bucket) for entry in delta if entry.partition in mixed}
 
 

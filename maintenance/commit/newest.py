@@ -1,11 +1,12 @@
 """What the newest snapshot holds in some partitions, followed from snapshot to snapshot while a commit is tried."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.live_groups import live_groups
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.write.state import WriteState
@@ -51,17 +52,16 @@ class Newest:
         if since is None:
             self.sequences, self.created = {}, {}
             selection = EntrySelection(self.partitions.__contains__)
-            since = [] if latest is None else self.manifests.live_entries(latest, selection)
-        self._add(since)
+            for group in [] if latest is None else live_groups(self.manifests, latest, selection):
+                self._add(group.partition, group.bucket, group.max_sequence_number, group.created)
+        for entry in since or ():
+            self._add(entry.partition, entry.bucket, entry.file.max_sequence_number, entry.file.creation_time)
         self.snapshot = latest
 
-    def _add(self, entries: Iterable[ManifestEntry]) -> None:
-        for entry in entries:
-            group, file = (entry.partition, entry.bucket), entry.file
-            number, made = file.max_sequence_number, file.creation_time
-            self.sequences[group] = max(self.sequences.get(group, number), number)
-            if made is not None:
-                self.created[entry.partition] = max(self.created.get(entry.partition, made), made)
+    def _add(self, partition: bytes, bucket: int, number: int, made: int | None) -> None:
+        self.sequences[partition, bucket] = max(self.sequences.get((partition, bucket), number), number)
+        if made is not None:
+            self.created[partition] = max(self.created.get(partition, made), made)
 
     def _since(self, latest: Snapshot) -> list[ManifestEntry] | None:
         """Files added since the snapshot known so far; None if not all snapshots in between are there."""

@@ -24,6 +24,7 @@ from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.external_paths import root_of
+from maintenance.metadata.live_groups import live_groups
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
 
@@ -125,7 +126,7 @@ class Staging:
         if stored is not None:
             numbers.append(int(stored))
         elif latest is not None:
-            numbers += [entry.file.max_sequence_number for entry in self.target.manifests.live_entries(latest)]
+            numbers += [group.max_sequence_number for group in live_groups(self.target.manifests, latest)]
         return max(numbers, default=None)
 
     # Check and publish

@@ -9,7 +9,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 
 import pyarrow as pa
 
@@ -31,7 +32,7 @@ from maintenance.format.metadata.manifest import (
     ManifestColumns,
     ManifestEntry,
     decode_manifest,
-    select_entries,
+    select_columns,
     serialize_manifest,
 )
 from maintenance.format.metadata.manifest_format import in_format
@@ -61,14 +62,22 @@ Deletions = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
 
 ManifestFilter = Callable[[ManifestFileMeta], bool]
 
-# Manifests decoded ahead of the one whose entries are looked at.
-_AHEAD = 4
+# Manifests decoded ahead of the one whose entries are looked at, and the most bytes that these have on storage; decoded
+# they take ten times as many and more.
+_AHEAD, _AHEAD_BYTES = 4, 12 << 20
 # Of manifests on a disk: what threads would save is less than what it takes to start them.
 _SMALL_BYTES = 64 << 10
+# Manifests of so many bytes are held at once where all of them are looked at twice.
+_HELD_BYTES = 4 << 20
 # How many times its bytes a parsed manifest list takes.
 _PARSED = 8
 # So many entries tell how many bytes each takes; they are encoded twice where a manifest holds more.
 _PROBE = 512
+
+
+def _is_far_ahead(sizes: Sequence[int]) -> bool:
+    """Whether no further manifest is decoded ahead. `sizes`: of those that are."""
+    return len(sizes) > _AHEAD or sum(sizes) > _AHEAD_BYTES
 
 
 def keep_all(_: object) -> bool:
@@ -128,6 +137,16 @@ class Manifests:
         counts: EntryCounts | None = None,
     ) -> list[ManifestEntry]:
         """As `read_manifest`, of a name. `size`, `counts`: of the whole manifest, where a list says them."""
+        return self.read_columns(name, selection, size, counts).select()
+
+    def read_columns(
+        self,
+        name: str,
+        selection: EntrySelection = EVERY_ENTRY,
+        size: int | None = None,
+        counts: EntryCounts | None = None,
+    ) -> ManifestColumns:
+        """As `read`, as columns."""
         settings = self.file_io.cache
         path = self.paths.manifest(name)
         version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
@@ -136,13 +155,13 @@ class Manifests:
         if columns is None:
             data = self._read(name, size)
             if version is None or len(data) > settings.max_file_bytes:
-                return select_entries(data, path, selection, counts)
+                return select_columns(data, path, selection, counts)
             columns = decode_manifest(data, path)
             kept.put(path, version, columns, columns.size)
         check_size(size, columns.file_size, path)
         if counts is not None:
             counts.check(columns.counts, path)
-        return columns.select(selection)
+        return columns.narrowed(selection)
 
     def file_names(self, meta: ManifestFileMeta) -> pa.Array:
         """Names of all files that a manifest adds or deletes and of those beside them. Errors as of `read_manifest`."""
@@ -222,22 +241,28 @@ class Manifests:
         self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
     ) -> Iterator[ManifestEntry]:
         """Entries of manifests in order. A few manifests are decoded ahead, so that storage and cores are kept busy."""
+        for columns in self.columns_of(manifests, selection):
+            yield from columns.select()
 
-        def read(manifest: ManifestFileMeta) -> list[ManifestEntry]:
-            return self.read_manifest(manifest, selection)
+    def columns_of(
+        self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
+    ) -> Iterator[ManifestColumns]:
+        """The entries wanted of each manifest as columns; decoded ahead as of `entries_of`."""
+
+        def read(meta: ManifestFileMeta) -> ManifestColumns:
+            return self.read_columns(meta.file_name, selection, meta.file_size, meta.counts)
 
         if len(manifests) <= 1 or self._are_at_hand(manifests):
-            for manifest in manifests:
-                yield from read(manifest)
+            yield from map(read, manifests)
             return
         with ThreadPoolExecutor(_AHEAD) as pool:
-            started: deque[Future[list[ManifestEntry]]] = deque()
+            started: deque[tuple[Future[ManifestColumns], int]] = deque()
             for manifest in manifests:
-                started.append(pool.submit(read, manifest))
-                if len(started) > _AHEAD:
-                    yield from started.popleft().result()
+                while started and _is_far_ahead([size for _, size in started]):
+                    yield started.popleft()[0].result()
+                started.append((pool.submit(read, manifest), manifest.file_size))
             while started:
-                yield from started.popleft().result()
+                yield started.popleft()[0].result()
 
     def _are_at_hand(self, manifests: Sequence[ManifestFileMeta]) -> bool:
         """Whether manifests are read faster one after the other than by threads, which must be started first."""
@@ -264,6 +289,34 @@ class Manifests:
         manifests = [manifest for manifest in self.data_manifests(snapshot) if keep_manifest(manifest)]
         with self.reading(snapshot):
             return merge_scan(self.entries_of(manifests, selection))
+
+    def live_columns(
+        self,
+        snapshot: Snapshot,
+        selection: EntrySelection = EVERY_ENTRY,
+        keep_manifest: ManifestFilter = keep_all,
+    ) -> Iterator[ManifestColumns]:
+        """The live files of a snapshot that are wanted, as columns of one manifest after the other.
+
+        However many files there are, no more than those of a few manifests, and all deletions, are held at a time. For
+        that, manifests with deletions are read twice, unless all of them are small.
+        """
+        manifests = [manifest for manifest in self.data_manifests(snapshot) if keep_manifest(manifest)]
+        deletions, additions = (replace(selection, kind=kind) for kind in (FileKind.DELETE, FileKind.ADD))
+        deleted: Iterable[ManifestEntry]
+        added: Iterable[ManifestColumns]
+        with self.reading(snapshot):
+            if sum(manifest.file_size for manifest in manifests) <= _HELD_BYTES:
+                held = list(self.columns_of(manifests, selection))
+                deleted = chain.from_iterable(columns.select(deletions) for columns in held)
+                added = map(ManifestColumns.narrowed, held, repeat(additions))
+            else:
+                deleted = self.entries_of([m for m in manifests if m.num_deleted_files], deletions)
+                added = self.columns_of(manifests, additions)
+            dead = {entry.identity: entry.file.file_name for entry in deleted}
+            names = pa.array(dead.values(), pa.string())
+            for columns in added:
+                yield columns.without(dead, names) if dead else columns
 
 
 def merge_scan(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:

@@ -2,6 +2,7 @@
 
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.live_groups import live_groups
 from maintenance.table.handle import TableHandle
 from maintenance.table.key_index import key_index
 from maintenance.write.buckets import has_dynamic_buckets, moves_keys
@@ -19,17 +20,15 @@ def state_of(table: TableHandle, snapshot: Snapshot | None, user: str) -> WriteS
     levels: dict[tuple[bytes, int], list[int]] = {}
     numbers: dict[bytes, int] = {}
     created: dict[bytes, int] = {}
-    for entry in table.manifests.live_entries(snapshot):
-        key = (entry.partition, entry.bucket)
-        last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
-        levels.setdefault(key, []).append(entry.file.level)
-        if entry.total_buckets > 0:
-            numbers[entry.partition] = entry.total_buckets
-        if table.model.is_postponed and entry.file.creation_time is not None:
-            created[entry.partition] = max(created.get(entry.partition, 0), entry.file.creation_time)
-    runs = (
-        {key: run_count(runs_of_group) for key, runs_of_group in levels.items()} if table.is_primary_key_table else {}
-    )
+    for group in live_groups(table.manifests, snapshot):
+        key = (group.partition, group.bucket)
+        last[key] = max(last.get(key, -1), group.max_sequence_number)
+        levels.setdefault(key, []).extend([group.level] * (1 if group.level else group.files))
+        if group.total_buckets > 0:
+            numbers[group.partition] = group.total_buckets
+        if table.model.is_postponed and group.created is not None:
+            created[group.partition] = max(created.get(group.partition, 0), group.created)
+    runs = {key: run_count(of_group) for key, of_group in levels.items()} if table.is_primary_key_table else {}
     return WriteState(last, hash_files, numbers, user, index, runs, snapshot=snapshot, created=created)
 
 

@@ -20,7 +20,10 @@ def test_what_a_benchmark_tells_is_what_is_stored(tmp_path: Path, monkeypatch: p
     tell("4 buckets", "ours", [2.0, 1.0, 4.0], peak_MiB=812)
     tell("4 buckets", "limit")
     figures = told(tmp_path / "told")
-    assert figures == [Figures("4 buckets", "ours", [2.0, 1.0, 4.0], {"peak MiB": 812}), Figures("4 buckets", "limit")]
+    assert figures == [
+        Figures("4 buckets", "ours", [2.0, 1.0, 4.0], {"peak MiB": 812}),
+        Figures("4 buckets", "limit", []),
+    ]
     assert (figures[0].minimum, figures[0].median) == (1.0, 2.0)
     kept = Result("ingestion", "python", "2026-01-02", "2 cores", (0.1, 1.2), 0.02, figures)
     assert Result.read(kept.store()) == kept

@@ -11,11 +11,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
+from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.errors import RESTORE, CorruptFileError, UnsupportedError
 from maintenance.format.avro.container import AvroColumns, read_records, record_schema, write_records
@@ -181,6 +184,40 @@ class ManifestColumns:
         entries = [_entry_of_values(*row) for row in _selected(self.frame, selection).iter_rows()]
         return entries if selection.test is None else list(filter(selection.test, entries))
 
+    def narrowed(self, selection: EntrySelection) -> "ManifestColumns":
+        """The columns of the entries wanted."""
+        if self.entries is not None or selection.test is not None:
+            return replace(self, entries=tuple(self.select(selection)))
+        return replace(self, frame=_selected(self.frame, selection))
+
+    def filtered(self, kept: npt.NDArray[np.bool_]) -> "ManifestColumns":
+        """The columns of some of the entries. `kept`: bool, shape (n,)."""
+        if self.entries is not None:
+            return replace(self, entries=tuple(compress(self.entries, kept)))
+        return replace(self, frame=self.frame.filter(kept))
+
+    def without(self, identities: Collection[Hashable], names: pa.Array) -> "ManifestColumns":
+        """The columns of entries of other identities. `names`: of the files that these are of."""
+        if self.entries is not None:
+            return replace(self, entries=tuple(e for e in self.entries if e.identity not in identities))
+        suspects = pc.is_in(self.table("_FILE_NAME").column(0), value_set=names).to_numpy()
+        places = np.flatnonzero(suspects)
+        if not len(places):
+            return self
+        kept = np.ones(len(self.frame), np.bool_)
+        kept[places] = [_entry_of_values(*row).identity not in identities for row in self.frame[places].iter_rows()]
+        return self.filtered(kept)
+
+    def table(self, *names: str) -> pa.Table:
+        """Some of the columns that `COLUMN_TYPES` names, a row for each entry in file order."""
+        types = [COLUMN_TYPES[name] for name in names]
+        if self.entries is None:
+            arrays = [self.frame.get_column(n).to_arrow().cast(t) for n, t in zip(names, types, strict=True)]
+        else:
+            values = zip(names, types, strict=True)
+            arrays = [pa.array(list(map(_OF_ENTRY[name], self.entries)), of_type) for name, of_type in values]
+        return pa.Table.from_arrays(arrays, names=list(names))
+
     @property
     def file_names(self) -> pa.Array:
         """Names of all files that it adds or deletes and of those beside them, in no order."""
@@ -192,6 +229,26 @@ class ManifestColumns:
         if pa.types.is_null(extras.type):
             return names
         return pa.concat_arrays([names, _texts(extras.flatten().drop_null())])
+
+
+COLUMN_TYPES = {
+    "_PARTITION": pa.binary(),
+    "_BUCKET": pa.int32(),
+    "_TOTAL_BUCKETS": pa.int32(),
+    "_FILE_NAME": pa.string(),
+    "_LEVEL": pa.int32(),
+    "_MAX_SEQUENCE_NUMBER": pa.int64(),
+    "_CREATION_TIME": pa.int64(),
+}
+_OF_ENTRY = {
+    "_PARTITION": attrgetter("partition"),
+    "_BUCKET": attrgetter("bucket"),
+    "_TOTAL_BUCKETS": attrgetter("total_buckets"),
+    "_FILE_NAME": attrgetter("file.file_name"),
+    "_LEVEL": attrgetter("file.level"),
+    "_MAX_SEQUENCE_NUMBER": attrgetter("file.max_sequence_number"),
+    "_CREATION_TIME": attrgetter("file.creation_time"),
+}
 
 
 def _texts(names: pa.Array) -> pa.Array:
@@ -247,10 +304,10 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
     return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record, "_FILE")), len(data))
 
 
-def select_entries(
+def select_columns(
     data: bytes, where: str, selection: EntrySelection, counts: EntryCounts | None = None
-) -> list[ManifestEntry]:
-    """The wanted entries of a manifest, in file order: of blocks without any, no more than the heads are decoded.
+) -> ManifestColumns:
+    """The wanted entries of a manifest as columns: of blocks without any, no more than the heads are decoded.
 
     Args: `counts`: of all its entries, where its list says them.
     Raises: as `decode_manifest`; CorruptFileError: it has other counts.
@@ -259,7 +316,7 @@ def select_entries(
     is_small = columns is None or sum(columns.counts) <= _FEW_ENTRIES
     heads = None if columns is None or is_small else columns.read(("_VERSION", *_HEAD))
     if columns is None or heads is None or not _usual(heads):
-        return _checked(decode_manifest(data, where), counts, where).select(selection)
+        return _checked(decode_manifest(data, where), counts, where).narrowed(selection)
     if counts is not None:
         counts.check(_counts(heads), where)
     by_head = replace(selection, level=None, test=None, names=None)
@@ -267,7 +324,7 @@ def select_entries(
     blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
     frame = columns.read(blocks=blocks.tolist())
     flat = None if frame is None else _flat(frame)
-    return decode_manifest(data, where).select(selection) if flat is None else ManifestColumns(flat).select(selection)
+    return (decode_manifest(data, where) if flat is None else ManifestColumns(flat)).narrowed(selection)
 
 
 def _checked(columns: ManifestColumns, counts: EntryCounts | None, where: str) -> ManifestColumns:

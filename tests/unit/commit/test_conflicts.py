@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from maintenance.commit.conflicts import find_conflict
+from maintenance.commit.conflicts import Base, find_conflict
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from tests.unit.commit.entries import KEY_OF, TYPES, add, delete
@@ -13,7 +13,7 @@ HERE = (EMPTY_ROW, 0)
 def conflict(
     base: Sequence[ManifestEntry], delta: Sequence[ManifestEntry], *, keyed: bool = True, check_buckets: bool = True
 ) -> tuple[str, set[tuple[bytes, int]]] | None:
-    actual = find_conflict(base, delta, key_of=KEY_OF if keyed else None, check_buckets=check_buckets)
+    actual = find_conflict(Base(base), delta, key_of=KEY_OF if keyed else None, check_buckets=check_buckets)
     return None if actual is None else (actual.reason, set(actual.groups))
 
 

@@ -35,7 +35,7 @@ from maintenance.format.metadata.manifest import (
     ManifestEntry,
     decode_manifest,
     entry_of_record,
-    select_entries,
+    select_columns,
     serialize_manifest,
 )
 from maintenance.format.metadata.manifest_format import in_format
@@ -307,7 +307,7 @@ def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[Manifest
     )
     stored = serialize_manifest(entries, "null")
     wanted = [entry for entry in entries if selection.keeps(entry)]
-    assert select_entries(stored, "memory", selection) == wanted
+    assert select_columns(stored, "memory", selection).select() == wanted
     assert decode_manifest(stored, "memory").select(selection) == wanted
     assert [e for e in read_records(stored, "memory", entry_of_record) if selection.keeps(e)] == wanted
 

@@ -1,0 +1,101 @@
+"""Live files as columns: what is left of additions and deletions, added up, and what changes meet in them."""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maintenance.commit.conflicts import Base, find_conflict
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.binary_row import serialize_row
+from maintenance.metadata import manifests as module
+from maintenance.metadata.live_groups import live_groups
+from maintenance.metadata.manifests import Manifests
+from maintenance.types.data_type import parse_type
+from tests.examples import examples
+from tests.unit.commit.entries import KEY_OF, entry
+from tests.unit.metadata.states import HandMade
+
+PARTITIONS = [serialize_row([day], [parse_type("INT")]) for day in range(2)]
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> ManifestEntry:
+    first = draw(st.integers(0, 5)) * 10
+    made = entry(
+        draw(st.sampled_from(FileKind)),
+        f"f{draw(st.integers(0, 8))}",
+        level=draw(st.sampled_from([0, 4, 5])),
+        keys=(first, first + draw(st.sampled_from([5, 15]))),
+        bucket=draw(st.integers(0, 1)),
+        total_buckets=draw(st.sampled_from([2, 2, 2, 4, -1])),
+        partition=draw(st.sampled_from(PARTITIONS)),
+        index=draw(st.sampled_from([None, None, b"x"])),
+    )
+    largest, created = draw(st.integers(0, 99)), draw(st.none() | st.integers(0, 9))
+    return replace(made, file=replace(made.file, max_sequence_number=largest, creation_time=created))
+
+
+STATES = st.lists(st.lists(changes(), max_size=30), min_size=1, max_size=3)
+
+
+def state(folder: str, parts: Sequence[Sequence[ManifestEntry]]) -> tuple[Manifests, Snapshot]:
+    table = HandMade(Path(folder) / "t")
+    entries = [each for part in parts[:-1] for each in part]
+    return table.manifests, table.state(1, base=entries, delta=parts[-1])
+
+
+@pytest.fixture(params=["held", "read twice"], autouse=True)
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "read twice":
+        monkeypatch.setattr(module, "_HELD_BYTES", 0)
+
+
+@given(STATES, st.sampled_from([None, PARTITIONS[:1]]))
+@settings(max_examples=examples(40))
+def test_live_columns_are_the_live_entries(parts: list[list[ManifestEntry]], wanted: list[bytes] | None) -> None:
+    selection = EntrySelection(None if wanted is None else wanted.__contains__)
+    with tempfile.TemporaryDirectory() as folder:
+        manifests, snapshot = state(folder, parts)
+        live = manifests.live_entries(snapshot, selection)
+        assert [e for columns in manifests.live_columns(snapshot, selection) for e in columns.select()] == live
+        summed = defaultdict(list)
+        for each in live:
+            summed[each.partition, each.bucket, each.total_buckets, each.file.level].append(each.file)
+        groups = {group[:4]: group for group in live_groups(manifests, snapshot, selection)}
+        assert groups.keys() == summed.keys()
+        for key, files in summed.items():
+            created = [file.creation_time for file in files if file.creation_time is not None]
+            largest = max(file.max_sequence_number for file in files)
+            assert groups[key][4:] == (len(files), largest, max(created, default=None))
+
+
+@given(STATES, st.lists(changes(), min_size=1, max_size=6), st.booleans(), st.booleans())
+@settings(max_examples=examples(60))
+def test_what_changes_may_meet_is_enough_to_find_their_conflicts(
+    parts: list[list[ManifestEntry]], delta: list[ManifestEntry], keyed: bool, check_buckets: bool
+) -> None:
+    key_of = KEY_OF if keyed else None
+    with tempfile.TemporaryDirectory() as folder:
+        manifests, snapshot = state(folder, parts)
+        partitions = {each.partition for each in delta}
+        whole = Base(manifests.live_entries(snapshot, EntrySelection(partitions.__contains__)))
+        met = Base.of(manifests, snapshot, delta, by_key=keyed)
+        expected = find_conflict(whole, delta, key_of=key_of, check_buckets=check_buckets)
+        assert find_conflict(met, delta, key_of=key_of, check_buckets=check_buckets) == expected
+
+
+def test_a_base_holds_no_entries_that_changes_cannot_meet(tmp_path: Path) -> None:
+    there = [entry(FileKind.ADD, f"f{number}", level=5, bucket=number % 4) for number in range(40)]
+    manifests, snapshot = state(str(tmp_path), [there])
+    gone = entry(FileKind.DELETE, "f1", level=5, bucket=1)
+    assert len(Base.of(manifests, snapshot, [gone], by_key=True).entries) == 1
+    new = entry(FileKind.ADD, "new", level=5, bucket=1)
+    assert len(Base.of(manifests, snapshot, [gone, new], by_key=True).entries) == 10
+    assert len(Base.of(manifests, snapshot, [gone, new], by_key=False).entries) == 1
