@@ -16,7 +16,7 @@ from benchmarks.results import TOLD, Moment, Result, told
 ALL = (
     "compaction", "minor_compaction", "one_bucket", "append_compaction", "sorting", "ingestion", "merge_engines",
     "planning", "changelog", "deletion_vectors", "file_formats", "file_index", "memory", "sensor", "object_store",
-    "expiry", "sql", "engines",
+    "expiry", "sql", "engines", "metadata", "machines",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Metadata of tables with millions of files: planning, commit, conflict check, manifest merge and expiry.
 
-    python -m benchmarks.metadata [--files 1000000 3000000 10000000] [--only plan commit …] [--rounds 3]
+    python -m benchmarks.metadata [--files 1000000 3000000] [--only plan commit …] [--rounds 3]
 
 The metadata is made up, no data file exists. `keyed`: a table with a primary key, 100 files in a partition (so 100,000
 partitions of 10 million files), their manifests in the order of the partitions. `append`: a table without partitions,
@@ -50,7 +50,9 @@ NAME = "bench.t"
 FILES_OF_PARTITION = 100
 SNAPSHOTS, EXPIRED = 50_000, 1000
 _BIGINT, _STRING = parse_type("BIGINT"), parse_type("STRING")
-_OF_MANIFEST, _OF_BLOCK = 150_000, 200
+_OF_MANIFEST, _OF_BLOCK = 120_000, 200
+# Of a manifest of so many entries, which are more alike than those of real tables.
+_TARGET = "2 mb"
 # Numbers from here on have varints of six bytes, as many as there are files.
 _SEQUENCE = 1 << 34
 _ROWS = 1000
@@ -66,9 +68,11 @@ class Kind:
     @property
     def schema(self) -> Schema:
         if not self.keyed:
-            return Schema([("id", "BIGINT"), ("day", "STRING")], options={"bucket": "-1"})
+            return Schema(
+                [("id", "BIGINT"), ("day", "STRING")], options={"bucket": "-1", "manifest.target-file-size": _TARGET}
+            )
         fields = [("id", "BIGINT NOT NULL"), ("day", "STRING NOT NULL")]
-        options = {"bucket": "1", "write-only": "true"}
+        options = {"bucket": "1", "write-only": "true", "manifest.target-file-size": _TARGET}
         return Schema(fields, primary_keys=["day", "id"], partition_keys=["day"], options=options)
 
     def partition(self, number: int) -> bytes:
@@ -188,6 +192,27 @@ def build(warehouse: Path, files: int, kind: Kind, snapshots: int = 1) -> None:
             base = base[: -(-files // _OF_MANIFEST)]
             before = writer.write_list(base)
     unfinished.rename(warehouse)
+
+
+def many_buckets(warehouse: Path, buckets: int, runs: int) -> CatalogTable:
+    """A table with a primary key and so many buckets of a partition, each with files of so many overlapping runs."""
+    shutil.rmtree(warehouse, ignore_errors=True)
+    catalog = open_catalog({"warehouse": str(warehouse)})
+    catalog.create_database("bench")
+    schema = Schema([("id", "BIGINT NOT NULL"), ("v", "STRING")], primary_keys=["id"],
+                    options={"bucket": str(buckets), "write-only": "true"})  # fmt: skip
+    catalog.create_table(NAME, schema)
+    table = catalog.get_table(NAME)
+    assert isinstance(table, CatalogTable)
+    writer, keyed = ManifestWriter(table.file_io, table.paths, []), Kind(True)
+    entries = []
+    for number in range(buckets * runs):
+        made = keyed.entry(number // runs)
+        name, sequence = f"data-{number}-0.parquet", _SEQUENCE + number
+        file = replace(made.file, file_name=name, level=0, max_sequence_number=sequence, min_sequence_number=sequence)
+        entries.append(ManifestEntry(FileKind.ADD, EMPTY_ROW, number // runs, buckets, file))
+    _publish(table, 1, writer.write_list(writer.write(entries, 0)), writer.write_list([]), len(entries))
+    return table
 
 
 def _manifest(
@@ -348,7 +373,7 @@ def compare(sizes: Sequence[int], actions: Sequence[str], rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000])
+    parser.add_argument("--files", type=int, nargs="+", default=[1_000_000, 3_000_000])
     parser.add_argument("--only", nargs="+", choices=list(ACTIONS), default=list(ACTIONS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--contender", nargs=3, help=argparse.SUPPRESS)

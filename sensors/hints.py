@@ -3,8 +3,8 @@
 A LATEST file that has not changed since it named the snapshot that was judged last means that nobody has committed,
 unless a writer died between its snapshot and the hint, or a rollback has given the number to another snapshot: the file
 says the same then, and so the snapshot's own is asked for as well. For a writer's death a table is looked at in full
-after some minutes all the same. On a local disk the folder of the snapshots says when something was last made, renamed
-or deleted in it. What a process knows of the files is lost with it.
+after some minutes all the same. On a local disk the folders of the snapshots and schemas say when something was last
+made, renamed or deleted in them. What a process knows of the files is lost with it.
 """
 
 import os
@@ -46,27 +46,30 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a table's snapshots on a local disk. `newest`: what the newest was; `stamp`: of the folder before.
+    """The folders of a table's snapshots and schemas on a local disk.
 
-    `until`: as of a `Hint`.
+    Attributes:
+        stamps: of the folders, before `newest` was found to be the newest snapshot.
+        until: as of a `Hint`.
     """
 
-    path: str
-    stamp: tuple[int, int]
+    paths: tuple[str, ...]
+    stamps: tuple[tuple[int, int], ...]
     newest: str
     until: float
 
     @classmethod
-    def of(cls, path: str, table: Table) -> "Folder | None":
+    def of(cls, table: Table) -> "Folder | None":
         """None: there is none, or it has changed so lately that another change could have the same time."""
-        stamp = _stamp(path)
-        if stamp is None or time.time_ns() - stamp[1] < _SETTLED_NANOS:
+        paths = tuple(map(local_path, (table.paths.snapshot_folder(), table.paths.schema_folder())))
+        stamps = tuple(stamp for stamp in map(_stamp, paths) if stamp is not None)
+        if len(stamps) < len(paths) or time.time_ns() - max(changed for _, changed in stamps) < _SETTLED_NANOS:
             return None
         newest = str(table.snapshots.latest_identity() or "")
-        return cls(path, stamp, newest, time.monotonic() + TRUSTED_SECONDS) if newest else None
+        return cls(paths, stamps, newest, time.monotonic() + TRUSTED_SECONDS) if newest else None
 
     def is_unchanged(self) -> bool:
-        return _stamp(self.path) == self.stamp
+        return tuple(map(_stamp, self.paths)) == self.stamps
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
@@ -105,7 +108,7 @@ class Hints:
         self._known.pop((warehouse, table.identifier), None)
         self._folders.pop((warehouse, table.identifier), None)
         if is_local(path):
-            folder = Folder.of(local_path(table.paths.snapshot_folder()), table)
+            folder = Folder.of(table)
             if folder is not None:
                 self._folders[warehouse, table.identifier] = folder
             return

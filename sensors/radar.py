@@ -35,6 +35,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION, configuration
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
+from paimon_maintenance.sensors.hints import HINTS
 from paimon_maintenance.sensors.publishing import Event, Examined, Judged, Publisher
 from paimon_maintenance.sensors.turns import Turn, Turns
 
@@ -73,24 +74,32 @@ class Examiner:
     def is_due(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
         """Whether to judge a table: it has another snapshot or settings, or was last judged long enough ago."""
         over = self.now.timestamp() >= (trouble.again if trouble else before.at + self.again)
-        return over or self._state_of(config) != before.state
+        return over or self._state_of(config, before.state) != before.state
 
     def at(self, config: TableConfig) -> Examined | None:
         """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
-        state = self._state_of(config)
+        state = self._state_of(config, "")
         health = see(self.catalog, config, self.now, automation=self.automation, zone=self.zone, orphans=self.orphans)
         if not health.judgements:
             return None
         return Examined(config, Judged(state, self.now.timestamp(), _failing(health.judgements)), health)
 
-    def _state_of(self, config: TableConfig) -> str:
-        """What the newest snapshot and schema are, and the settings; these alone where the table cannot be read."""
+    def _state_of(self, config: TableConfig, before: str) -> str:
+        """What the newest snapshot and schema are, and the settings; these alone where the table cannot be read.
+
+        `before`: as it was; a table is not opened to see that it is still so, where its folders or hints say it.
+        """
+        settings, warehouse = settings_digest(config), self.catalog.warehouse
+        known, _, own = before.rpartition(" ")
+        if own == settings and HINTS.nothing_new(warehouse, config.identifier, known.rpartition(" ")[0]):
+            return before
         try:
             table = self.catalog.get_table(config.identifier)
+            HINTS.read(warehouse, table)
             newest = f"{table.snapshots.latest_identity() or ''} {table.schema.id}"
         except Exception:  # noqa: BLE001 - the judgement says what is wrong
             newest = ""
-        return f"{newest} {settings_digest(config)}"
+        return f"{newest} {settings}"
 
 
 def is_broken(examined: Examined) -> bool:

@@ -75,9 +75,7 @@ def plan_scan(
     """
     if snapshot is None:
         return ScanPlan((), {source.schema.id: source.schema})
-    entries = live_entries(source, snapshot, predicate)
-    if files_since is not None:
-        entries = [entry for entry in entries if _made_since(entry, files_since)]
+    entries, live = _entries(source, snapshot, predicate, files_since)
     schemas = dict(source.load_schemas(sorted({entry.file.schema_id for entry in entries})))
     schemas[source.schema.id] = source.schema
     pruning = Pruning(source.schema, schemas, predicate)
@@ -95,7 +93,31 @@ def plan_scan(
         ]
     if kept and source.model.has_deletion_vectors:
         splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
-    return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
+    return ScanPlan(tuple(splits), schemas, live, live - len(by_stats), len(by_stats) - len(kept))
+
+
+def _entries(
+    source: ScanSource, snapshot: Snapshot, predicate: Predicate | None, files_since: int | None
+) -> tuple[list[ManifestEntry], int]:
+    """Live entries of the partitions and buckets that the filter can touch, and how many they are.
+
+    Where each file stands for itself, those that statistics rule out are not among them: a table may have millions.
+    """
+    if predicate is None or source.schema.primary_keys or source.model.evolves or source.model.has_deletion_vectors:
+        found = _since(live_entries(source, snapshot, predicate), files_since)
+        return found, len(found)
+    found, live = [], 0
+    for columns in source.manifests.live_columns(snapshot, *entry_filter(source, predicate)):
+        part = _since(columns.select(), files_since)
+        schemas = source.load_schemas(sorted({entry.file.schema_id for entry in part}))
+        pruning = Pruning(source.schema, schemas, predicate)
+        found += [entry for entry in part if pruning.keeps_values(entry.file)]
+        live += len(part)
+    return found, live
+
+
+def _since(entries: list[ManifestEntry], millis: int | None) -> list[ManifestEntry]:
+    return entries if millis is None else [entry for entry in entries if _made_since(entry, millis)]
 
 
 def wanted_of(

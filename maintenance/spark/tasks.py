@@ -33,7 +33,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-_WAVE = 512
+_WAVE, _WAVES_OF_SLOT = 512, 8
 _TASK_PAYLOADS = 8
 _TASK_BYTES = 16 << 20
 _BYTES_WITH_FUNCTION = 1 << 18
@@ -98,14 +98,20 @@ def run_tasks(
     """
     outcomes: list[R | TaskError] = []
     weights = sizes or [_TASK_BYTES] * len(payloads)
-    for start in range(0, len(payloads), _WAVE):
-        wave = payloads[start : start + _WAVE]
-        shares = _shares(weights[start : start + _WAVE])
+    step = wave_of(slots(spark)) if len(payloads) > _WAVE else _WAVE
+    for start in range(0, len(payloads), step):
+        wave = payloads[start : start + step]
+        shares = _shares(weights[start : start + step])
         done = _in_process(function, wave) if spark is None else _on_spark(spark, function, wave, shares)
         outcomes.extend(done)
         if on_done is not None:
             on_done(len(wave))
     return outcomes
+
+
+def wave_of(slots: int) -> int:
+    """How many payloads are handed out at once, where so many tasks run at a time: the last ones leave slots free."""
+    return max(_WAVE, _WAVES_OF_SLOT * slots)
 
 
 def slots(spark: "SparkSession | None") -> int:
