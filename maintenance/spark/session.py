@@ -36,6 +36,8 @@ _SESSION_DEFAULTS = {
     # Without it a Connect server sends no TIME to its clients.
     TIMES_KEY: "true",
 }
+# Where nothing is shipped to workers, a streaming query need not have its own, which would all import this package again.
+_SHARED_WORKERS = {"spark.sql.artifact.isolation.enabled": "false"}
 # Settings that count when Spark starts.
 START_DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -72,10 +74,13 @@ def get_session(
         if is_sail(session):
             check_settings(wanted, remote)
             wanted = {key: value for key, value in wanted.items() if not is_fixed(key)}
-        _set(session, wanted, remote.partition("/;")[0])
         # A server of Sail takes no files: its Python has this package, or `check_workers` says that it has not.
-        if session.conf.get(PACKAGE_KEY, None) != ROOT and not is_sail(session):
-            ship(session)
+        if not is_sail(session):
+            if session.conf.get(PACKAGE_KEY, None) == ROOT:
+                wanted = _SHARED_WORKERS | wanted
+            else:
+                ship(session)
+        _set(session, wanted, remote.partition("/;")[0])
         return session
     running = SparkSession.getActiveSession()
     if running is not None:
