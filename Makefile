@@ -16,6 +16,8 @@ MINUTES ?= 10
 JOBS ?= $(shell expr $$(nproc) + 1)
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+# JVMs of Spark start in half the time with it. Nothing fails without.
+SPARK_ARCHIVE = { $(BIN)/python -m tests.spark_archive || echo "Without an archive of its classes Spark starts slowly." >&2; }
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
 # All of them if none is named.
@@ -63,7 +65,7 @@ test: install-test
 	@scripts/fetch-paimon-core
 	@scripts/fetch-rest-server
 	@scripts/database-servers || { echo "Their tests are skipped." >&2; [ "$$CI" != true ]; }
-	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m "not slow" $(ARGS)
+	@$(JAVA) && export JAVA_HOME && $(SPARK_ARCHIVE) && $(PYTEST) -m "not slow" $(ARGS)
 
 test-slow: install-test
 	@scripts/install pypaimon
@@ -76,7 +78,7 @@ test-slow: install-test
 	@scripts/prometheus >/dev/null || { echo "No Prometheus: the test of metrics is skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
 	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
-	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m slow $(ARGS)
+	@$(JAVA) && export JAVA_HOME && $(SPARK_ARCHIVE) && $(PYTEST) -m slow $(ARGS)
 
 # Its finds are printed with what brings them back: see tests/examples.py.
 test-nightly:

@@ -27,13 +27,12 @@ from tests.servers import mariadb as mariadb_server
 from tests.servers import postgresql as postgresql_server
 from tests.servers import s3 as s3_server
 from tests.servers.relay import Relay, relaying
+from tests.spark_archive import java_options
 
 load_profile()
 without_flushing()
 
-# Nearly every JVM here lives for seconds: code that is compiled once, lightly, and a collector without threads take a
-# third less of the processors.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("JAVA_TOOL_OPTIONS", java_options())
 
 _SLOWEST = 12
 _SECONDS: defaultdict[str, float] = defaultdict(float)

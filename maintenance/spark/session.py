@@ -36,7 +36,7 @@ _SESSION_DEFAULTS = {
     # Without it a Connect server sends no TIME to its clients.
     TIMES_KEY: "true",
 }
-# Where nothing is shipped to workers, a streaming query need not have its own, which would all import this package again.
+# Where nothing is shipped to workers a streaming query needs none of its own, which would import all of this again.
 _SHARED_WORKERS = {"spark.sql.artifact.isolation.enabled": "false"}
 # Settings that count when Spark starts.
 START_DEFAULTS = {
