@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_LONG = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
@@ -30,12 +32,20 @@ class Ragged:
 
     def take(self, order: np.ndarray) -> "Ragged":
         """The strings of these numbers in this order."""
-        sizes = self.sizes[order]
-        return Ragged(self.data[spread(self.offsets[:-1][order], sizes)], ends(sizes))
+        starts, sizes = self.offsets[:-1][order], self.sizes[order]
+        if not _are_long(sizes):
+            return Ragged(self.data[spread(starts, sizes)], ends(sizes))
+        pieces = [self.data[start : start + size] for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+        return Ragged(np.concatenate(pieces), ends(sizes))
 
     def tobytes(self) -> bytes:
         """All strings, joined."""
         return self.data.tobytes()
+
+
+def _are_long(sizes: np.ndarray) -> bool:
+    """Whether to copy string by string takes less time than to make a number for each byte."""
+    return len(sizes) > 0 and int(sizes.sum()) >= _LONG * len(sizes)
 
 
 def ends(sizes: np.ndarray) -> np.ndarray:
@@ -63,8 +73,13 @@ def interleaved(*parts: Ragged) -> Ragged:
     data = np.empty(int(offsets[-1]), np.uint8)
     at = offsets[:-1].copy()
     for part in parts:
-        data[spread(at, part.sizes)] = part.data[int(part.offsets[0]) : int(part.offsets[-1])]
-        at += part.sizes
+        sizes = part.sizes
+        if _are_long(sizes):
+            for start, size, begin in zip(at.tolist(), sizes.tolist(), part.offsets.tolist(), strict=False):
+                data[start : start + size] = part.data[begin : begin + size]
+        else:
+            data[spread(at, sizes)] = part.data[int(part.offsets[0]) : int(part.offsets[-1])]
+        at += sizes
     return Ragged(data, offsets)
 
 

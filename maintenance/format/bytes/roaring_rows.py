@@ -24,6 +24,8 @@ from maintenance.format.bytes.roaring import (
     Container,
 )
 
+CONTAINER_ROWS = 1 << 16
+_U64 = np.uint64
 EMPTY_BITMAP = WITHOUT_RUNS.to_bytes(4, "little") + bytes(4)
 
 
@@ -56,20 +58,38 @@ def serialize_bitmap(rows: np.ndarray) -> bytes:
     return serialize_bitmaps(rows, np.zeros(1, np.int64)).tobytes() if len(rows) else EMPTY_BITMAP
 
 
-def container_of(flags: np.ndarray) -> Container:
-    """The container of the places whose flag is set. `flags`: uint8 of 0 and 1, at most 65536."""
-    cardinality = int(np.count_nonzero(flags))
-    before = np.concatenate([np.zeros(1, np.uint8), flags[:-1]])
-    runs = int(np.count_nonzero(flags > before))
+def containers_of(packed: np.ndarray) -> list[tuple[int, Container]]:
+    """The containers of rows whose bit is set, with the upper bits of their rows.
+
+    `packed`: uint8, a bit for each row, the lowest bit of a byte first; whole containers of 65,536 rows.
+    """
+    blocks = packed.reshape(-1, BITMAP_BYTES)
+    words = blocks.view("<u8")
+    after = words << _U64(1)
+    after[:, 1:] |= words[:, :-1] >> _U64(63)
+    counts = zip(_ones(words).tolist(), _ones(words & ~after).tolist(), strict=True)
+    return [(key, _container(blocks[key], ones, runs)) for key, (ones, runs) in enumerate(counts) if ones]
+
+
+def _ones(words: np.ndarray) -> np.ndarray:
+    """How many bits of each row of words are set. `words`: uint64, shape (n, m); not in place."""
+    words = words - ((words >> _U64(1)) & _U64(0x5555555555555555))
+    words = (words & _U64(0x3333333333333333)) + ((words >> _U64(2)) & _U64(0x3333333333333333))
+    words = (words + (words >> _U64(4))) & _U64(0x0F0F0F0F0F0F0F0F)
+    return np.asarray(((words * _U64(0x0101010101010101)) >> _U64(56)).sum(axis=1, dtype=np.int64))
+
+
+def _container(bits: np.ndarray, cardinality: int, runs: int) -> Container:
+    """The container of rows whose bit is set. `runs`: of neighbours, how many there are."""
     if 2 + 4 * runs < min(2 * cardinality, BITMAP_BYTES):
-        begin = np.flatnonzero(flags > before)
-        end = np.append(np.flatnonzero(flags < before), len(flags))[:runs]
-        pairs = np.stack([begin, end - begin - 1], axis=1).astype("<u2")
+        flags = np.unpackbits(bits, bitorder="little")
+        steps = np.diff(flags.view(np.int8), prepend=np.int8(0), append=np.int8(0))
+        begin = np.flatnonzero(steps > 0)
+        pairs = np.stack([begin, np.flatnonzero(steps < 0) - begin - 1], axis=1).astype("<u2")
         return Container(RUN, cardinality, runs.to_bytes(2, "little") + pairs.tobytes())
     if cardinality > ARRAY_LIMIT:
-        packed = np.packbits(flags, bitorder="little").tobytes()
-        return Container(BITS, cardinality, packed.ljust(BITMAP_BYTES, b"\0"))
-    return Container(ARRAY, cardinality, np.flatnonzero(flags).astype("<u2").tobytes())
+        return Container(BITS, cardinality, bits.tobytes())
+    return Container(ARRAY, cardinality, np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype("<u2").tobytes())
 
 
 def _containers(low: np.ndarray, first: np.ndarray, new_run: np.ndarray) -> tuple[Ragged, np.ndarray]:
@@ -80,6 +100,8 @@ def _containers(low: np.ndarray, first: np.ndarray, new_run: np.ndarray) -> tupl
     is_bits = ~is_run & (counts > ARRAY_LIMIT)
     sizes = np.where(is_run, 2 + 4 * runs, np.where(is_bits, BITMAP_BYTES, 2 * counts))
     offsets = ends(sizes)
+    if not (is_run.any() or is_bits.any()):
+        return Ragged(np.ascontiguousarray(low).view(np.uint8), offsets), is_run
     data = np.empty(int(offsets[-1]), np.uint8)
     arrays = np.flatnonzero(~is_run & ~is_bits)
     values = low[spread(first[arrays], counts[arrays])]

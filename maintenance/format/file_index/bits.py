@@ -6,29 +6,25 @@ from dataclasses import dataclass
 import numpy as np
 from pyroaring import BitMap
 
-from maintenance.format.bytes.roaring import serialize_portable
-from maintenance.format.bytes.roaring_rows import EMPTY_BITMAP, container_of
+from maintenance.format.bytes.roaring import BITMAP_BYTES, serialize_portable
+from maintenance.format.bytes.roaring_rows import CONTAINER_ROWS, EMPTY_BITMAP, containers_of
 
 
 def slices(rows: np.ndarray, numbers: np.ndarray, count: int) -> Iterator[bytes]:
     """The bitmaps of `count` bits, lowest first. `rows`: int64, ascending; `numbers`: uint64, of each row."""
-    keys = rows >> 16
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    ends = np.append(first[1:], len(rows))[: len(first)]
-    parts = list(zip(keys[first].tolist(), first.tolist(), ends.tolist(), strict=True))
-    low = (rows & 0xFFFF).astype(np.uint16)
-    whole = len(rows) and int(rows[-1]) == len(rows) - 1
+    size = int(rows[-1]) + 1 if len(rows) else 0
+    if size > len(rows):
+        # Rows without a number have none of the bits.
+        every = np.zeros(size, np.uint64)
+        every[rows] = numbers
+        numbers = every
+    octets = np.ascontiguousarray(numbers, "<u8").view(np.uint8).reshape(size, 8)
+    packed = np.zeros(-(-size // CONTAINER_ROWS) * BITMAP_BYTES, np.uint8)
     for bit in range(count):
-        is_set = ((numbers >> np.uint64(bit)) & np.uint64(1)).view(np.uint8)[::8]
-        containers = []
-        for key, start, end in parts:
-            flags = is_set[start:end]
-            if not whole:
-                flags = np.zeros(int(low[end - 1]) + 1, np.uint8)
-                flags[low[start:end]] = is_set[start:end]
-            container = container_of(flags)
-            if container.cardinality:
-                containers.append((key, container))
+        if bit % 8 == 0:
+            column = np.ascontiguousarray(octets[:, bit // 8])
+        packed[: -(-size // 8)] = np.packbits(column & np.uint8(1 << bit % 8), bitorder="little")
+        containers = containers_of(packed)
         yield serialize_portable(containers) if containers else EMPTY_BITMAP
 
 
