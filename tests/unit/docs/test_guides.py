@@ -1,11 +1,9 @@
 """The tutorial and the guides: what they show to be typed works, or says why it is not tried."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -13,31 +11,14 @@ import pytest
 from maintenance.catalog import Schema, open_catalog
 from maintenance.operations import compact
 from paimon_maintenance.assets.project.config import load_project
+from tests.unit.docs.blocks import GUIDES, blocks, commands
 
-DOCS = Path(__file__).parents[3] / "docs"
-GUIDES = sorted((DOCS / "guides").glob("*.md"))
-BLOCK = re.compile(r'(?:<!-- not run: (.+?) -->\n)?```(\w*)(?: title="(.+?)")?\n(.*?)```', re.DOTALL)
+TUTORIAL, *WAYS = GUIDES
 # Done, and nothing to do: see docs/sql.md.
 ENDED_WELL = (0, 3)
 
 
-class Block(NamedTuple):
-    """A block of code. `why`: it is not run; `title`: the file that it is."""
-
-    why: str
-    language: str
-    title: str
-    text: str
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text()
-    found = [Block(*parts) for parts in BLOCK.findall(text)]
-    assert len(found) == text.count("```") // 2
-    return found
-
-
-@pytest.mark.parametrize("page", [DOCS / "tutorial.md", *GUIDES], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
 def test_each_block_is_a_file_or_a_command(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         assert block.title or block.language == "sh", block.text
@@ -49,7 +30,7 @@ def test_each_block_is_a_file_or_a_command(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_tutorial_leads_to_a_maintained_table(tmp_path: Path) -> None:
-    follow(DOCS / "tutorial.md", tmp_path)
+    follow(TUTORIAL, tmp_path)
     table = open_catalog({"warehouse": str(tmp_path / "lake")}).get_table("shop.orders")
     assert table.to_arrow().num_rows == 60
     newest = table.latest_snapshot()
@@ -58,7 +39,7 @@ def test_the_tutorial_leads_to_a_maintained_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", WAYS, ids=lambda page: page.stem)
 def test_the_commands_of_a_guide_work(page: Path, tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path / "lake")})
     catalog.create_database("shop")
@@ -88,10 +69,3 @@ def follow(page: Path, folder: Path) -> None:
                     ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
                 )
                 assert done.returncode in ENDED_WELL, f"{command}\n{done.stdout}\n{done.stderr}"
-
-
-def commands(text: str) -> list[str]:
-    """The commands of a block, each behind what the block exports."""
-    lines = re.split(r"\n(?=\S)", text.strip())
-    exported = [line for line in lines if line.startswith("export ")]
-    return ["\n".join([*exported, line]) for line in lines if line not in exported]
