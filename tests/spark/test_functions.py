@@ -3,6 +3,7 @@
 Flink's values are those of Flink 1.20; where Spark runs Flink's dialect the same is expected, or an error.
 """
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,39 @@ def test_of_flink(options: dict[str, str], spark: SparkSession) -> None:
             [row] = session.sql(f"SELECT {expression} AS x").to_arrow().to_pylist()
             value = dict(row["x"]) if isinstance(expected, dict) else row["x"]
             assert value == expected, (expression, session.spark)
+
+
+# Of a time before 1970, an earlier day, and numbers that smaller types do not hold.
+_ROW = (
+    "(VALUES (TIMESTAMP '1969-12-31 23:58:57.123', DATE '1581-03-04', CAST(1e20 AS DOUBLE), 100000,"
+    " CAST(5000000000 AS BIGINT), CAST(123456789.5 AS DECIMAL(20, 2)))) AS v(t, d, f, i, b, c)"
+)
+OTHERWISE_THAN_SPARK: dict[str, Any] = {
+    "YEAR(t)": 1970, "QUARTER(t)": 1, "MONTH(t)": 1, "WEEK(t)": 1, "DAYOFYEAR(t)": 1, "DAYOFMONTH(t)": 1,
+    "DAYOFWEEK(t)": 5, "HOUR(t)": 0, "MINUTE(t)": -1, "SECOND(t)": -2, "EXTRACT(WEEK FROM t)": 1,
+    "EXTRACT(YEAR FROM t)": 1970, "EXTRACT(SECOND FROM t) * 2": -4, "CAST(t AS DATE)": dt.date(1970, 1, 1),
+    "EXTRACT(MILLISECOND FROM t)": -877, "EXTRACT(EPOCH FROM t)": -62, "YEAR(t - INTERVAL '1' DAY)": 1969,
+    "HOUR(d)": 0, "SECOND(d)": -22, "WEEK(d)": 10, "YEAR(d)": 1581, "EXTRACT(EPOCH FROM d)": -12270268800,
+    "CAST(CAST(f AS DOUBLE) AS TINYINT)": -1, "CAST(CAST(f AS DOUBLE) AS SMALLINT)": -1,
+    "TRY_CAST(CAST(i AS INT) AS TINYINT)": -96, "CAST(CAST(i AS INT) AS SMALLINT)": -31072,
+    "CAST(CAST(b AS BIGINT) AS INT)": 705032704, "TRY_CAST(CAST(b AS BIGINT) AS SMALLINT)": -3584,
+    "TRY_CAST(CAST(f AS DOUBLE) AS INT)": 2147483647, "TRY_CAST(CAST(c AS DECIMAL(20, 2)) AS TINYINT)": 21,
+    "TRY_CAST(TRIM('12x') AS INT)": None,
+}  # fmt: skip
+
+
+def test_values_that_flink_has_otherwise_than_spark(options: dict[str, str], spark: SparkSession) -> None:
+    for session in (Session(options, dialect="flink"), Session(options, spark, "flink")):
+        listed = ", ".join(f"{text} AS x{number}" for number, text in enumerate(OTHERWISE_THAN_SPARK))
+        found = session.sql(f"SELECT {listed} FROM {_ROW}").to_arrow().to_pylist()[0].values()
+        different = {text: value for (text, expected), value in zip(OTHERWISE_THAN_SPARK.items(), found, strict=True)
+                     if value != expected}  # fmt: skip
+        assert different == {}, session.spark
+
+
+def test_a_number_that_spark_alone_knows_is_not_made_null(options: dict[str, str], spark: SparkSession) -> None:
+    with pytest.raises(SqlError, match="has another value on Spark"):
+        Session(options, spark, "flink").sql(f"SELECT TRY_CAST(POWER(i, 2) AS TINYINT) AS x FROM {_ROW}").to_arrow()
 
 
 def test_of_flink_in_this_process(options: dict[str, str], spark: SparkSession) -> None:

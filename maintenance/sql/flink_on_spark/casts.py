@@ -7,6 +7,7 @@ many digits as its type says. A cast to CHAR(n) or VARCHAR(n) cuts and pads, and
 from sqlglot import exp
 
 from maintenance.sql.flink_on_spark.expression_types import ExpressionTypes
+from maintenance.sql.flink_on_spark.parts_of_times import flink_day, wrapped_around
 from maintenance.sql.flink_on_spark.templates import made
 from maintenance.types.data_type import DataType
 
@@ -46,7 +47,9 @@ def shape_casts_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
             shaped = exp.Upper(this=shaped.copy()) if _is_truth(node.this, of) else shaped
         elif to is not None and to.is_timestamp and _loses(of, to):
             shaped = _cut(node, to)
-        elif isinstance(node, exp.Cast) and of is not None:
+        elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
+            shaped = _day(node, of)
+        elif isinstance(node, exp.Cast):
             shaped = _number(node, of)
         if isinstance(node, exp.Cast) and (length := _length(node.to)):
             shaped = _sized(shaped, length, pads=node.to.this == exp.DType.CHAR)
@@ -57,20 +60,56 @@ def shape_casts_on_spark(tree: exp.Expr, types: ExpressionTypes) -> None:
 
 
 _LARGEST = {exp.DType.INT: (1 << 31) - 1, exp.DType.BIGINT: (1 << 63) - 1}
+_INTEGERS = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+_UP_TO = {kind: _INTEGERS[: number + 1] for number, kind in enumerate(_INTEGERS)}
+_KNOWN = (
+    "CASE WHEN :value IS NOT NULL AND :cast IS NULL AND TYPEOF(:value) <> 'string' THEN RAISE_ERROR(:wrong)"
+    " ELSE :cast END"
+)
+_OF_TIME = "CASE WHEN TYPEOF(:value) LIKE 'timestamp%' THEN :day ELSE :cast END"
 _SATURATED = (
     "CASE WHEN ISNAN(:value) THEN 0 WHEN :value >= :most THEN :most"
     " WHEN :value <= -:most THEN -:most - 1 ELSE :cast END"
 )  # fmt: skip
 
 
-def _number(cast: exp.Cast, of: DataType) -> exp.Expr:
-    """A float that an integer type has not is its largest or least number, and what a decimal has not is NULL."""
-    if of.root in ("FLOAT", "DOUBLE") and cast.to.this in _LARGEST:
-        most = exp.cast(exp.Literal.string(str(_LARGEST[cast.to.this])), cast.to.this)
-        return made(_SATURATED, value=cast.this, most=most, cast=cast)
+def _number(cast: exp.Cast, of: DataType | None) -> exp.Expr:
+    """A number as another type, which holds all that Flink makes of it: a float that an integer type has not is its
+    largest or least number, an integer that it has not keeps its last bits, and what a decimal has not is NULL.
+    """
+    to, inner = exp.DType(cast.to.this), cast.this.unnest()
+    if of is None and isinstance(inner, exp.Cast) and inner.to.is_type(exp.DType.DECIMAL):
+        of = DataType("DECIMAL")
+    if of is None:
+        return _tried(cast) if isinstance(cast, exp.TryCast) and to in _INTEGERS else cast
+    if of.root in ("FLOAT", "DOUBLE") and to in _INTEGERS:
+        wide = to if to in _LARGEST else exp.DType.INT
+        most = exp.cast(exp.Literal.string(str(_LARGEST[wide])), wide)
+        whole = made(_SATURATED, value=cast.this, most=most, cast=exp.cast(cast.this.copy(), wide))
+        return whole if wide == to else wrapped_around(exp.cast(whole, exp.DType.BIGINT), cast.to)
     is_number = of.root in ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL")
-    is_tried = is_number and cast.to.this == exp.DType.DECIMAL
+    if is_number and to in _INTEGERS and to != exp.DType.BIGINT and exp.DType[of.root] not in _UP_TO[to]:
+        return wrapped_around(exp.cast(cast.this.copy(), exp.DType.BIGINT), cast.to)
+    is_tried = is_number and to == exp.DType.DECIMAL
     return exp.TryCast(this=cast.this.copy(), to=cast.to.copy(), safe=True) if is_tried else cast
+
+
+def _tried(cast: exp.TryCast) -> exp.Expr:
+    """TRY_CAST of a value of which Spark alone knows the type: a number that does not fit is not NULL in Flink."""
+    wrong = (
+        f"TRY_CAST of a computed number that {cast.to.sql()} does not hold has another value on Spark: run it without"
+    )
+    return made(_KNOWN, value=cast.this, cast=cast, wrong=wrong)
+
+
+def _day(cast: exp.Cast, of: DataType | None) -> exp.Expr:
+    """The day of a time: before 1970 Flink's is the next one."""
+    if of is not None:
+        return flink_day(cast.this) if of.is_timestamp else cast
+    if isinstance(cast.this.unnest(), exp.Literal | exp.Null):
+        return cast
+    time = exp.TryCast(this=cast.this.copy(), to=exp.DataType.build("TIMESTAMPNTZ"), safe=True)
+    return made(_OF_TIME, value=cast.this, day=flink_day(time), cast=cast)
 
 
 def _cut(time: exp.Expr, to: DataType) -> exp.Expr:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.flink_on_spark.decimal_types import MOST_DIGITS, Rules
+from maintenance.sql.flink_on_spark.parts_of_times import part_of_time
 from maintenance.sql.flink_on_spark.templates import made
 from maintenance.sql.flink_on_spark.text_functions import elt, flink_text_function, parse_url, str_to_map
 from maintenance.sql.windows import WINDOW_START
@@ -51,7 +52,20 @@ def _shaped(node: exp.Expr, types: Mapping[str, DataType], rules: Rules) -> exp.
             return exp.cast(node.copy(), exp.DType.TIMESTAMPNTZ)
         case exp.Anonymous():
             return _named(node) or flink_text_function(node)
-    return _of_texts(node)
+    shaped = _of_texts(node)
+    return part_of_time(node, _known_kind(_time_of(node), types)) if shaped is None else shaped
+
+
+def _time_of(node: exp.Expr) -> object:
+    return node.expression if isinstance(node, exp.Extract) else node.this
+
+
+def _known_kind(time: object, types: Mapping[str, DataType]) -> DataType | None:
+    time = time.this if isinstance(time, exp.TsOrDsToDate) else time
+    plain = time.unnest() if isinstance(time, exp.Expr) else None
+    if isinstance(plain, exp.Cast) and plain.to.this in (exp.DType.DATE, exp.DType.TIME):
+        return DataType(plain.to.this.name)
+    return types.get(plain.name) if isinstance(plain, exp.Column) else None
 
 
 def _of_texts(node: exp.Expr) -> exp.Expr | None:
@@ -62,8 +76,6 @@ def _of_texts(node: exp.Expr) -> exp.Expr | None:
             return str_to_map(node)
         case exp.Elt():
             return elt(node)
-        case exp.Week():
-            return exp.Anonymous(this="WEEKOFYEAR", expressions=[node.this.copy()])
     return None
 
 

@@ -14,6 +14,7 @@ from maintenance.sql.flink_on_spark.decimal_types import Rules
 from maintenance.sql.flink_on_spark.decimals import cast_decimals
 from maintenance.sql.flink_on_spark.expression_types import ExpressionTypes
 from maintenance.sql.flink_on_spark.integers import shape_integers
+from maintenance.sql.flink_on_spark.parts_of_times import mark_parts
 from maintenance.sql.flink_on_spark.renamed_functions import shape_flink
 from maintenance.sql.query.intervals import shape_intervals
 from maintenance.sql.query.resolve import Resolved
@@ -59,6 +60,7 @@ def _for_spark(resolved: Resolved) -> None:
     tree, types = resolved.tree, _column_types(resolved)
     expression_types = ExpressionTypes(resolved, is_flink=True)
     _refuse_spreads(tree, expression_types)
+    mark_parts(tree)
     elements = [node for node in tree.find_all(exp.Bracket) if _is_of_array(node, expression_types)]
     shape_casts_on_spark(tree, expression_types)
     for node in elements:
