@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
+from typing import NamedTuple
 
 import numpy as np
 from pyroaring import BitMap
@@ -28,8 +29,7 @@ _NODE, _NUMBER, _SLOT = struct.Struct("<BHB"), struct.Struct("<q"), struct.Struc
 _NOT_TRIMMED = 0xFE
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """Values of 16 bits. `kind`: RUN, BITS or ARRAY; `data`: their bytes, without cardinality."""
 
     kind: int
