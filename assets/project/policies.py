@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
-from maintenance.monitor.score import MEASURES
+from maintenance.monitor.score import checked_targets
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
 from maintenance.operations.expiry.rules import retained_since
@@ -174,20 +174,10 @@ class ChecksPolicy(Entry):
         )
 
 
-def _targets(given: dict[str, float]) -> dict[str, float]:
-    unknown = sorted(set(given) - set(MEASURES))
-    if unknown:
-        raise ValueError(f"'{unknown[0]}' is no part of the health: {', '.join(MEASURES)}")
-    negative = sorted(name for name, target in given.items() if target < 0)
-    if negative:
-        raise ValueError(f"the target of '{negative[0]}' is below 0")
-    return given
-
-
 class HealthPolicy(Entry):
     """What the health of a table is measured by. What is left out comes from the table's options and `checks`."""
 
-    targets: Annotated[dict[str, float], AfterValidator(_targets)] = Field(
+    targets: Annotated[dict[str, float], AfterValidator(checked_targets)] = Field(
         default={}, description="Part of the health -> the most that is good, in the part's unit: sorted_runs: 10."
     )
 

@@ -14,7 +14,7 @@ from maintenance.cli.tables_file import content_of, is_about, node_at, option_te
 from maintenance.errors import OptionError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.health import Rules
-from maintenance.monitor.score import MEASURES
+from maintenance.monitor.score import checked_targets
 from maintenance.monitor.settled import SettledBy
 from maintenance.monitor.triggers import Triggers
 from maintenance.operations.expiry.rules import RetentionChoice, retained_since
@@ -98,7 +98,7 @@ class Described:
                 Triggers(**triggers),
                 {key: option_text(compaction[name]) for name, key in _CONDUCT.items() if name in compaction},
                 any(self._entries(identifier)) and bool(compaction.get("automatic", True)),
-                {MEASURES[name].name: float(target) for name, target in dict(health.get("targets") or {}).items()},
+                checked_targets(dict(health.get("targets") or {})),
             )
         except (KeyError, TypeError, ValueError) as error:
             fix = "Run paimon-maintenance check: it names the line."

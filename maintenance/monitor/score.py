@@ -128,6 +128,20 @@ class HealthRecord:
 
 
 HEALTH_TARGETS = "health_targets"
+
+
+def checked_targets(given: Mapping[str, float]) -> dict[str, float]:
+    """Targets as somebody has written them, by name of the part. Raises: ValueError: what is wrong."""
+    unknown = sorted(set(given) - set(MEASURES))
+    if unknown:
+        raise ValueError(f"'{unknown[0]}' is no part of the health: {', '.join(MEASURES)}")
+    targets = {name: float(target) for name, target in given.items()}
+    negative = sorted(name for name, target in targets.items() if target < 0)
+    if negative:
+        raise ValueError(f"the target of '{negative[0]}' is below 0")
+    return targets
+
+
 _MERGE = "Compact the table."
 _DROP = "Compact the table fully: that drops rows that are deleted."
 _STEPS = {
@@ -154,8 +168,14 @@ def health_targets(record: HealthRecord, targets: Mapping[str, float]) -> Judgem
     judged = [part for part in record.parts if part.name in targets]
     over = [part for part in record.worst if part.name in targets]
     rows = [{"part": part.name, "now": part.text(part.value), "target": part.text(part.target)} for part in judged]
+    unmeasured = [name for name in MEASURES if name in targets and name not in {part.name for part in judged}]
     if not over:
-        said = "no targets are set" if not targets else f"{number_of(len(judged), 'part')} with a target keep to it"
+        said = "no targets are set"
+        if targets:
+            keeps = "keeps" if len(judged) == 1 else "keep"
+            said = f"{number_of(len(judged), 'part')} with a target {keeps} to it"
+        if unmeasured:
+            said = f"{said}; not measured here: {', '.join(unmeasured)}"
         return Judgement(HEALTH_TARGETS, True, said, details={"parts": rows} if rows else {})
     named = [f"{part.name} is {part.text(part.value)}, and its target {part.text(part.target)}" for part in over]
     steps = " ".join(dict.fromkeys(_STEPS[part.name] for part in over))

@@ -71,3 +71,27 @@ def test_every_table_is_judged(lake: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_database_that_is_not_there_is_refused(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "--warehouse", str(lake), "tables", "missing", "--long", code=REFUSED)
+
+
+def test_targets_of_a_table_and_of_a_pattern_are_kept_to(
+    tmp_path: Path, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tables.yaml"
+    targets = "{targets: {sorted_runs: 1, orphan_bytes: 9}}"
+    start = f"warehouse: {lake}\npatterns:\n  - {{pattern: 'shop.*', health: {targets}}}\n"
+    file.write_text(start)
+    rows = objects(capsys, "--tables", str(file), "health", code=FAILED)
+    assert rows["orders"]["wrong"] == "health_targets"
+    assert rows["orders"]["found"] == "sorted_runs is 2 sorted runs, and its target 1 sorted runs"
+    assert rows["orders"]["fix"].startswith("Compact the table.")
+    assert rows["log"]["healthy"], "it has no commits yet"
+    own = "tables:\n  - {identifier: shop.orders, health: {targets: {sorted_runs: 2, orphan_bytes: 9}}}\n"
+    file.write_text(start + own)
+    lines = printed(capsys, "--tables", str(file), "health", "shop.orders", "--json").splitlines()
+    (said,) = [row["found"] for row in map(json.loads, lines) if row["check"] == "health_targets"]
+    assert said == "1 part with a target keeps to it; not measured here: orphan_bytes"
+    part = "'sorted_rums' is no part of the health"
+    for wrong, problem in (("sorted_rums: 2", part), ("sorted_runs: -1", "below 0")):
+        file.write_text(start.replace("sorted_runs: 1", wrong))
+        assert run(["--tables", str(file), "health", "shop.orders"]) == 2
+        assert problem in capsys.readouterr().err
