@@ -1,12 +1,22 @@
 """Steps of runs as events of OpenLineage: what they name, and that nothing depends on who listens."""
 
+import pkgutil
+from collections.abc import Iterator
 from datetime import datetime
+from enum import Enum
+from importlib import import_module
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import attr
 import dagster as dg
 import pyarrow as pa
 import pytest
+from jsonschema import ValidationError, validate  # type: ignore[import-untyped]
+from openlineage.client import generated
+from openlineage.client.generated import base
 
 from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -34,6 +44,68 @@ def filled(project: Project) -> None:
 def compacted(project: Project, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     job = build_definitions(project).resolve_job_def("compact_shop_visits")
     return job.execute_in_process(instance=instance, raise_on_error=False)
+
+
+def as_schema(kind: Any, inside: tuple[Any, ...] = ()) -> dict[str, Any]:
+    """The JSON schema of a class that OpenLineage's client has from the specification, or of a type in it."""
+    if get_origin(kind) in (Union, UnionType):
+        return {"anyOf": [as_schema(part, inside) for part in get_args(kind)]}
+    if get_origin(kind) is list:
+        return {"type": "array", "items": as_schema(get_args(kind)[0], inside)}
+    if get_origin(kind) is dict or kind in inside:
+        return {"type": "object"}
+    if issubclass(kind, Enum):
+        return {"enum": [each.value for each in kind]}
+    if not attr.has(kind):
+        return {"type": {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}[kind]}
+    hints = get_type_hints(kind)
+    names = [field.name for field in attr.fields(kind)]
+    required = [field.name for field in attr.fields(kind) if field.default is attr.NOTHING]
+    of_all = [name for name in names if name in ("producer", "schemaURL", "_producer", "_schemaURL")]
+    return {
+        "type": "object",
+        "properties": {name: as_schema(hints[name], (*inside, kind)) for name in names},
+        "required": [*required, *of_all],
+        "additionalProperties": False,
+    }
+
+
+FACETS = {
+    kind._get_schema(): kind
+    for module in pkgutil.iter_modules(generated.__path__)
+    for kind in vars(import_module(f"{generated.__name__}.{module.name}")).values()
+    if isinstance(kind, type) and attr.has(kind) and issubclass(kind, base.BaseFacet)
+}
+
+
+def valid_facets(event: dict[str, Any]) -> Iterator[str]:
+    """The names of the facets of an event, each valid by the class that its schema names."""
+    datasets = [*event["inputs"], *event["outputs"]]
+    held = [event["run"], event["job"], *datasets]
+    groups = [one.get(name) or {} for one in held for name in ("facets", "inputFacets", "outputFacets")]
+    for name, facet in (pair for group in groups for pair in group.items()):
+        validate(facet, as_schema(FACETS[facet["_schemaURL"]]))
+        yield name
+
+
+def test_events_are_as_the_specification_says(
+    project: Project, instance: dg.DagsterInstance, listening: type[Receiver]
+) -> None:
+    filled(project)
+    assert compacted(project, instance).success
+    table = PaimonCatalog(warehouse=project.warehouse).get_table("shop.visits")
+    for path in table.file_io.list_tree(f"{table.location}/manifest"):
+        table.file_io.delete_quietly([f"{table.location}/manifest/{path.path}"])
+    assert not compacted(project, instance).success
+    facets = set()
+    for event in listening.received:
+        validate(event, as_schema(base.RunEvent))
+        facets |= {*valid_facets(event)}
+    assert {event["eventType"] for event in listening.received} == {"START", "COMPLETE", "FAIL"}
+    assert facets >= {"parent", "errorMessage", "schema", "symlinks", "storage", "version", "outputStatistics"}
+    broken = {**listening.received[0], "run": {}}
+    with pytest.raises(ValidationError, match="runId"):
+        validate(broken, as_schema(base.RunEvent))
 
 
 def test_a_step_begins_and_ends_as_a_part_of_its_run(
