@@ -64,7 +64,7 @@ ManifestFilter = Callable[[ManifestFileMeta], bool]
 
 # Manifests decoded ahead of the one whose entries are looked at, and the most bytes that these have on storage; decoded
 # they take ten times as many and more.
-_AHEAD, _AHEAD_BYTES = 4, 12 << 20
+_AHEAD, _AHEAD_BYTES = 4, 4 << 20
 # Of manifests on a disk: what threads would save is less than what it takes to start them.
 _SMALL_BYTES = 64 << 10
 # Manifests of so many bytes are held at once where all of them are looked at twice.
