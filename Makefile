@@ -34,7 +34,7 @@ help:
 	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
 	@echo "make test        run the tests, the same ones every time (make test-slow: the long ones)"
 	@echo "make test-nightly  both with every case, and a search with new seeds; what it finds is to become an example"
-	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
+	@echo "make soak        20 commits per second over 20 tables for MINUTES=$(MINUTES), maintained by Dagster, then a verdict"
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
 	@echo "make site        build the pages of docs/ with a search, into .artifacts/site; a dead link is an error"
@@ -85,7 +85,7 @@ test-nightly:
 	@HYPOTHESIS_PROFILE=thorough $(MAKE) --keep-going test test-slow
 
 soak: install-test
-	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES)
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
 chaos: install-test
 	@scripts/fetch-paimon-core

@@ -12,7 +12,7 @@ import yaml
 
 from maintenance.spark.parent import end_with_parent
 from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
-from tests.soak.workload import COLUMNS, TABLE
+from tests.soak.workload import COLUMNS, names
 
 TRIGGER = 5
 RETAINED = 20
@@ -21,20 +21,26 @@ _SPARK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeri
           "spark.sql.codegen.wholeStage": "false"}  # fmt: skip
 
 
-def set_up(folder: Path) -> Project:
-    """Write the project's files; the table does not exist yet."""
+def set_up(folder: Path, tables: int) -> Project:
+    """Write the project's files; the tables do not exist yet."""
     described = {
         "warehouse": str(folder / "warehouse"),
         "spark": {"options": _SPARK},
         "expiry": {"cron": "* * * * *", "time_zone": "UTC"},
         "tables": [
             {
-                "identifier": TABLE,
+                "identifier": name,
                 "columns": dict(COLUMNS),
                 "primary_keys": ["id"],
-                "options": {"bucket": 2, "write-only": True, "num-sorted-run.compaction-trigger": TRIGGER},
+                "options": {
+                    "bucket": 2,
+                    "write-only": True,
+                    "num-sorted-run.compaction-trigger": TRIGGER,
+                    "changelog-producer": "lookup",
+                },
                 "retention": {"keep_at_least": 5, "keep_at_most": RETAINED},
             }
+            for name in names(tables)
         ],
     }
     path = folder / "tables.yaml"

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.soak import Limits, soak, summary_text
+from tests.soak.soak import Limits, Load, soak, summary_text
 
 
 @pytest.mark.slow
 def test_a_short_soak(tmp_path: Path) -> None:
-    outcome = soak(tmp_path, 30, limits=Limits(), say=print)
+    outcome = soak(tmp_path, Load(30), limits=Limits(), say=print, artifacts=tmp_path / "artifacts")
     assert not outcome.faults, summary_text(outcome)
     assert outcome.numbers["wrong rows"] == 0
+    assert "polyline" in (tmp_path / "artifacts/latencies.svg").read_text()

@@ -5,13 +5,17 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-TABLE = "soak.orders"
 COLUMNS: Mapping[str, str] = {"id": "BIGINT NOT NULL", "version": "BIGINT", "note": "STRING"}
 _KEYS = 5_000
 _CHANGES = 200
 _DELETED = 0.15
 
 Change = tuple[str, int, int]
+
+
+def names(tables: int) -> list[str]:
+    """Of the soak's tables; each of them gets the same batches."""
+    return [f"soak.orders_{number:02d}" for number in range(tables)]
 
 
 def changes(number: int) -> list[Change]:
