@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import KeyGroups
-from maintenance.merge.same_rows import same_values
+from maintenance.merge.same_rows import unchanged_values
 from maintenance.types.row_kind import RowKind, is_retract
 
 
@@ -104,11 +104,11 @@ def changelog(
 def _same(
     rows: pa.Table, before: np.ndarray, results: pa.Table, pair: np.ndarray, columns: Sequence[str]
 ) -> np.ndarray:
-    """Whether the two records of each pair have equal values; False where there is no pair."""
+    """Whether the two records of each pair have values that Paimon takes for the same; False where there is no pair."""
     at = np.flatnonzero(pair)
     same = np.ones(len(at), bool)
     for name in columns:
-        same &= same_values(_taken(rows.column(name), before[at]), _taken(results.column(name), at))
+        same &= unchanged_values(_taken(rows.column(name), before[at]), _taken(results.column(name), at))
     is_same = np.zeros(len(pair), bool)
     is_same[at] = same
     return is_same

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import KeyGroups
-from maintenance.merge.same_rows import same_values
+from maintenance.merge.same_rows import same_values, unchanged_values
 from maintenance.types.row_kind import is_retract
 
 
@@ -38,11 +38,14 @@ class BrokenKey:
     what: Break
 
 
-def broken_keys(rows: pa.Table, groups: KeyGroups, end: np.ndarray, compared: Sequence[str]) -> list[BrokenKey]:
+def broken_keys(
+    rows: pa.Table, groups: KeyGroups, end: np.ndarray, compared: Sequence[str], *, deduplicated: bool = False
+) -> list[BrokenKey]:
     """The keys whose records are not such pairs, in key order, each with the first record that breaks them.
 
     Args: `rows`: n > 0 records, those of the end of any kind of addition; `groups`: in the order in which they came;
-        `end`: True for records of the state in the end, shape (n,); `compared`: columns whose values must be the same.
+        `end`: True for records of the state in the end, shape (n,); `compared`: columns whose values must be the same;
+        `deduplicated`: changes in which Paimon sees none, as from 0.0 to -0.0, are not among them.
     """
     order, starts = groups.order, groups.starts
     of_end = end[order]
@@ -55,7 +58,7 @@ def broken_keys(rows: pa.Table, groups: KeyGroups, end: np.ndarray, compared: Se
     codes[retract & ~odd] = 1
     codes[~retract & odd] = 2
     pairs = np.flatnonzero(retract & odd)
-    codes[pairs[~_same(rows, order[pairs - 1], order[pairs], compared)]] = 3
+    codes[pairs[~_same(rows, order[pairs - 1], order[pairs], compared, deduplicated=deduplicated)]] = 3
     last = starts + counts - 1
     # A key whose records end with an addition, all of them right so far.
     left_over = (counts % 2 == 1) & ~retract[last]
@@ -76,10 +79,13 @@ _BREAKS = {
 }
 
 
-def _same(rows: pa.Table, left: np.ndarray, right: np.ndarray, compared: Sequence[str]) -> np.ndarray:
+def _same(
+    rows: pa.Table, left: np.ndarray, right: np.ndarray, compared: Sequence[str], *, deduplicated: bool
+) -> np.ndarray:
     same = np.ones(len(left), bool)
     if len(left):
         for name in compared:
             column = rows.column(name).combine_chunks()
-            same &= same_values(column.take(pa.array(left)), column.take(pa.array(right)))
+            pair = column.take(pa.array(left)), column.take(pa.array(right))
+            same &= same_values(*pair) | unchanged_values(*pair) if deduplicated else same_values(*pair)
     return same

@@ -1,4 +1,9 @@
-"""Whether rows are equal, as Paimon's binary rows compare: null is null, NaN is NaN, 0.0 is not -0.0."""
+"""Whether values are the same, bit by bit, and whether a change leaves them as they were, as Paimon judges that.
+
+The second is the rule of `changelog-producer.row-deduplicate`, by Paimon's generated `RecordEqualiser`: 0.0 is -0.0 and
+NaN is no NaN; a null in an array or as the value of a map is never the same as another one; numbers, dates and times as
+values of a map are objects there, of which only those from -128 to 127 are one for all.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -6,9 +11,15 @@ import pyarrow.compute as pc
 
 from maintenance.types.lists import elements, lengths, valid
 
+# Of these whole numbers Java has one object each.
+_FEWEST, _MOST = -128, 127
+
 
 def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
-    """True where two columns of one type hold the same. `left`, `right`: n values each. Returns: bool, shape (n,)."""
+    """True where two columns of one type hold the same: null is null, NaN is NaN, 0.0 is not -0.0.
+
+    Args: `left`, `right`: n values each. Returns: bool, shape (n,).
+    """
     left_valid, right_valid = valid(left), valid(right)
     both = left_valid & right_valid
     return np.where(both, _same_content(left, right, both), left_valid == right_valid)
@@ -39,14 +50,91 @@ def _canonical(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_nan(values), nan, values)
 
 
+def unchanged_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """True where Paimon finds that a change leaves the value as it was.
+
+    Args: `left`, `right`: n values each, of one type. Returns: bool, shape (n,).
+    Source: Java `EqualiserCodeGenerator` and `ScalarOperatorGens`.
+    """
+    left_valid, right_valid = valid(left), valid(right)
+    both = left_valid & right_valid
+    return np.where(both, _unchanged_content(left, right, both), left_valid == right_valid)
+
+
+def _unchanged_content(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
+    """The same where both values are there; elsewhere anything."""
+    kind = left.type
+    if pa.types.is_struct(kind):
+        same = np.ones(len(left), bool)
+        for number in range(kind.num_fields):
+            same &= unchanged_values(pc.struct_field(left, number), pc.struct_field(right, number))
+        return same
+    if pa.types.is_fixed_size_list(kind):
+        plain = pa.list_(kind.value_type)
+        return _unchanged_content(left.cast(plain), right.cast(plain), both)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
+        same, rows = _as_long(left, right, both)
+        if len(rows):
+            counts, chosen = lengths(left)[rows], pa.array(rows)
+            held = _unchanged_elements(
+                *(_entries_of(each.take(chosen), counts) for each in (left, right)), is_map=pa.types.is_map(kind)
+            )
+            same[rows] = np.logical_and.reduceat(held, _starts(counts))
+        return same
+    is_equal: np.ndarray = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
+    return is_equal
+
+
+def _unchanged_elements(left: pa.Array, right: pa.Array, *, is_map: bool) -> np.ndarray:
+    if is_map:
+        same = same_values(pc.struct_field(left, 0), pc.struct_field(right, 0))
+        left, right = pc.struct_field(left, 1), pc.struct_field(right, 1)
+    both = valid(left) & valid(right)
+    found = both & _unchanged_content(left, right, both)
+    return found & same & _is_one_object(left) if is_map else found
+
+
+def _is_one_object(values: pa.Array) -> np.ndarray:
+    """Whether Java has one object for all values like each: it compares such values of maps as objects."""
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return np.zeros(len(values), bool)
+    if pa.types.is_time(kind):
+        values, kind = values.cast(pa.time32("ms")), pa.time32("ms")
+    if not (pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_time(kind)):
+        return np.ones(len(values), bool)
+    whole = values if pa.types.is_integer(kind) else values.cast(pa.int32())
+    few = pc.and_(pc.greater_equal(whole, _FEWEST), pc.less_equal(whole, _MOST))
+    is_few: np.ndarray = pc.fill_null(few, False).to_numpy(zero_copy_only=False)
+    return is_few
+
+
+def _entries_of(values: pa.Array, counts: np.ndarray) -> pa.Array:
+    """The elements of lists; the entries of maps in the order of their keys, where these have one."""
+    entries = elements(values)
+    if not pa.types.is_map(values.type) or pa.types.is_nested(values.type.key_type):
+        return entries
+    rows = pa.array(np.repeat(np.arange(len(counts)), counts))
+    keyed = pa.table({"row": rows, "key": pc.struct_field(entries, 0)})
+    return entries.take(pc.sort_indices(keyed, [("row", "ascending"), ("key", "ascending")]))
+
+
+def _as_long(left: pa.Array, right: pa.Array, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which lists are as long as one another, and the numbers of those that are so and not empty."""
+    left_length, right_length = lengths(left), lengths(right)
+    same = np.asarray(both & (left_length == right_length))
+    return same, np.flatnonzero(same & (left_length > 0))
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(counts)[:-1]))
+
+
 def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
     """Lists and maps: as long as one another, and element by element the same, in order."""
-    left_length, right_length = lengths(left), lengths(right)
-    same = both & (left_length == right_length)
-    rows = np.flatnonzero(same & (left_length > 0))
+    same, rows = _as_long(left, right, both)
     if len(rows):
         chosen = pa.array(rows)
         held = same_values(elements(left.take(chosen)), elements(right.take(chosen)))
-        starts = np.concatenate(([0], np.cumsum(left_length[rows])[:-1]))
-        same[rows] = np.logical_and.reduceat(held, starts)
-    return np.asarray(same)
+        same[rows] = np.logical_and.reduceat(held, _starts(lengths(left)[rows]))
+    return same

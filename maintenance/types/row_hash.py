@@ -77,11 +77,13 @@ class HashOf:
         names: columns, at least one.
         places: which column of the row each is, which gives it its factor; None = the word of the only column as it is.
         words: of the only column, made in another way; None = as `column_words` makes them.
+        of_changes: values between which Paimon sees no change have one word: see `column_words`.
     """
 
     names: tuple[str, ...]
     places: tuple[int, ...] | None = None
     words: WordsOf | None = None
+    of_changes: bool = False
 
 
 def row_hashes(
@@ -94,19 +96,22 @@ def row_hashes(
     hashes = {name: np.empty(rows.num_rows, _U64) for name in hashes_of} if into is None else into
     for start in range(0, rows.num_rows, BLOCK_ROWS):
         part = rows.slice(start, BLOCK_ROWS)
-        words: dict[str, np.ndarray] = {}
+        words: dict[tuple[str, bool], np.ndarray] = {}
         for name, hash_of in hashes_of.items():
             if hash_of.words is not None:
                 hashes[name][start : start + BLOCK_ROWS] = hash_of.words(part.column(hash_of.names[0]))
                 continue
+            found = []
             for column in hash_of.names:
-                if column not in words:
-                    words[column] = column_words(part.column(column))
+                key = column, hash_of.of_changes and _is_loose(part.schema.field(column).type)
+                if key not in words:
+                    words[key] = column_words(part.column(column), of_changes=key[1])
+                found.append(words[key])
             target = hashes[name][start : start + BLOCK_ROWS]
             if hash_of.places is None:
-                target[:] = words[hash_of.names[0]]
+                target[:] = found[0]
             else:
-                _mix(combined([words[column] for column in hash_of.names], hash_of.places), target)
+                _mix(combined(found, hash_of.places), target)
     return hashes
 
 
@@ -151,36 +156,48 @@ def _factor(place: int) -> np.uint64:
     return np.uint64(mixed(np.array([place + 1], _U64) * _ODD)[0] | _U64(1))
 
 
-def column_words(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
-    """The word of each value. uint64, shape (n,); not to be written to."""
+def column_words(column: pa.ChunkedArray | pa.Array, *, of_changes: bool = False) -> np.ndarray:
+    """The word of each value. uint64, shape (n,); not to be written to.
+
+    Args: `of_changes`: 0.0 has the word of -0.0, and the order of a map's entries does not count, as where Paimon
+        looks for changes.
+    """
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks != 1:
-            parts = [column_words(chunk) for chunk in column.chunks]
+            parts = [column_words(chunk, of_changes=of_changes) for chunk in column.chunks]
             return np.concatenate(parts) if parts else np.empty(0, _U64)
         column = column.chunk(0)
-    words = _words(column)
+    words = _words(column, of_changes=of_changes)
     if column.null_count:
         words = np.where(valid(column), words, NULL)
     return words
 
 
-def _words(column: pa.Array) -> np.ndarray:
+def _is_loose(kind: pa.DataType) -> bool:
+    """Whether values of a type may have one word where Paimon looks for changes, though they differ."""
+    if pa.types.is_map(kind) or pa.types.is_floating(kind):
+        return True
+    return any(_is_loose(kind.field(number).type) for number in range(kind.num_fields))
+
+
+def _words(column: pa.Array, *, of_changes: bool) -> np.ndarray:
     """Words of the values that are there; anything where there is none."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), NULL)
     if pa.types.is_dictionary(kind):
-        return _words(column.dictionary_decode())
+        return _words(column.dictionary_decode(), of_changes=of_changes)
     if pa.types.is_struct(kind):
-        return mixed(combined([column_words(part) for part in column.flatten()], range(kind.num_fields)))
+        parts = [column_words(part, of_changes=of_changes) for part in column.flatten()]
+        return mixed(combined(parts, range(kind.num_fields)))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        return _list_words(column)
+        return _list_words(column, of_changes=of_changes)
     if pa.types.is_fixed_size_list(kind):
-        return _list_words(column.cast(pa.list_(kind.value_type)))
+        return _list_words(column.cast(pa.list_(kind.value_type)), of_changes=of_changes)
     if pa.types.is_decimal(kind):
         return _decimal_words(column)
     if pa.types.is_floating(kind):
-        return _float_words(column)
+        return _float_words(column, of_changes=of_changes)
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).fill_null(0).to_numpy(zero_copy_only=False).astype(_U64))
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
@@ -230,8 +247,10 @@ def _floats(column: pa.Array) -> np.ndarray:
     return np.asarray(column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False))
 
 
-def _float_words(column: pa.Array) -> np.ndarray:
+def _float_words(column: pa.Array, *, of_changes: bool) -> np.ndarray:
     values = _floats(column)
+    if of_changes:
+        values = values + 0.0  # which makes 0.0 of -0.0
     # The upper bits of a word reach the upper bits of a product alone: a sign must reach lower ones, too.
     bits = _float_bits(values)
     return np.asarray(bits ^ (bits >> _U64(32)))
@@ -243,7 +262,7 @@ def _float_bits(values: np.ndarray) -> np.ndarray:
     return np.where(nan, _NAN, bits) if nan.any() else bits
 
 
-def _list_words(column: pa.Array) -> np.ndarray:
+def _list_words(column: pa.Array, *, of_changes: bool) -> np.ndarray:
     """Of lists and maps: what they hold, each with its place, and how much it is."""
     words = np.full(len(column), mixed(np.zeros(1, _U64))[0])
     length = lengths(column)
@@ -253,7 +272,9 @@ def _list_words(column: pa.Array) -> np.ndarray:
         counts = length[rows]
         starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         place = np.arange(len(inner)) - np.repeat(starts, counts)
-        hashed = mixed(combined([column_words(inner), place.astype(_U64)], (0, 1)))
+        if of_changes and pa.types.is_map(column.type):
+            place[:] = 0
+        hashed = mixed(combined([column_words(inner, of_changes=of_changes), place.astype(_U64)], (0, 1)))
         words[rows] = mixed(np.add.reduceat(hashed, starts) + counts.astype(_U64) * _ODD)
     return words
 
@@ -271,7 +292,7 @@ def order_codes(column: pa.Array) -> np.ndarray | None:
     if is_short_decimal(kind):
         return unscaled(column)[0] if len(column) else np.empty(0, np.int64)
     if pa.types.is_boolean(kind):
-        return _words(column).view(np.int64)
+        return _words(column, of_changes=False).view(np.int64)
     if pa.types.is_floating(kind):
         bits = _float_bits(_floats(column)).view(np.int64)
         return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)

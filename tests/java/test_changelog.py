@@ -1,12 +1,17 @@
 """The changelog of every producer and merge engine is the one that Java produces from the same writes."""
 
+import datetime as dt
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from maintenance.catalog import open_catalog
+from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from tests.java.process import JavaProcess
@@ -15,6 +20,7 @@ from tests.tables import live_files
 
 COLUMNS = (("id", "BIGINT NOT NULL"), ("version", "BIGINT"), ("v", "STRING"), ("d", "DOUBLE"))
 TEXTS = ("a", "b", "é", "", None)
+NAN = float("nan")
 NUMBERS = (1.5, float("nan"), -0.0, 0.0, None)
 KINDS = ("+I", "+I", "+U", "-U", "-D")
 INSERTS = ("+I", "+U")
@@ -108,6 +114,57 @@ def test_the_changelog_of_full_compactions_is_that_of_java(java: JavaProcess, tm
     assert actual == changes_of(java, theirs)
     assert len(actual) == changes > 10
     same_rows(java, ours, theirs)
+
+
+# A value, and one that it is written over with: what is a change of it is for Paimon to say.
+NO_CHANGES: Mapping[str, Sequence[tuple[Any, Any]]] = {
+    "DOUBLE": ((0.0, -0.0), (NAN, NAN), (1.5, 1.5), (None, None)),
+    "FLOAT": ((0.0, -0.0), (NAN, NAN), (1.5, 1.5), (None, None)),
+    "ARRAY<DOUBLE>": (([0.0], [-0.0]), ([NAN], [NAN]), ([1.5], [1.5]), ([None], [None]), (None, None)),
+    "ROW<a FLOAT, b INT>": (({"a": 0.0, "b": None}, {"a": -0.0, "b": None}), ({"a": NAN, "b": 1}, {"a": NAN, "b": 1})),
+    "ARRAY<ROW<a FLOAT>>": (([{"a": 0.0}], [{"a": -0.0}]), ([{"a": NAN}], [{"a": NAN}]),
+                            ([{"a": None}], [{"a": None}])),
+    "MAP<STRING, DOUBLE>": (([("k", 1.5)], [("k", 1.5)]), ([("k", None)], [("k", None)]), ([], [])),
+    "MAP<STRING, INT>": (([("k", 127)], [("k", 127)]), ([("k", 128)], [("k", 128)]), ([("k", -129)], [("k", -129)])),
+    "MAP<INT, STRING>": (([(1, "a"), (2, "b")], [(2, "b"), (1, "a")]), ([(1, None)], [(1, None)])),
+    "MAP<STRING, DATE>": (([("k", dt.date(1970, 3, 1))], [("k", dt.date(1970, 3, 1))]),
+                          ([("k", dt.date(2024, 3, 1))], [("k", dt.date(2024, 3, 1))])),
+    "MAP<STRING, ARRAY<INT>>": (([("k", [300])], [("k", [300])]), ([("k", [None])], [("k", [None])])),
+    "MULTISET<STRING>": (([("k", 5)], [("k", 5)]), ([("k", 300)], [("k", 300)])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NO_CHANGES)
+def test_what_is_no_change_is_what_java_says(java: JavaProcess, tmp_path: Path, kind: str) -> None:
+    """And the proof of the changelog knows that changes are left out of it."""
+    found = []
+    for name, producer in (("ours", "lookup"), ("theirs", "lookup"), ("full", "full-compaction")):
+        warehouse, pairs = str(tmp_path / name), NO_CHANGES[kind]
+        options = {**PRODUCER, "changelog-producer": producer, "changelog-producer.row-deduplicate": "true"}
+        java.create_table(warehouse, "db.t", [("id", "BIGINT NOT NULL"), ("v", kind)], (["id"], []), options)
+        for values in zip(*pairs, strict=True):
+            table = table_of(warehouse)
+            _, wanted = table.to_arrow().schema.types
+            rows = {"id": pa.array(range(len(pairs)), pa.int64()), "v": pa.array(values, wanted)}
+            table.write_arrow(pa.table(rows))
+            if name == "theirs":
+                java.compact(warehouse, "db.t")
+            else:
+                assert not produce_changelog(None, table_of(warehouse)).failed
+        found.append([(row["rowkind"], row["id"]) for row in _changes(warehouse)])
+        assert audit_changelog(None, table_of(warehouse)).holds
+    ours, theirs, full = map(sorted, found)
+    assert ours == theirs == full
+
+
+def _changes(warehouse: str) -> list[dict[str, Any]]:
+    log = open_catalog({"warehouse": warehouse}).get_table("db.t$audit_log")
+    between = {
+        "incremental-between": f"0,{table_of(warehouse).snapshots.latest_id()}",
+        "incremental-between-scan-mode": "changelog",
+    }
+    changes: list[dict[str, Any]] = log.to_arrow(options=between).to_pylist()
+    return changes
 
 
 BY_THE_WRITER = ("plain", "partial update in groups", "first row")

@@ -14,7 +14,7 @@ Not looked at: whether reading files and looking up older records is right.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -164,7 +164,8 @@ class BucketProof:
         self.lone_rows_change = plan.looks_up and not rules.by_row
         rows = sum(file.row_count for file in plan.input_files)
         columns = tuple(write.schema.field_names) if compared is None else compared
-        self._hashing = rules.hashing(settings, plan.input_files, compared=columns, further=int(self.proves_values))
+        hashing = rules.hashing(settings, plan.input_files, compared=columns, further=int(self.proves_values))
+        self._hashing = replace(hashing, deduplicated=compared is not None)
         # Records whose values are needed as they are, and those of a sample, are gathered piece by piece.
         together = not rules.columns and not self._hashing.shift
         self._records = ProofRecords(rules.order, rows if together else 0)

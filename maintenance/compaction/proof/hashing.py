@@ -1,7 +1,7 @@
 """How the rows of a table are hashed for a proof: keys, whole rows, the values a changelog compares, single columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ class Hashing:
         names: all columns of a row, sequence number and kind among them with a primary key.
         key: the trimmed primary key; empty without one.
         compared: columns whose change makes a changelog; the key is always there.
+        deduplicated: what Paimon takes for no change makes none.
         shift: bits of a key's hash that must be zero for its rows to be proved.
         units: names of columns that are hashed together, by name of unit.
         words: how the words of units of a single column are made, where it is not as those of any column.
@@ -32,6 +33,7 @@ class Hashing:
     shift: int = 0
     units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     words: Mapping[str, WordsOf] = field(default_factory=dict)
+    deduplicated: bool = False
 
     def of(self, kind: str) -> HashOf:
         """What is to be hashed for `KEYS`, `ROWS`, `VALUES`, or a unit's name."""
@@ -41,7 +43,8 @@ class Hashing:
             return self._of(self.names)
         if kind == VALUES:
             kept = {*self.key, *self.compared}
-            return self._of([name for name in self.names if name in kept])
+            values = self._of([name for name in self.names if name in kept])
+            return replace(values, of_changes=self.deduplicated)
         names = self.units.get(kind, (kind,))
         if len(names) == 1:
             return HashOf(names, words=self.words.get(kind))

@@ -43,6 +43,7 @@ class AuditTask:
         changes: in order of the snapshots.
         compared: columns whose values count.
         as_input: the changes are what came in.
+        deduplicated: changes in which Paimon sees none are left out of the changelog.
     """
 
     read: SplitRead
@@ -51,6 +52,7 @@ class AuditTask:
     changes: tuple[BucketChanges, ...]
     compared: tuple[str, ...]
     as_input: bool
+    deduplicated: bool = False
 
     @property
     def bytes(self) -> int:
@@ -98,7 +100,7 @@ def audit_bucket(task: AuditTask) -> BucketVerdict:
         return BucketVerdict(0, 0, 0, (), images=True)
     groups = group_by_key(rows, RecordOrder(key, sequence_number=_AT))
     end = np.arange(rows.num_rows) >= first_of_end
-    broken = broken_keys(rows, groups, end, task.compared)
+    broken = broken_keys(rows, groups, end, task.compared, deduplicated=task.deduplicated)
     changes = int(np.count_nonzero(rows.column(_SNAPSHOT).to_numpy()))
     if task.as_input:
         wrong, examples = _merged_wrongly(task, rows, first_of_end)

@@ -254,6 +254,7 @@ class _Audit:
             tuple(changes),
             tuple(name for name in self.table.schema.field_names if name not in ignored),
             as_input=options.changelog_producer == "input",
+            deduplicated=options.changelog_row_deduplicate,
         )
 
     def _state(self, snapshot: Snapshot | None) -> dict[Group, Split]:

@@ -1,6 +1,9 @@
 """The changelog of a compaction, against the emission table of the rules, key by key."""
 
+import datetime as dt
 import math
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,37 +50,52 @@ def test_emitted_records(rows: list[Record], compared: tuple[str, ...], sequence
 
 @pytest.mark.parametrize(
     ("old", "new", "same"),
-    [([1, None], [1, None], True), ([1], [2], False), ([], None, False), (None, None, True), ([1], [1, 1], False)],
-)
-def test_nested_values_that_are_no_change(old: list[int] | None, new: list[int] | None, same: bool) -> None:
+    [
+        ([1, 2], [1, 2], True), ([1, None], [1, None], False), ([1], [2], False), ([], None, False), ([], [], True),
+        ([1], [1, 1], False), ([300], [300], True),
+    ],
+)  # fmt: skip
+def test_lists_that_are_no_change(old: list[int] | None, new: list[int] | None, same: bool) -> None:
     inner = pa.list_(pa.int32())
     for values in (
         pa.array([old, new], inner),
         pa.array([{"x": old}, {"x": new}], pa.struct([("x", inner)])),
+        pa.array([[old, old], [new, new]], pa.list_(inner)),
         pa.array([[(1, old)], [(1, new)]], pa.map_(pa.int32(), inner)),
     ):
-        assert emitted_of(values, ["x"]) == (0 if same else 2)
+        assert emitted_of(values, ["x"]) == (0 if same else 2), values
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "same"),
+    [
+        (pa.string(), "a", "a", True), (pa.string(), None, None, False), (pa.int32(), 127, 127, True),
+        (pa.int32(), -129, -129, False), (pa.int64(), 128, 128, False), (pa.float64(), 1.5, 1.5, False),
+        (pa.bool_(), True, True, True), (pa.date32(), dt.date(1970, 1, 2), dt.date(1970, 1, 2), True),
+        (pa.date32(), dt.date(2024, 1, 2), dt.date(2024, 1, 2), False),
+        (pa.time32("ms"), dt.time(1), dt.time(1), False),
+        (pa.decimal128(9, 2), Decimal("500.00"), Decimal("500.00"), True),
+    ],
+)  # fmt: skip
+def test_values_of_maps_are_objects_as_in_java(kind: pa.DataType, old: Any, new: Any, same: bool) -> None:
+    values = pa.array([[("a", old), ("b", old)], [("b", new), ("a", new)]], pa.map_(pa.string(), kind))
+    assert emitted_of(values, ["x"]) == (0 if same else 2)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "same"),
     [
-        (math.nan, math.nan, True),
-        (None, None, True),
-        (None, 1.0, False),
-        (1.0, None, False),
-        (math.nan, None, False),
-        (1.0, 1.0, True),
-        (1.0, 2.0, False),
-        (0.0, -0.0, False),
-        (-0.0, -0.0, True),
+        (math.nan, math.nan, False), (None, None, True), (None, 1.0, False), (1.0, None, False),
+        (math.nan, None, False), (1.0, 1.0, True), (1.0, 2.0, False), (0.0, -0.0, True), (-0.0, -0.0, True),
     ],
-)
+)  # fmt: skip
 def test_values_that_are_no_change(old: float | None, new: float | None, same: bool) -> None:
     values = pa.array([old, new], pa.float64())
     assert emitted_of(values, ["x"]) == (0 if same else 2)
     assert emitted_of(values, []) == 0
     assert emitted_of(values, None) == 2
+    nested = pa.array([{"y": old}, {"y": new}], pa.struct([("y", pa.float64())]))
+    assert emitted_of(nested, ["x"]) == (0 if same else 2)
 
 
 def emitted_of(values: pa.Array, compared: list[str] | None) -> int:
