@@ -1,5 +1,6 @@
 """Compactions that Java makes of random changes are proved, whatever the merge engine and the changelog."""
 
+import itertools
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.operations.checks.prove_compactions import prove_compactions
+from tests.examples import examples
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of
 from tests.java.test_changelog import CASES, COLUMNS, FIRST_ROW, OLDER, older_rows, random_batch
@@ -45,3 +47,22 @@ def test_compactions_of_java_hold(java: JavaProcess, tmp_path: Path, name: str, 
     report = prove_compactions(None, table_of(warehouse))
     assert report.proofs
     assert [proof for proof in report.proofs if not proof.holds] == []
+
+
+@pytest.mark.slow
+def test_none_of_many_sound_compactions_is_taken_for_a_wrong_one(java: JavaProcess, tmp_path: Path) -> None:
+    """A hundred of them, a thousand and more in a search."""
+    dice, proved = random.Random(77), 0
+    kinds = [(name, kind) for name in CASES for kind in KINDS]
+    for number in itertools.count():
+        name, kind = dice.choice(kinds)
+        warehouse = str(tmp_path / str(number))
+        options = {**CASES[name].options, **KINDS[kind], "bucket": "1", "num-sorted-run.compaction-trigger": "1"}
+        java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), options)
+        for _ in range(40):
+            java.write(warehouse, "db.t", *random_batch(dice, CASES[name].kinds))
+        report = prove_compactions(None, table_of(warehouse))
+        assert [(name, kind, proof) for proof in report.proofs if not proof.holds] == []
+        proved += sum(not proof.not_proved for proof in report.proofs)
+        if proved >= examples(170):
+            return
