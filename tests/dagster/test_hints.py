@@ -57,8 +57,11 @@ def test_on_a_local_disk_the_folder_of_the_snapshots_says_whether_there_is_news(
     first = str(table.snapshots.latest_identity())
     assert look(catalog, config, first) is None
     assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", first), "a folder that has just changed says nothing"
-    snapshots = tmp_path / "db.db" / "t" / "snapshot"
+    snapshots, schemas = (tmp_path / "db.db" / "t" / name for name in ("snapshot", "schema"))
     os.utime(snapshots, (time.time() - 60, time.time() - 60))
+    look(catalog, config, first)
+    assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", first), "the folder of the schemas has just changed"
+    os.utime(schemas, (time.time() - 60, time.time() - 60))
     look(catalog, config, first)
     assert hints.HINTS.nothing_new(str(tmp_path), "db.t", first)
     assert not hints.HINTS.nothing_new(str(tmp_path), "db.t", None), "one who has judged nothing yet is to look"

@@ -66,7 +66,7 @@ _KNOWN = (
     "CASE WHEN :value IS NOT NULL AND :cast IS NULL AND TYPEOF(:value) <> 'string' THEN RAISE_ERROR(:wrong)"
     " ELSE :cast END"
 )
-_OF_TIME = "CASE WHEN TYPEOF(:value) LIKE 'timestamp%' THEN :day ELSE :cast END"
+_OF_TIME = "CASE WHEN TYPEOF(:value) = 'timestamp_ntz' THEN :day ELSE :cast END"
 _SATURATED = (
     "CASE WHEN ISNAN(:value) THEN 0 WHEN :value >= :most THEN :most"
     " WHEN :value <= -:most THEN -:most - 1 ELSE :cast END"
@@ -103,9 +103,9 @@ def _tried(cast: exp.TryCast) -> exp.Expr:
 
 
 def _day(cast: exp.Cast, of: DataType | None) -> exp.Expr:
-    """The day of a time: before 1970 Flink's is the next one."""
+    """The day of a time: before 1970 Flink's is the next one, but of a time with a zone."""
     if of is not None:
-        return flink_day(cast.this) if of.is_timestamp else cast
+        return flink_day(cast.this) if of.root == "TIMESTAMP" else cast
     if isinstance(cast.this.unnest(), exp.Literal | exp.Null):
         return cast
     time = exp.TryCast(this=cast.this.copy(), to=exp.DataType.build("TIMESTAMPNTZ"), safe=True)
