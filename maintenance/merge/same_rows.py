@@ -90,8 +90,10 @@ def _unchanged_elements(left: pa.Array, right: pa.Array, *, is_map: bool) -> np.
         same = same_values(pc.struct_field(left, 0), pc.struct_field(right, 0))
         left, right = pc.struct_field(left, 1), pc.struct_field(right, 1)
     both = valid(left) & valid(right)
-    found = both & _unchanged_content(left, right, both)
-    return found & same & _is_one_object(left) if is_map else found
+    found: np.ndarray = both & _unchanged_content(left, right, both)
+    if is_map:
+        found &= same & _is_one_object(left)
+    return found
 
 
 def _is_one_object(values: pa.Array) -> np.ndarray:
