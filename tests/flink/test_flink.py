@@ -130,7 +130,7 @@ def story(tmp_path_factory: pytest.TempPathFactory, flink_jars: None) -> Iterato
 
 
 def mend_consumers(lake: Lake) -> None:
-    """A kill may leave the file of a consumer empty: an expiry refuses its work then, and says to reset the consumer."""
+    """A kill may leave the file of a consumer empty: an expiry refuses then, and says to reset the consumer."""
     for name in FOLLOWED:
         table = lake.table(name)
         path = Path(table.paths.consumer(CONSUMER))
