@@ -10,8 +10,15 @@ from typing import Any
 
 from maintenance.catalog import Catalog, CatalogTable
 from maintenance.errors import PaimonError
-from maintenance.operations.history import FAILED, HistoryEntry, Used, history_table, write_history
-from maintenance.table.shape import table_shape
+from maintenance.operations.history import (
+    FAILED,
+    HistoryEntry,
+    Used,
+    bytes_of,
+    history_table,
+    history_unless_it_fails,
+)
+from maintenance.table.shape import TableShape, table_shape
 from paimon_maintenance.assets.runs.summary import report_numbers
 
 _LOG = logging.getLogger(__name__)
@@ -30,7 +37,7 @@ def kept_in_history(
         yield lambda _: None
         return
     reports: list[Any] = []
-    started, used, before = time.monotonic(), Used.so_far(), table_shape(table)
+    started, used, before = time.monotonic(), Used.so_far(), _shape(table)
     try:
         yield reports.append
     except Exception as error:
@@ -39,33 +46,33 @@ def kept_in_history(
         _write(catalog, database, failed)
         raise
     for report in reports:
-        after, numbers = table_shape(table), report_numbers(report) if is_dataclass(report) else {}
+        after, numbers = _shape(table), report_numbers(report) if is_dataclass(report) else {}
         done = HistoryEntry(
             datetime.now(UTC),
             table.identifier,
             operation,
             run_id=run,
             seconds=numbers.get("seconds", time.monotonic() - started),
-            snapshot_id=after.snapshot_id,
-            input_bytes=_bytes_of(numbers),
-            files_before=before.files,
-            files_after=after.files,
-            bytes_before=before.bytes,
-            bytes_after=after.bytes,
+            snapshot_id=getattr(after, "snapshot_id", None),
+            input_bytes=bytes_of(numbers),
+            files_before=getattr(before, "files", None),
+            files_after=getattr(after, "files", None),
+            bytes_before=getattr(before, "bytes", None),
+            bytes_after=getattr(after, "bytes", None),
             details={**used.until_now(), **numbers, "reason": run},
         )
         _write(catalog, database, done)
 
 
-def _bytes_of(numbers: dict[str, int | float]) -> int | None:
-    """What an operation has read or deleted, as its report calls it."""
-    found = next((numbers[name] for name in ("input_bytes", "deleted_bytes", "bytes") if name in numbers), None)
-    return None if found is None else int(found)
+def _shape(table: CatalogTable) -> TableShape | None:
+    """The table now; None where it cannot be read, which the operation itself is to tell."""
+    try:
+        return table_shape(table)
+    except (PaimonError, OSError):
+        return None
 
 
 def _write(catalog: Catalog, database: str, entry: HistoryEntry) -> None:
-    history = history_table(database)
-    try:
-        write_history(catalog, history, [entry])
-    except Exception as error:  # noqa: BLE001 - the work is done, whether or not it could be written down
-        _LOG.warning("The history table %s could not be written: %s", history, error)
+    unwritten = history_unless_it_fails(catalog, history_table(database), [entry])
+    if unwritten:
+        _LOG.warning(unwritten)

@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from maintenance.operations.history import FAILED, HistoryEntry, write_history
+from maintenance.operations.history import FAILED, HistoryEntry, bytes_of, history_unless_it_fails
 from maintenance.table.shape import TableShape
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.lineage import send_events
@@ -58,7 +58,7 @@ def _entry(entry: HistoryEntry, done: StepSummary, summary: RunSummary, shape: T
         entry,
         seconds=facts.get("seconds"),
         snapshot_id=shape.snapshot_id,
-        input_bytes=facts.get("input_bytes", facts.get("deleted_bytes", facts.get("bytes"))),
+        input_bytes=bytes_of(facts),
         files_before=before.get("files"),
         files_after=after.get("files"),
         bytes_before=before.get("bytes"),
@@ -71,9 +71,6 @@ def _write(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, identifier: str, entries: list[HistoryEntry]
 ) -> None:
     history = catalog.history_of(identifier)
-    if history is None:
-        return
-    try:
-        write_history(catalog.open(), history, entries)
-    except Exception as error:  # noqa: BLE001 - the work is done, whether or not it could be written down
-        context.log.warning(f"The history table {history} could not be written: {error}")
+    unwritten = "" if history is None else history_unless_it_fails(catalog.open(), history, entries)
+    if unwritten:
+        context.log.warning(unwritten)

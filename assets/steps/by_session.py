@@ -13,7 +13,7 @@ from maintenance.sql.result import Result
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.summary import Fact, RunSummary, StepSummary
-from paimon_maintenance.assets.steps.plans import plan_facts
+from paimon_maintenance.assets.steps.plans import person_of
 
 # Plans whose work Spark shares; of a statement's plan, its own text says whether Spark had evaluated it.
 _ON_SPARK = ("delete", "update", "rescale", "restore_partitions", "compact_chain_table")
@@ -41,7 +41,12 @@ def apply_by_session(
     result = apply_plan(session, plan, into_bin=into_bin, progress=context.log.info)
     seconds = time.monotonic() - started
     context.add_output_metadata({"plan id": plan.id, **result_metadata(result), **spark.metadata()})
-    facts: dict[str, Fact] = {"seconds": seconds, "files": plan.files, "bytes": plan.bytes, **plan_facts(context, plan)}
+    facts: dict[str, Fact] = {
+        "seconds": seconds,
+        "files": plan.files,
+        "bytes": plan.bytes,
+        **plan.people(person_of(context)),
+    }
     return RunSummary.of(plan.operation, StepSummary(facts))
 
 

@@ -77,12 +77,6 @@ def person_of(context: dg.OpExecutionContext) -> str:
     return context.run.tags.get(PERSON_TAG) or person()
 
 
-def plan_facts(context: dg.OpExecutionContext, plan: StoredPlan) -> dict[str, str]:
-    """What the history says of the plan that a run has carried out: which, and who made, approved and applied it."""
-    approved = {} if plan.approval is None else {"approved_by": plan.approval.name}
-    return {"plan": plan.id, "made_by": plan.made_by, **approved, "applied_by": person_of(context)}
-
-
 def _now_and_after(plan: StoredPlan) -> dg.TableMetadataValue:
     """What the plan's groups are now, and about what is expected of them once it is carried out."""
     kept = sum(group.bytes for group in plan.groups if group.expected_files)

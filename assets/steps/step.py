@@ -25,7 +25,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.summary import Fact, RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import request_of, step_config
-from paimon_maintenance.assets.steps.plans import kept_plan, plan_facts, planned, refuse_unplanned
+from paimon_maintenance.assets.steps.plans import kept_plan, person_of, planned, refuse_unplanned
 
 Metadata = Mapping[str, Any]
 _NO_METADATA: Metadata = MappingProxyType({})
@@ -232,7 +232,7 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     if plan is not None:
         if plan.table_options:
             work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
-        facts = plan_facts(work.context, plan)
+        facts = plan.people(person_of(work.context))
         return _done(step, work, summary, started, step.apply(work, plan), {"plan id": plan.id}, facts)
     request = step.request(work)
     if request is None:

@@ -20,24 +20,38 @@ def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
 
     Args: `left`, `right`: n values each. Returns: bool, shape (n,).
     """
+    return _same(left, right, for_paimon=False)
+
+
+def unchanged_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """True where Paimon finds that a change leaves the value as it was.
+
+    Args: `left`, `right`: n values each, of one type. Returns: bool, shape (n,).
+    Source: Java `EqualiserCodeGenerator` and `ScalarOperatorGens`.
+    """
+    return _same(left, right, for_paimon=True)
+
+
+def _same(left: pa.Array, right: pa.Array, *, for_paimon: bool) -> np.ndarray:
     left_valid, right_valid = valid(left), valid(right)
     both = left_valid & right_valid
-    return np.where(both, _same_content(left, right, both), left_valid == right_valid)
+    return np.where(both, _same_content(left, right, both, for_paimon=for_paimon), left_valid == right_valid)
 
 
-def _same_content(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
+def _same_content(left: pa.Array, right: pa.Array, both: np.ndarray, *, for_paimon: bool) -> np.ndarray:
     """The same where both values are there; elsewhere anything."""
     kind = left.type
     if pa.types.is_struct(kind):
         same = np.ones(len(left), bool)
         for number in range(kind.num_fields):
-            same &= same_values(pc.struct_field(left, number), pc.struct_field(right, number))
+            same &= _same(pc.struct_field(left, number), pc.struct_field(right, number), for_paimon=for_paimon)
         return same
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        return _same_lists(left, right, both)
     if pa.types.is_fixed_size_list(kind):
-        return _same_lists(left.cast(pa.list_(kind.value_type)), right.cast(pa.list_(kind.value_type)), both)
-    if pa.types.is_floating(kind):
+        kind = pa.list_(kind.value_type)
+        left, right = left.cast(kind), right.cast(kind)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
+        return _same_lists(left, right, both, for_paimon=for_paimon)
+    if pa.types.is_floating(kind) and not for_paimon:
         bits = pa.int64() if kind.bit_width == 64 else pa.int32() if kind.bit_width == 32 else pa.int16()
         left, right = _canonical(left).view(bits), _canonical(right).view(bits)
     is_equal: np.ndarray = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
@@ -50,50 +64,35 @@ def _canonical(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_nan(values), nan, values)
 
 
-def unchanged_values(left: pa.Array, right: pa.Array) -> np.ndarray:
-    """True where Paimon finds that a change leaves the value as it was.
-
-    Args: `left`, `right`: n values each, of one type. Returns: bool, shape (n,).
-    Source: Java `EqualiserCodeGenerator` and `ScalarOperatorGens`.
-    """
-    left_valid, right_valid = valid(left), valid(right)
-    both = left_valid & right_valid
-    return np.where(both, _unchanged_content(left, right, both), left_valid == right_valid)
-
-
-def _unchanged_content(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
-    """The same where both values are there; elsewhere anything."""
-    kind = left.type
-    if pa.types.is_struct(kind):
-        same = np.ones(len(left), bool)
-        for number in range(kind.num_fields):
-            same &= unchanged_values(pc.struct_field(left, number), pc.struct_field(right, number))
-        return same
-    if pa.types.is_fixed_size_list(kind):
-        plain = pa.list_(kind.value_type)
-        return _unchanged_content(left.cast(plain), right.cast(plain), both)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        same, rows = _as_long(left, right, both)
-        if len(rows):
-            counts, chosen = lengths(left)[rows], pa.array(rows)
-            held = _unchanged_elements(
-                *(_entries_of(each.take(chosen), counts) for each in (left, right)), is_map=pa.types.is_map(kind)
-            )
-            same[rows] = np.logical_and.reduceat(held, _starts(counts))
-        return same
-    is_equal: np.ndarray = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
-    return is_equal
+def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray, *, for_paimon: bool) -> np.ndarray:
+    """Lists and maps: as long as one another, and element by element the same; for Paimon maps in any order."""
+    counts = lengths(left)
+    same = np.asarray(both & (counts == lengths(right)))
+    rows = np.flatnonzero(same & (counts > 0))
+    if len(rows):
+        counts, chosen = counts[rows], pa.array(rows)
+        left, right = left.take(chosen), right.take(chosen)
+        if for_paimon:
+            held = _unchanged_elements(_entries_of(left, counts), _entries_of(right, counts), left.type)
+        else:
+            held = same_values(elements(left), elements(right))
+        same[rows] = np.logical_and.reduceat(held, np.concatenate(([0], np.cumsum(counts)[:-1])))
+    return same
 
 
-def _unchanged_elements(left: pa.Array, right: pa.Array, *, is_map: bool) -> np.ndarray:
-    if is_map:
-        same = same_values(pc.struct_field(left, 0), pc.struct_field(right, 0))
-        left, right = pc.struct_field(left, 1), pc.struct_field(right, 1)
+def _unchanged_elements(left: pa.Array, right: pa.Array, of: pa.DataType) -> np.ndarray:
+    """Whether Paimon takes elements of lists or entries of maps, whose type is `of`, for the same."""
+    if not pa.types.is_map(of):
+        return _same_and_there(left, right)
+    keys, values = ([pc.struct_field(each, number) for each in (left, right)] for number in (0, 1))
+    same: np.ndarray = same_values(*keys) & _same_and_there(*values) & _is_one_object(values[0])
+    return same
+
+
+def _same_and_there(left: pa.Array, right: pa.Array) -> np.ndarray:
     both = valid(left) & valid(right)
-    found: np.ndarray = both & _unchanged_content(left, right, both)
-    if is_map:
-        found &= same & _is_one_object(left)
-    return found
+    same: np.ndarray = both & _same_content(left, right, both, for_paimon=True)
+    return same
 
 
 def _is_one_object(values: pa.Array) -> np.ndarray:
@@ -119,24 +118,3 @@ def _entries_of(values: pa.Array, counts: np.ndarray) -> pa.Array:
     rows = pa.array(np.repeat(np.arange(len(counts)), counts))
     keyed = pa.table({"row": rows, "key": pc.struct_field(entries, 0)})
     return entries.take(pc.sort_indices(keyed, [("row", "ascending"), ("key", "ascending")]))
-
-
-def _as_long(left: pa.Array, right: pa.Array, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which lists are as long as one another, and the numbers of those that are so and not empty."""
-    left_length, right_length = lengths(left), lengths(right)
-    same = np.asarray(both & (left_length == right_length))
-    return same, np.flatnonzero(same & (left_length > 0))
-
-
-def _starts(counts: np.ndarray) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(counts)[:-1]))
-
-
-def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
-    """Lists and maps: as long as one another, and element by element the same, in order."""
-    same, rows = _as_long(left, right, both)
-    if len(rows):
-        chosen = pa.array(rows)
-        held = same_values(elements(left.take(chosen)), elements(right.take(chosen)))
-        same[rows] = np.logical_and.reduceat(held, _starts(lengths(left)[rows]))
-    return same

@@ -128,6 +128,35 @@ def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry
     _keep_small(table)
 
 
+def history_unless_it_fails(
+    catalog: Catalog, history: str, entries: Sequence[HistoryEntry], *, only_if_kept: bool = False
+) -> str:
+    """As `write_history`, where the work is done whether or not it can be written down.
+
+    Args: `only_if_kept`: nothing is written where there is no history yet.
+    Returns: why it could not be written, in a sentence; empty otherwise.
+    """
+    try:
+        if not only_if_kept or _kept(catalog, history) is not None:
+            write_history(catalog, history, entries)
+    except Exception as error:  # noqa: BLE001 - whatever keeps it from being written
+        return f"The history table {history} could not be written: {error}"
+    return ""
+
+
+def _kept(catalog: Catalog, history: str) -> Any:
+    """The history table; None where there is no history yet."""
+    try:
+        return catalog.get_table(history)
+    except NotFoundError:
+        return None
+
+
+def bytes_of(facts: Mapping[str, Any]) -> Any:
+    """What an operation has read or deleted, as its report calls it; None where it says nothing."""
+    return next((facts[name] for name in ("input_bytes", "deleted_bytes", "bytes") if name in facts), None)
+
+
 def _keep_small(table: Table) -> None:
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is not None and latest is not None and latest - earliest + 1 >= _SNAPSHOTS:
@@ -139,9 +168,8 @@ def read_history(
     catalog: Catalog, history: str, table_name: str, operation: str | None = None, most: int = _ROWS_LOOKED_AT
 ) -> list[dict[str, Any]]:
     """The newest entries about a table, newest first, a few of them; none where there is no history yet."""
-    try:
-        table = catalog.get_table(history)
-    except NotFoundError:
+    table = _kept(catalog, history)
+    if table is None:
         return []
     where = f"table_name = '{table_name}'" + (f" AND operation = '{operation}'" if operation else "")
     newest_first = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
@@ -169,9 +197,8 @@ def read_span(
 
     Args: `since`, `until`: with time zones; the latter None: to this day. Nothing where there is no history yet.
     """
-    try:
-        table = catalog.get_table(history)
-    except NotFoundError:
+    table = _kept(catalog, history)
+    if table is None:
         return [], 0
     # A literal is of whole seconds, so the first and the last one are cut to the moment afterwards.
     where = f"finished_at >= TIMESTAMP '{since.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"

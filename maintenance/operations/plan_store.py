@@ -126,6 +126,11 @@ class StoredPlan:
     def base_snapshot_id(self) -> int | None:
         return None if self.base is None else self.base.id
 
+    def people(self, applied_by: str) -> dict[str, str]:
+        """What the history says of a plan that somebody has applied: which, and who made, approved and applied it."""
+        approved = {} if self.approval is None else {"approved_by": self.approval.name}
+        return {"plan": self.id, "made_by": self.made_by, **approved, "applied_by": applied_by}
+
     @property
     def bytes(self) -> int:
         return sum(group.bytes for group in self.groups)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.catalog import Catalog
-from maintenance.errors import NotFoundError, OptionError, PaimonError
+from maintenance.errors import OptionError, PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.history import (
@@ -21,7 +21,7 @@ from maintenance.operations.history import (
     SUCCEEDED,
     HistoryEntry,
     history_table,
-    write_history,
+    history_unless_it_fails,
 )
 from maintenance.operations.operation import Spelling
 from maintenance.operations.plan_store import MANY, StoredPlan
@@ -94,24 +94,11 @@ def noted(session: "SessionState", plan: StoredPlan) -> Iterator[None]:
 def _note(
     session: "SessionState", plan: StoredPlan, seconds: float, facts: Mapping[str, Any], outcome: str = SUCCEEDED
 ) -> None:
-    approved = {} if plan.approval is None else {"approved_by": plan.approval.name}
-    people = {"plan": plan.id, "made_by": plan.made_by, **approved, "applied_by": person()}
-    now, history, details = datetime.now(UTC), history_table(HISTORY_DATABASE), {**facts, **people}
+    now, history, details = datetime.now(UTC), history_table(HISTORY_DATABASE), {**facts, **plan.people(person())}
     entry = HistoryEntry(now, plan.table, plan.operation, outcome, session.run, seconds, details=details)
-    try:
-        catalog = session.current()
-        if plan.needs_approval or _is_there(catalog, history):
-            write_history(catalog, history, [entry])
-    except Exception as error:  # noqa: BLE001 - the work is done, whether or not it could be written down
-        _LOG.warning("The history table %s could not be written: %s", history, error)
-
-
-def _is_there(catalog: Catalog, table: str) -> bool:
-    try:
-        catalog.get_table(table)
-    except NotFoundError:
-        return False
-    return True
+    unwritten = history_unless_it_fails(session.current(), history, [entry], only_if_kept=not plan.needs_approval)
+    if unwritten:
+        _LOG.warning(unwritten)
 
 
 def apply_plan(
