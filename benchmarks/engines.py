@@ -31,6 +31,7 @@ from maintenance.operations.ingestion.ingest import ingest
 from maintenance.spark.engine import Engine
 from maintenance.spark.opened import open_session
 from maintenance.spark.read import rows_to_spark
+from tests.family import family
 
 INGESTED = 1_000_000
 _WORDS = {"embedded": "embedded", "sail": "sail", "spark": f"local[{CORES}]"}
@@ -98,16 +99,7 @@ def _watched() -> Iterator[list[int]]:
 
 def _resident() -> int:
     """Bytes of this process and its descendants; what several of them share counts once for each part of it."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has ended
-            continue
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours and pid not in ours}:
-        ours |= more
-    return sum(_share(pid) for pid in ours)
+    return sum(_share(pid) for pid in family())
 
 
 def _share(pid: int) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from tests.family import family
+
 _KINDS = {
     "tests.soak.writer": "writer",
     "pyspark.daemon": "Spark's Python workers",
@@ -22,17 +24,8 @@ _GROWTH, _NOTHING = 1.2, 32.0
 
 def memory_now() -> dict[str, float]:
     """MiB of this process' descendants now, summed by what they do."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has ended
-            continue
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours and pid not in ours}:
-        ours |= more
     found: dict[str, float] = {}
-    for pid in ours - {os.getpid()}:
+    for pid in family() - {os.getpid()}:
         kind, mib = _process(pid)
         if kind is not None:
             found[kind] = found.get(kind, 0.0) + mib
