@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.errors import OptionError
+from maintenance.project.config import Project, TableConfig, TablePattern
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.automation import automated
 from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
@@ -18,7 +19,7 @@ from paimon_maintenance.assets.databases import Database, database_asset, databa
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
 from paimon_maintenance.assets.partitions import changelog_asset, compaction_asset, state_asset
-from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern, project_of_environment
+from paimon_maintenance.assets.project.environment import project_of_environment
 from paimon_maintenance.assets.project.scope import scoped
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of

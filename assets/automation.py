@@ -17,10 +17,10 @@ import dagster as dg
 
 from maintenance.errors import PaimonError
 from maintenance.options.materialized import Definition, Freshness
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.dagster_release import FreshnessPolicy
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import last_failures, pause
 

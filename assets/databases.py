@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from maintenance.monitor.judgement import Judgement
+from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import (
@@ -30,7 +31,6 @@ from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES, counted
 from paimon_maintenance.assets.checks.proofs import ProofConfig, proved_now
 from paimon_maintenance.assets.pages.catalogue import STORAGE_KIND
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark

@@ -48,6 +48,18 @@ class _Shown(Protocol):
     def grouped(self) -> bool: ...
 
 
+def job_of(table: _Shown, action: str) -> str:
+    """The job that does something to a table: its own, or the one for any table."""
+    if not table.grouped:
+        return job(action, table.identifier)
+    return EXPIRE_TABLE if action == "expire" else action
+
+
+def job_config_of(table: _Shown, config: str = "") -> str:
+    """The config of such a job. `config`: of its steps."""
+    return job_config(table.identifier, config) if table.grouped else config
+
+
 def spot_of(table: _Shown) -> Spot:
     """Where Dagster shows a table of tables.yaml."""
     return spot(table.identifier, grouped=table.grouped)

@@ -11,14 +11,14 @@ from pydantic import Field
 from maintenance.operations.history import history_table
 from maintenance.operations.report import Report, StillOpen, lines_of, open_problems, report
 from maintenance.options.option import duration
+from maintenance.project.config import Project, TableConfig
+from maintenance.project.targets.alert import Alert
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
-from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_address import console_address
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.targets.alert import Alert
 
 _READERS = 8
 _TITLE = "Night report"

@@ -23,12 +23,12 @@ from maintenance.operations.compaction.partition_choice import missing_partition
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import PLANNED, CompactReport
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
+from maintenance.project.config import TableConfig
 from maintenance.table.partitions import partition_names
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import data_version
 from paimon_maintenance.assets.pages.metadata import report_metadata, shape_numbers
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_groups

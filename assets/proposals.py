@@ -15,9 +15,9 @@ from maintenance.operations.tuning.advise import OPERATION, AdviceReport, Advise
 from maintenance.operations.tuning.sure_settings import bounds_of
 from maintenance.operations.tuning.tune_settings import OPERATION as TUNE
 from maintenance.operations.tuning.tune_settings import TuneSettings, TuningReport
+from maintenance.project.config import TableConfig
 from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets.pages.table_page import text_table
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
 

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages import catalogue
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, applies, chain
 from paimon_maintenance.assets.steps.compaction import COMPACT
 from paimon_maintenance.assets.steps.ingestion import INGEST, LANDED, REFRESH

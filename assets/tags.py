@@ -13,13 +13,13 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.operations.refs.period_tags import Period, tag_period
+from maintenance.project.config import TableConfig
+from maintenance.project.policies import TagPolicy
+from maintenance.project.tag_periods import schedule_of
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import data_version
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.policies import TagPolicy
 from paimon_maintenance.assets.project.tag_partitions import period_in, periods_of
-from paimon_maintenance.assets.project.tag_periods import schedule_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from maintenance.errors import PaimonError
+from maintenance.project.policies import URL_VARIABLE
 from maintenance.spark.connect_server import connect_server
 from maintenance.spark.engine import EngineKind
 from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
-from paimon_maintenance.assets.project.config import FOLDER, project_of_environment
 from paimon_maintenance.assets.project.console_address import CONSOLE_VARIABLE
-from paimon_maintenance.assets.project.policies import URL_VARIABLE
+from paimon_maintenance.assets.project.environment import FOLDER, project_of_environment
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _HOST = "127.0.0.1"

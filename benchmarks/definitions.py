@@ -24,7 +24,7 @@ from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster._serdes import serialize_value
 
 from benchmarks.console import create
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from paimon_maintenance.assets.project.scope import scoped, within_run
 from paimon_maintenance.definitions import build_definitions
 

@@ -20,7 +20,7 @@ from benchmarks.store_peers import PEERS, ROWS, Java, Pypaimon
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.sensors.latest import look
 from tests.servers.relay import Relay, relaying

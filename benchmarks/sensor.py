@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from benchmarks.results import tell
 from maintenance.catalog import CatalogTable, Schema
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.hints import HINTS

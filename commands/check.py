@@ -6,10 +6,10 @@ from pathlib import Path
 
 from maintenance.amounts import number_of
 from maintenance.errors import OptionError
-from paimon_maintenance.assets.project.config import Project, rooted
-from paimon_maintenance.assets.project.effective import effective_settings
-from paimon_maintenance.assets.project.findings import Finding
-from paimon_maintenance.assets.project.yaml_file import YamlFile
+from maintenance.project.config import Project, rooted
+from maintenance.project.effective import effective_settings
+from maintenance.project.findings import Finding
+from maintenance.project.yaml_file import YamlFile
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import Discovery
 from paimon_maintenance.assets.warehouse.preflight import spark_problems, unset_variables, warehouse_problems

@@ -13,9 +13,9 @@ import dagster as dg
 from pydantic import BaseModel, Field, GetJsonSchemaHandler, PrivateAttr, ValidationError
 from pydantic_core import CoreSchema
 
-from paimon_maintenance.assets.project.config import Project, rooted
-from paimon_maintenance.assets.project.policies import ZoneName
-from paimon_maintenance.assets.project.yaml_file import attribute_mistake
+from maintenance.project.config import Project, rooted
+from maintenance.project.policies import ZoneName
+from maintenance.project.yaml_file import attribute_mistake
 from paimon_maintenance.definitions import build_definitions
 
 

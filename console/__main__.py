@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from paimon_maintenance.assets.project.config import path_of_environment
+from paimon_maintenance.assets.project.environment import path_of_environment
 from paimon_maintenance.console.serve import HOST, PORT, serve
 
 

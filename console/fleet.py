@@ -11,10 +11,10 @@ from typing import Any
 
 from maintenance.operations.bin.bytes_in_bin import BytesInBin
 from maintenance.operations.retention.forecast import Forecast
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.pages.fleet import DUE, ILL, ORDER, FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside
 from paimon_maintenance.assets.pages.holders import KnownOrphans
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.console.lake import Known
 from paimon_maintenance.console.links import page_of
 from paimon_maintenance.console.looks import Looks

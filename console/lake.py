@@ -16,9 +16,9 @@ from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
 from maintenance.operations.fleet.fleet_costs import CostsReport
 from maintenance.operations.fleet.plan_fleet import FleetReport
 from maintenance.operations.history import history_table, read_histories
+from maintenance.project.config import Project, TableConfig, load_project
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.pages.table_page import settings_digest
-from paimon_maintenance.assets.project.config import Project, TableConfig, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.steps.fleet import costs, planned
 from paimon_maintenance.assets.warehouse.bins import due_in_bin

@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.pages.fleet import UNREADABLE, FleetRow, fleet_row
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.console.lake import Known
 
 _READERS = 8

@@ -29,6 +29,9 @@ from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.operations.rows.restorable_partitions import RestorablePartition, restorable_partitions
 from maintenance.options.table import PARTITION_EXPIRATION_TIME
+from maintenance.project.config import TableConfig
+from maintenance.project.effective import Setting, effective_settings, said_of
+from maintenance.project.yaml_file import YamlFile
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.checks.expiring import retention_of, retention_text
@@ -37,9 +40,6 @@ from paimon_maintenance.assets.pages.fleet import FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside, forecast_of
 from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, orphan_bytes_of, who_holds
 from paimon_maintenance.assets.pages.table_page import what_is_kept, writer_of
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.effective import Setting, effective_settings, said_of
-from paimon_maintenance.assets.project.yaml_file import YamlFile
 from paimon_maintenance.console.health import HealthView, health_view, reason
 from paimon_maintenance.console.lake import Known, TableWork
 from paimon_maintenance.console.pictures.bar import Part

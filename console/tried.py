@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from maintenance.operations.retention.what_if import Loss, what_if
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project.config import TableConfig
 
 # Fields of the form, called as in tables.yaml, and the table's options that they stand for.
 OPTIONS = {

@@ -6,9 +6,9 @@ from datetime import datetime
 import dagster as dg
 
 from maintenance.amounts import number_of
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.fleet import ABSENT, DUE, ILL, FleetRow
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.console.lake import Known
 
 _LONG_AGO = "2020-01-01"

@@ -21,11 +21,12 @@ from maintenance.catalog import Catalog, SetOption
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.history import HISTORY_DATABASE
+from maintenance.project.config import Project, load_project
 from maintenance.scan.explain import INDEX
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary

@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from maintenance.project.config import Project, TableConfig
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.night import night_op
-from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.proposals import PROPOSE, proposals_op
 from paimon_maintenance.assets.steps.chain import NamedOp, chain

@@ -5,9 +5,9 @@ from typing import Any
 
 import dagster as dg
 
+from maintenance.project.config import EmptyBin, Expiry, Fleet
+from maintenance.project.policies import Alerts
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import EmptyBin, Expiry, Fleet
-from paimon_maintenance.assets.project.policies import Alerts
 
 
 def schedule(name: str, job: Any, when: Expiry | Fleet | EmptyBin, text: str) -> dg.ScheduleDefinition:

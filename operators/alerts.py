@@ -21,8 +21,8 @@ class TellTargets:
 
     def __call__(self, context: Any) -> None:
         """Called by Airflow. A target that cannot be reached is logged, and keeps the others from nothing."""
+        from maintenance.project.targets.alert import Alert
         from paimon_maintenance.assets.project.console_address import console_address
-        from paimon_maintenance.assets.targets.alert import Alert
         from paimon_maintenance.operators.described import project_of
         from paimon_maintenance.sensors.routes import Routes
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from paimon_maintenance.assets.project.chain import operations_of
-from paimon_maintenance.assets.project.config import Project, TableConfig
+from maintenance.project.chain import operations_of
+from maintenance.project.config import Project, TableConfig
 from paimon_maintenance.operators.airflow_release import DAG, Asset, TaskGroup, cron_schedule
 from paimon_maintenance.operators.alerts import TellTargets
 from paimon_maintenance.operators.described import found_tables, project_of

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from maintenance.catalog import Catalog, CatalogTable, open_catalog
-from maintenance.cli.tables_file import catalog_options
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.metastore.warehouse import known_folder
-from paimon_maintenance.assets.project.chain import create_described
-from paimon_maintenance.assets.project.config import Project, TableConfig, load_project
+from maintenance.project.catalog_options import catalog_options
+from maintenance.project.chain import create_described
+from maintenance.project.config import Project, TableConfig, load_project
 
 _READERS = 16
 
@@ -54,9 +54,7 @@ def described_table(project: Project, identifier: str, catalog: Catalog) -> Tabl
 
 def entry_of(project: Project, identifier: str) -> TableConfig:
     """What the file alone says of a table. Raises: NotFoundError: nothing."""
-    found = next(
-        (table for table in project.with_patterns([identifier]).tables if table.identifier == identifier), None
-    )
+    found = project.table(identifier)
     if found is None:
         raise NotFoundError(
             f"no entry or pattern is about '{identifier}'", str(project.path), "Write one, or remove its DAG."

@@ -78,7 +78,7 @@ class Lake:
         if warehouse:
             return {"warehouse": warehouse}, None
         if tables:
-            from maintenance.cli.tables_file import catalog_options
+            from maintenance.project.catalog_options import catalog_options
 
             return catalog_options(Path(tables)), None
         raise OptionError(
@@ -106,8 +106,8 @@ class OfLake(BaseOperator):
 
 def _of_connection(conn_id: str) -> tuple[Mapping[str, str], str | None]:
     """The options that a connection has. Those with a secret are hidden in logs from here on."""
-    from maintenance.cli.tables_file import option_text
     from maintenance.options.environment import from_environment
+    from maintenance.project.catalog_options import option_text
 
     connection: Any = BaseHook.get_connection(conn_id)
     where = f"connection {conn_id}"

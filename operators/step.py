@@ -50,8 +50,8 @@ class TableStepOperator(BaseOperator):
     def _work(self, context: Any) -> dict[str, Any]:
         from maintenance.operations.bin.run import BinRun
         from maintenance.operations.operation import Run, operation
+        from maintenance.project.chain import asked, options_of
         from maintenance.sql.session_names import SessionNames
-        from paimon_maintenance.assets.project.chain import asked, options_of
         from paimon_maintenance.operators.described import described_table, engine_of, known_root, opened, project_of
 
         project = project_of(self.tables)

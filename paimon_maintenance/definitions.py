@@ -1,1 +1,255 @@
-../definitions.py
+"""What Dagster loads: the only place where tables, assets, jobs, schedules and sensors come together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from maintenance.errors import OptionError
+from maintenance.project.config import Project, TableConfig, TablePattern
+from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.automation import automated
+from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
+from paimon_maintenance.assets.checks.judgements import table_checks
+from paimon_maintenance.assets.checks.orphan_check import orphan_check
+from paimon_maintenance.assets.checks.proofs import proof_check
+from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS
+from paimon_maintenance.assets.databases import Database, database_asset, database_checks, databases_of
+from paimon_maintenance.assets.pages.catalogue import landing_asset
+from paimon_maintenance.assets.pages.fleet import fleet_asset
+from paimon_maintenance.assets.partitions import changelog_asset, compaction_asset, state_asset
+from paimon_maintenance.assets.project.environment import project_of_environment
+from paimon_maintenance.assets.project.scope import scoped
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import spark_of
+from paimon_maintenance.assets.runs.progress import LOGGERS
+from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
+from paimon_maintenance.assets.steps.any_table import AnyTable
+from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
+from paimon_maintenance.assets.steps.approval import APPROVAL
+from paimon_maintenance.assets.steps.bin import empty_bin
+from paimon_maintenance.assets.steps.copies import COPIES
+from paimon_maintenance.assets.steps.launched import launched_job, launched_jobs
+from paimon_maintenance.assets.steps.many_tables import compact_many
+from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
+from paimon_maintenance.assets.tags import tag_schedules, tags_asset
+from paimon_maintenance.assets.warehouse.discovery import discover
+from paimon_maintenance.jobs.any_table import any_table_jobs, expire_tables_job
+from paimon_maintenance.jobs.jobs import (
+    change_rows_job,
+    check_job,
+    expire_job,
+    expire_table_job,
+    expiry_graph,
+    fleet_job,
+    maintain_job,
+    night_job,
+    plan_fleet_job,
+    propose_job,
+    refresh_job,
+    statement_job,
+    steps_job,
+)
+from paimon_maintenance.jobs.schedules import daily_report, hourly_work, schedule, weekly_proposals
+from paimon_maintenance.sensors.alerts import alert_sensor
+from paimon_maintenance.sensors.latest import latest_sensor
+from paimon_maintenance.sensors.materialized import refresh_sensors
+from paimon_maintenance.sensors.partitions import partition_sensor
+from paimon_maintenance.sensors.proofs import proof_sensor
+from paimon_maintenance.sensors.radar import radar_sensor
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """What the builders below are given.
+
+    Tables that are partitions of their databases have neither steps nor jobs of their own.
+
+    Attributes:
+        described: the project as it was written; `project`: with what its patterns have found.
+        doubtful: patterns that match nothing.
+        zone: where days begin, unless a table's settings say otherwise.
+        steps: of each table that is an asset.
+        any_table: the steps of those that are partitions.
+        alike: the jobs of these, by their actions; empty where there is none.
+    """
+
+    described: Project
+    project: Project
+    doubtful: Sequence[TablePattern]
+    catalog: PaimonCatalog
+    zone: ZoneInfo
+    steps: Sequence[TableSteps]
+    any_table: AnyTable
+    alike: Mapping[str, dg.JobDefinition]
+
+    @classmethod
+    def of(cls, project: Project) -> "_Loaded":
+        catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog, history=project.history)
+        found, zone = discover(project, catalog), ZoneInfo(project.expiry.time_zone)
+        grouped = [table for table in found.project.tables if table.grouped]
+        if grouped and not CHECKS_HAVE_PARTITIONS:
+            raise OptionError(
+                "tables cannot be partitions: the checks of this release of Dagster have none",
+                "tables.yaml, assets: per: database",
+                "Install Dagster 1.13 or newer, or leave the setting out.",
+            )
+        steps = [TableSteps.of(table, zone) for table in found.project.tables if not table.grouped]
+        any_table = AnyTable(grouped, zone)
+        alike = any_table_jobs(any_table) if grouped else {}
+        return cls(project, found.project, found.doubtful, catalog, zone, steps, any_table, alike)
+
+    @property
+    def tables(self) -> Sequence[TableConfig]:
+        return self.project.tables
+
+    @property
+    def own(self) -> Sequence[TableConfig]:
+        """The tables that are assets."""
+        return [steps.table for steps in self.steps]
+
+    @property
+    def databases(self) -> Sequence[Database]:
+        return databases_of(self.any_table.tables)
+
+    @property
+    def partitioned(self) -> Sequence[TableConfig]:
+        return [table for table in self.own if table.partition_keys]
+
+
+def build_definitions(project: Project) -> dg.Definitions:
+    """Assets, checks, jobs, schedules and sensors for the tables of `project` and those that its patterns find."""
+    loaded = _Loaded.of(project)
+    common = dg.Definitions(
+        resources={"catalog": loaded.catalog, "spark": spark_of(loaded.project)},
+        executor=dg.in_process_executor,
+        loggers=LOGGERS,
+    )
+    builders = (_tables, _partitions, _tags, _checks, _expiry, _fleet, _bin, _on_demand)
+    return dg.Definitions.merge(common, *(build(loaded) for build in builders))
+
+
+def _tables(loaded: _Loaded) -> dg.Definitions:
+    """Each table: its asset, the jobs of its chain, and what starts them."""
+    compact_jobs = [steps_job(steps, "compact") for steps in loaded.steps]
+    shown_at = [maintain_job(steps) for steps in loaded.steps]
+    shown_at += [refresh_job(steps.table) for steps in loaded.steps if steps.refresh]
+    alike = [loaded.alike["compact"]] if loaded.alike else []
+    ingest_jobs = [steps_job(steps, "ingest") for steps in loaded.steps if steps.ingestion]
+    return dg.Definitions(
+        assets=[
+            *(automated(table_asset(steps), steps.table, loaded.catalog) for steps in loaded.steps),
+            *(alone(landing_asset(table)) for table in loaded.own if table.landing),
+            *(database_asset(database, loaded.any_table) for database in loaded.databases),
+        ],
+        jobs=[*compact_jobs, *shown_at, *ingest_jobs, *loaded.alike.values()],
+        sensors=[
+            latest_sensor(loaded.tables, [*compact_jobs, *alike], shown_at),
+            *refresh_sensors(loaded.own),
+        ],
+    )
+
+
+def _partitions(loaded: _Loaded) -> dg.Definitions:
+    """The partitions of tables, as assets beside them."""
+    partitioned = loaded.partitioned
+    return dg.Definitions(
+        assets=[
+            *(alone(state_asset(table)) for table in partitioned),
+            *(compaction_asset(table) for table in partitioned),
+            *(changelog_asset(table) for table in partitioned if table.writes_changelog),
+        ],
+        sensors=[partition_sensor(partitioned, loaded.databases)],
+    )
+
+
+def _tags(loaded: _Loaded) -> dg.Definitions:
+    """Tags of periods."""
+    jobs, schedules = tag_schedules(loaded.tables, loaded.zone)
+    tagged = [(table, policy) for table in loaded.tables if (policy := table.period_tags)]
+    assets = [tags_asset(table, policy, loaded.zone) for table, policy in tagged]
+    return dg.Definitions(assets=assets, jobs=jobs, schedules=schedules)
+
+
+def _checks(loaded: _Loaded) -> dg.Definitions:
+    """What is wrong with tables, and who is told of it."""
+    audited = [table for table in loaded.own if table.has_changelog]
+    night = night_job(loaded.project, loaded.tables)
+    prove_jobs = [check_job(table, keys.PROVE) for table in loaded.own]
+    alike = [loaded.alike[keys.PROVE]] if loaded.alike else []
+    return dg.Definitions(
+        asset_checks=[
+            *(table_checks(table) for table in loaded.own),
+            *(changelog_check(table) for table in audited),
+            *(fsck_check(table) for table in loaded.own),
+            *(orphan_check(table) for table in loaded.own),
+            *(proof_check(table) for table in loaded.own),
+            *(checks for database in loaded.databases for checks in database_checks(database)),
+        ],
+        jobs=[
+            *(check_job(table, "audit") for table in audited),
+            *(check_job(table, "fsck") for table in loaded.own),
+            *prove_jobs,
+            night,
+        ],
+        schedules=daily_report(night, loaded.project.alerts),
+        sensors=[
+            radar_sensor(loaded.described, loaded.tables, loaded.doubtful),
+            alert_sensor(loaded.project),
+            proof_sensor(loaded.tables, [*prove_jobs, *alike]),
+        ],
+    )
+
+
+def _expiry(loaded: _Loaded) -> dg.Definitions:
+    """The daily expiry of all tables, and that of each."""
+    graphs = [expiry_graph(steps) for steps in loaded.steps]
+    expire = expire_job(graphs)
+    of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.own, graphs, strict=True)]
+    if loaded.alike:
+        expire = expire_tables_job(AnyTable(loaded.tables, loaded.zone))
+    daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables")
+    return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
+
+
+def _fleet(loaded: _Loaded) -> dg.Definitions:
+    """The page over all tables, and the work on all of them within a budget."""
+    fleet, work = fleet_job(), plan_fleet_job(loaded.project, loaded.tables)
+    tuned = [table for table in loaded.tables if table.tuning is not None]
+    proposed = [propose_job(tuned)] if tuned else []
+    return dg.Definitions(
+        assets=[fleet_asset(loaded.described, loaded.tables)],
+        jobs=[fleet, work, *proposed],
+        schedules=[
+            schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables"),
+            hourly_work(work, loaded.project.fleet),
+            *(weekly_proposals(job, loaded.project.fleet) for job in proposed),
+        ],
+    )
+
+
+def _bin(loaded: _Loaded) -> dg.Definitions:
+    """Where deleted files wait."""
+    job = launched_job(empty_bin(loaded.tables), loaded.tables, loaded.zone)
+    text = "Destroy what is past the bin's window"
+    return dg.Definitions(jobs=[job], schedules=[schedule("daily_empty_bin", job, loaded.project.empty_bin, text)])
+
+
+def _on_demand(loaded: _Loaded) -> dg.Definitions:
+    """Jobs whose config says what to do, to any of the tables."""
+    tables, zone = loaded.tables, loaded.zone
+    of_tables = [
+        launched_job(compact_many(tables), tables, zone, "compact"),
+        launched_job(acknowledgement(tables), tables, zone),
+        change_rows_job(tables),
+        apply_plan_job(tables, zone),
+        *launched_jobs(tables, zone),
+        statement_job(tables, zone),
+    ] if tables else []  # fmt: skip
+    return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables, zone) for step in (*COPIES, APPROVAL))])
+
+
+@dg.definitions
+def definitions() -> dg.Definitions:
+    return build_definitions(scoped(project_of_environment()))

@@ -27,6 +27,8 @@ from maintenance.monitor.second_compactor import COMPACTS_ALONE
 from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
+from maintenance.project.config import Project, TableConfig
+from maintenance.project.targets.alert import Alert, Kind
 from maintenance.table.acknowledged import COMPACTIONS_PROVED, OF_WRITERS
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
@@ -41,9 +43,7 @@ from paimon_maintenance.assets.checks.databases import found_and_fix, last_rows
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
-from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_address import console_address
-from paimon_maintenance.assets.targets.alert import Alert, Kind
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.sensors.recoveries import what_was_done
 from paimon_maintenance.sensors.routes import Routes, parse_reported, reported_text

@@ -27,11 +27,11 @@ from maintenance.monitor.second_compactor import pause_for_others
 from maintenance.monitor.triggers import judge_snapshot
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.operations.fleet.plan_fleet import PLAN_FLEET
+from maintenance.project.config import TableConfig
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.table_of_run import run_config, run_tags, table_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing
@@ -178,7 +178,7 @@ def _request(table: TableConfig, state: NewestState) -> dg.RunRequest:
     reason = {"paimon/base_snapshot": str(state.snapshot.id), "paimon/reason": state.reason}
     return dg.RunRequest(
         run_key=f"{table.identifier}@{state.snapshot}",
-        job_name=table.job("compact"),
+        job_name=keys.job_of(table, "compact"),
         run_config=run_config(table, _config(state)),
         tags={**run_tags(table), **reason},
     )

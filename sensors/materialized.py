@@ -9,9 +9,9 @@ from typing import Any
 
 import dagster as dg
 
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.automation import reasons, seconds_between_ticks
-from paimon_maintenance.assets.project.config import TableConfig
 
 INTERVAL_SECONDS = 30
 

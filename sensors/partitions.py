@@ -17,10 +17,10 @@ from maintenance.amounts import number_of
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.databases import Database
 from paimon_maintenance.assets.partitions import key_of, partitions_of, recorded_digest, state_metadata
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
 from paimon_maintenance.sensors.turns import Turns, unread

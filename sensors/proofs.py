@@ -17,10 +17,10 @@ from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.expired import again_if_expired
 from maintenance.operations.checks.prove_compactions import is_of_others
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.proofs import Proved
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.table_of_run import run_config, run_tags
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import last_failures, pausing
@@ -109,7 +109,9 @@ def proof_sensor(tables: Sequence[TableConfig], jobs: Sequence[Any]) -> dg.Senso
                     _, failures = last_failures(context.instance, name, keys.PROVE)
                     key = f"{name}@{one.open}#{failures}" if failures else f"{name}@{one.open}"
                     table = described[name]
-                    requests.append(dg.RunRequest(key, run_config(table), run_tags(table), table.job(keys.PROVE)))
+                    requests.append(
+                        dg.RunRequest(key, run_config(table), run_tags(table), keys.job_of(table, keys.PROVE))
+                    )
         return dg.SensorResult(
             run_requests=requests,
             skip_reason=None if requests else unread(turn.errors) or "No new compactions of other engines.",

@@ -16,6 +16,7 @@ import dagster as dg
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.monitor.judgement import Judgement
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import evaluation
@@ -26,7 +27,6 @@ from paimon_maintenance.assets.pages.materialization import commit_materializati
 from paimon_maintenance.assets.pages.metadata import table_metadata
 from paimon_maintenance.assets.pages.table_page import TableView, digest_of, table_page
 from paimon_maintenance.assets.pages.upcoming import Upcoming
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.sensors.cursor import snapshot_text
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation

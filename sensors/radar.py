@@ -19,6 +19,8 @@ import dagster as dg
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.history import history_table, read_histories
+from maintenance.project.config import Project, TableConfig, TablePattern
+from maintenance.project.followed import FollowedTables
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import repeated_checks
 from paimon_maintenance.assets.checks.databases import evaluations, last_rows
@@ -29,8 +31,6 @@ from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.freeable import beside_of
 from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, orphan_bytes_of, who_holds
 from paimon_maintenance.assets.pages.table_page import settings_digest
-from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
-from paimon_maintenance.assets.project.followed import FollowedTables
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION, configuration

@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.project.policies import TableAlerts
-from paimon_maintenance.assets.targets.alert import Alert, Kind
-from paimon_maintenance.assets.targets.target import Target
+from maintenance.project.config import Project
+from maintenance.project.policies import TableAlerts
+from maintenance.project.targets.alert import Alert, Kind
+from maintenance.project.targets.target import Target
 
 
 def id_of(target: Target) -> str:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from maintenance.amounts import number_of
+from maintenance.project.targets.alert import Alert, Kind
+from maintenance.project.targets.target import Target
 from paimon_maintenance.assets.project.console_address import console_address
-from paimon_maintenance.assets.targets.alert import Alert, Kind
-from paimon_maintenance.assets.targets.target import Target
 from paimon_maintenance.sensors.routes import Reported, Routes
 
 # So many new faults at once are posted one by one, unless nobody was told anything before.

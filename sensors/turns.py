@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.runs.pauses import pause
 from paimon_maintenance.sensors.cursor import Cursor, Kept, Trouble
 

@@ -9,8 +9,8 @@ from maintenance.amounts import number_of
 from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
 from maintenance.operations.checks.faults import Fault, FaultKind
 from maintenance.operations.checks.fsck import FsckReport, fsck
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark

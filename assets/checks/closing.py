@@ -13,6 +13,7 @@ import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
+from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
@@ -21,7 +22,6 @@ from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS, partition_filter
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 LONG = (FSCK, ORPHAN_BYTES, CHANGELOG_HOLDS, COMPACTIONS_PROVED)

@@ -13,11 +13,11 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import NOTHING_DUE, CompactionNeed
 from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.refs.period_tags import state_at
+from maintenance.project.config import TableConfig
+from maintenance.project.tag_periods import last_period, schedule_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.tag_periods import last_period, schedule_of
 
 # After so long without a commit no compaction is going to come by.
 _IDLE = timedelta(days=1)
@@ -90,7 +90,7 @@ def compaction_chore(
     """The compaction, if it is due. `reported_by`: the check that asks for it already."""
     if not need.due:
         return
-    what, job = f"a compaction is due: {need.reason}", config.job("compact")
+    what, job = f"a compaction is due: {need.reason}", keys.job_of(config, "compact")
     if reported_by is not None:
         yield Chore(what, f"{reported_by} reports it")
     elif not config.compaction.automatic:
@@ -114,7 +114,7 @@ def expiry_chore(
         return
     listed = f"{', '.join(going[:-1])} and {going[-1]}" if len(going) > 1 else going[0]
     what, schedule = f"{listed} can expire", keys.EXPIRY_SCHEDULE
-    fix = f"Switch the schedule {schedule} on, or launch the job {config.job('expire')}."
+    fix = f"Switch the schedule {schedule} on, or launch the job {keys.job_of(config, 'expire')}."
     done_by = f"the schedule {schedule} does it" if automation.expires else ""
     yield Chore(what, done_by, f"the schedule {schedule} is off", fix)
 
@@ -128,7 +128,7 @@ def index_chore(
         return
     lack = "lacks" if lacking == 1 else "lack"
     what = f"{lacking:,} of {number_of(shape.files, 'file')} {lack} a file index that is declared"
-    job = config.job("compact")
+    job = keys.job_of(config, "compact")
     fix = f"Launch the job {job}: its step rewrite_file_index builds them."
     snapshot = table.latest_snapshot()
     idle = snapshot is not None and now - datetime.fromtimestamp(snapshot.time_millis / 1000, now.tzinfo) > _IDLE

@@ -10,9 +10,9 @@ from maintenance.amounts import number_of, size_text
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.expiry.rules import RetentionChoice
+from maintenance.project.config import TableConfig
+from maintenance.project.effective import said_of
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.effective import said_of
 
 EXPIRY_DUE = "expiry_due"
 _RETENTION_OPTIONS = ("snapshot.num-retained.min", "snapshot.num-retained.max", "snapshot.time-retained")
@@ -64,5 +64,5 @@ def expiry_due(
         return Judgement(EXPIRY_DUE, True, f"nothing has to expire: {due}{frees}", details=details)
     limit = f", more than max_retained_share, {config.checks.max_retained_share:.0%}" if is_too_much else ""
     summary = f"{due}{limit}, and the schedule {keys.EXPIRY_SCHEDULE} is off{frees}"
-    fix = f"Switch the schedule {keys.EXPIRY_SCHEDULE} on, or launch the job {config.job('expire')}."
+    fix = f"Switch the schedule {keys.EXPIRY_SCHEDULE} on, or launch the job {keys.job_of(config, 'expire')}."
     return Judgement(EXPIRY_DUE, False, summary, fix, details)

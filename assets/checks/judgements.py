@@ -20,12 +20,12 @@ from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.dagster_release import of_partition
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

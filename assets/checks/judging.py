@@ -24,6 +24,7 @@ from maintenance.operations.expiry.expire_partitions import DuePartitions, parti
 from maintenance.operations.expiry.expire_tags import due_tags
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
 from maintenance.operations.retention.next_expiry import next_expiry
+from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import Acknowledged
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
@@ -36,7 +37,6 @@ from paimon_maintenance.assets.checks.due import (
     tag_chore,
 )
 from paimon_maintenance.assets.checks.expiring import expiry_due, retention_of
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import NO_STATE, by_job
 from paimon_maintenance.assets.warehouse.holdings import no_table, read_holdings

@@ -12,10 +12,10 @@ from maintenance.operations.orphans.orphan_bytes import OrphanBytes, orphan_byte
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
 from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPHANS
 from maintenance.options.option import duration
+from maintenance.project.config import TableConfig
+from maintenance.project.policies import ChecksPolicy
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import check_result
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.policies import ChecksPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.units import files_text
@@ -96,7 +96,7 @@ def _exceeded(found: OrphanBytes, limits: ChecksPolicy) -> str | None:
 
 
 def _fix(table: TableConfig) -> str:
-    job = table.job("expire")
+    job = keys.job_of(table, "expire")
     if table.orphans is None:
         return f"Set the policy 'orphans' of the table in tables.yaml; {job} then has the step {ORPHANS.key}."
     return f"Launch the job {job}, whose step {ORPHANS.key} removes them; with dry_run it only lists them."

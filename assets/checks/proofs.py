@@ -28,13 +28,13 @@ from maintenance.operations.checks.prove_compactions import (
     prove_compactions,
 )
 from maintenance.operations.refs.rollback_to_as_latest import OPERATION as ROLLBACK
+from maintenance.project.config import TableConfig
+from maintenance.project.policies import ProofsPolicy
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import EXAMINED, last_settled, latest_results, settled_history
 from paimon_maintenance.assets.checks.judgements import check_result
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.policies import ProofsPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

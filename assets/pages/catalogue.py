@@ -11,9 +11,9 @@ import dagster as dg
 
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options.materialized import Definition, RefreshStatus
+from maintenance.project.config import TableConfig
 from maintenance.types.data_type import DataField, parse_type
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 
 STORAGE_KIND = "paimon"
 COLUMN_SCHEMA, COLUMN_LINEAGE = "dagster/column_schema", "dagster/column_lineage"
@@ -73,7 +73,7 @@ def actions(table: TableConfig) -> tuple[str, ...]:
 def jobs(table: TableConfig) -> dg.MarkdownMetadataValue:
     """Links to the table's jobs. Lists show descriptions as plain text, so the links are not part of them."""
     # Dagster finds the code location of a job itself under this path.
-    names = [table.job(action) for action in actions(table)]
+    names = [keys.job_of(table, action) for action in actions(table)]
     return dg.MetadataValue.md(", ".join(f"[{name}](/guess/{name})" for name in names))
 
 

@@ -17,6 +17,7 @@ from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.retention.forecast import Forecast
+from maintenance.project.config import Project, TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
@@ -30,7 +31,6 @@ from paimon_maintenance.assets.pages.freeable import (
     nothing_known,
 )
 from paimon_maintenance.assets.pages.table_page import due_of, text_table
-from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.bins import due_in_bin

@@ -6,12 +6,12 @@ from typing import Any
 import dagster as dg
 
 from maintenance.operations.history import read_history
+from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.table_page import TableView, table_page
 from paimon_maintenance.assets.pages.upcoming import Upcoming
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 

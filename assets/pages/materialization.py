@@ -8,6 +8,7 @@ import dagster as dg
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
@@ -15,7 +16,6 @@ from paimon_maintenance.assets.pages.catalogue import column_lineage, columns_me
 from paimon_maintenance.assets.pages.health import health_page
 from paimon_maintenance.assets.pages.holders import IN_RUNS, holders_page, who_holds
 from paimon_maintenance.assets.pages.metadata import closing_metadata
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.summary import RunSummary
 

@@ -23,13 +23,13 @@ from maintenance.monitor.named_writers import job_of
 from maintenance.monitor.score import HealthRecord, part_rows
 from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.expiry.kept_snapshots import LISTED, HeldFiles, KeptSnapshots, kept_snapshots
+from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.expiring import retention_of
 from paimon_maintenance.assets.pages.catalogue import actions
 from paimon_maintenance.assets.pages.upcoming import Upcoming
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.units import files_text, millis_text
 
@@ -291,7 +291,7 @@ def _what_is_next(view: TableView, upcoming: Upcoming) -> dict[str, Any]:
     def to(job: str, config: str) -> str:
         if job == keys.STATEMENT:
             return launchpad(view.location, job, config)
-        return launchpad(view.location, view.config.job(job), view.config.job_config(config))
+        return launchpad(view.location, keys.job_of(view.config, job), keys.job_config_of(view.config, config))
 
     links = upcoming.links(to, _INLINE)
     return {
@@ -308,11 +308,11 @@ def _next_steps(view: TableView) -> str:
         "what an expiry would delete": ("expire", "ops: {tag: {config: {dry_run: true}}}"),
     }
     plans = [
-        f"[{text}]({launchpad(view.location, view.config.job(job), view.config.job_config(config))})"
+        f"[{text}]({launchpad(view.location, keys.job_of(view.config, job), keys.job_config_of(view.config, config))})"
         for text, (job, config) in dry.items()
     ]
-    names = [view.config.job(action) for action in actions(view.config)]
-    jobs = [f"[{job}]({launchpad(view.location, job, view.config.job_config())})" for job in names]
+    names = [keys.job_of(view.config, action) for action in actions(view.config)]
+    jobs = [f"[{job}]({launchpad(view.location, job, keys.job_config_of(view.config))})" for job in names]
     return f"See {', '.join(plans)}. Run {', '.join(jobs)}."
 
 

@@ -11,9 +11,9 @@ from maintenance.errors import PaimonError
 from maintenance.operations.fleet.fleet_costs import Work
 from maintenance.operations.fleet.plan_fleet import FleetLine, next_of_table
 from maintenance.operations.fleet.settings import Prices
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 
 _DAYS = 7
 _SHOWN = 10

@@ -1,1 +1,1 @@
-"""tables.yaml and what may be set in the Launchpad, as frozen models."""
+"""How Dagster finds the tables of tables.yaml: which file, which of them a run is about, links to their pages."""

@@ -10,8 +10,8 @@ from contextvars import ContextVar
 
 import dagster as dg
 
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.project.table_of_run import is_of_database, table_of
 
 # The actions with a job for each table: its name says which.

@@ -6,8 +6,8 @@ from typing import Any
 
 import dagster as dg
 
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 
 TABLE = "paimon/table"
 _PARTITION = "dagster/partition"

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.operations.refs.period_tags import Period
-from paimon_maintenance.assets.project.policies import TagPolicy
-from paimon_maintenance.assets.project.tag_periods import period_of
+from maintenance.project.policies import TagPolicy
+from maintenance.project.tag_periods import period_of
 
 _DAYS, _MINUTES = "%Y-%m-%d", "%Y-%m-%d-%H:%M"
 

@@ -13,8 +13,8 @@ from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.warehouse import known_folder, warehouse_folder
 from maintenance.operations.history import history_table
 from maintenance.options.environment import from_environment
-from paimon_maintenance.assets.project.chain import create_described
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.chain import create_described
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.resources.opened import OPENED
 
 

@@ -13,11 +13,11 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from maintenance.errors import InfrastructureError, OptionError
+from maintenance.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
 from maintenance.spark.engine import ENGINE, LOCAL_MASTER, Engine, EngineKind
 from maintenance.spark.opened import forget_lost, is_opened, open_session, stop
 from maintenance.spark.sail import is_sail, meaningless
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
 from paimon_maintenance.assets.project.table_of_run import table_of
 
 LOG4J = Path(__file__).resolve().with_name("log4j2.properties")

@@ -6,9 +6,9 @@ from typing import Any
 
 from maintenance.errors import OptionError
 from maintenance.operations.acknowledgements.acknowledge import OPERATION
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import config_of
 from paimon_maintenance.assets.steps.ops import known_table

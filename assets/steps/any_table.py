@@ -16,13 +16,13 @@ from dagster._core.execution.plan.instance_concurrency_context import InstanceCo
 from pydantic import Field
 
 from maintenance.errors import PaimonError
+from maintenance.project.config import TableConfig
 from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import AuditConfig, FsckConfig, audited, examined
 from paimon_maintenance.assets.checks.orphan_check import counted
 from paimon_maintenance.assets.checks.proofs import ProofConfig, proved_now
 from paimon_maintenance.assets.dagster_release import of_partition
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.table_of_run import TABLE
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
 from paimon_maintenance.assets.runs.history import keep_failure

@@ -14,8 +14,8 @@ from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from maintenance.operations.bin.empty_bin import OPERATION
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.steps.config import launched_config
 from paimon_maintenance.assets.steps.step import OfWarehouse
 from paimon_maintenance.assets.warehouse.bins import emptying_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import dagster as dg
 
-from paimon_maintenance.assets.project.chain import operations_of
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.chain import operations_of
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
 from paimon_maintenance.assets.steps.step import Step

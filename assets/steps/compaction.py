@@ -9,13 +9,13 @@ from maintenance.operations.compaction.partition_range import between
 from maintenance.operations.compaction.produce_changelog import OPERATION as CHANGELOG_OPERATION
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.indexes.rewrite_file_index import OPERATION as FILE_INDEX_OPERATION
+from maintenance.project import chain
 from paimon_maintenance.assets.pages.metadata import (
     before_and_after,
     report_metadata,
     shape_numbers,
     warn_of_finding,
 )
-from paimon_maintenance.assets.project import chain
 from paimon_maintenance.assets.runs.failures import check_groups
 from paimon_maintenance.assets.runs.summary import StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import with_range

@@ -13,10 +13,10 @@ from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPH
 from maintenance.operations.refs.create_tag import OPERATION as TAG_OPERATION
 from maintenance.operations.refs.create_tag import CreateTag
 from maintenance.options.option import duration
+from maintenance.project import chain
+from maintenance.project.policies import DEFAULT_NAME
 from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
 from paimon_maintenance.assets.pages.table_page import text_table
-from paimon_maintenance.assets.project import chain
-from paimon_maintenance.assets.project.policies import DEFAULT_NAME
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import launched_config, step_config
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from maintenance.errors import PaimonError
-from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.fleet.fleet_costs import OPERATION as COSTS
 from maintenance.operations.fleet.fleet_costs import CostsReport, FleetCosts
 from maintenance.operations.fleet.plan_fleet import (
@@ -22,8 +20,9 @@ from maintenance.operations.fleet.plan_fleet import (
     carried_out,
 )
 from maintenance.operations.fleet.plan_fleet import plan as plan_work
-from maintenance.operations.fleet.settings import FleetSettings, prices_of
+from maintenance.operations.fleet.settings import FleetSettings
 from maintenance.operations.operation import Run
+from maintenance.project.config import Project, TableConfig
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
@@ -31,7 +30,6 @@ from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
 from paimon_maintenance.assets.pages.table_page import text_table
-from paimon_maintenance.assets.project.config import Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
 from paimon_maintenance.assets.steps.config import config_of, request_of
@@ -43,14 +41,8 @@ _INSTEAD = dict.fromkeys(("databases", "tables", "excluded", "history"))
 
 def settings_of(project: Project, tables: Sequence[TableConfig], now: datetime) -> FleetSettings:
     """What tables.yaml says of the work on all tables. `tables`: with what the patterns say of each."""
-    zone = ZoneInfo(project.expiry.time_zone)
-    policies = {table.identifier: table.retention for table in tables}
-
-    def retention(identifier: str) -> RetentionChoice:
-        policy = policies[identifier]
-        return RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, zone))
-
-    return project.fleet.settings(None if project.costs is None else prices_of(project.costs), retention)
+    described = {table.identifier: table for table in tables}
+    return project.fleet_settings(lambda identifier: described[identifier].kept(now))
 
 
 def request_for(project: Project, tables: Sequence[TableConfig], now: datetime, asked: PlanFleet | None = None) -> Any:

@@ -10,11 +10,11 @@ from maintenance.operations.ingestion.ingest_landed import OPERATION as INGEST_O
 from maintenance.operations.ingestion.ingest_landed import plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.operations.operation import Run
+from maintenance.project import chain
 from maintenance.sql import Session
 from maintenance.sql.operations.refresh_materialized_table import OPERATION as REFRESH_OPERATION
 from maintenance.sql.session_names import SessionNames
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project import chain
 from paimon_maintenance.assets.steps.config import step_config
 from paimon_maintenance.assets.steps.step import Preview, Step, Work
 

@@ -11,8 +11,8 @@ import dagster as dg
 
 from maintenance.operations.operation import all_operations
 from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.compaction import OfPartitions

@@ -23,12 +23,12 @@ from maintenance.operations.databases.compact_database import (
 )
 from maintenance.operations.databases.compact_database import plan as plan_compaction
 from maintenance.operations.operation import Operation
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
 from paimon_maintenance.assets.runs.history import keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers

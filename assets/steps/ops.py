@@ -15,11 +15,11 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from maintenance.errors import NotFoundError, OptionError
+from maintenance.project.config import TableConfig
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_if_cancelled
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary

@@ -17,6 +17,7 @@ from maintenance.operations.rows.delete import Delete
 from maintenance.operations.rows.row_changes import RowChangeReport, count_rows
 from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.operations.rows.update import Update
+from maintenance.project.config import TableConfig
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import (
@@ -25,7 +26,6 @@ from paimon_maintenance.assets.pages.metadata import (
     shape_numbers,
     warn_of_finding,
 )
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

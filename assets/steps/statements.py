@@ -11,8 +11,8 @@ import dagster as dg
 from pydantic import Field
 
 from maintenance.operations.plan_store import MANY
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

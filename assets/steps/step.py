@@ -18,9 +18,9 @@ from maintenance.operations.bin.run import BinRun
 from maintenance.operations.history import Used
 from maintenance.operations.operation import Operation, Run, Warehouse
 from maintenance.operations.plan_store import StoredPlan
+from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import report_metadata, warn_of_finding
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.summary import Fact, RunSummary, StepSummary, report_numbers

@@ -6,7 +6,7 @@ from datetime import datetime
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, due_by_name
 from maintenance.operations.bin.empty_bin import WINDOW, EmptyBin
 from maintenance.options.option import duration
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 

@@ -10,9 +10,9 @@ import dagster as dg
 
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import ReadFault
+from maintenance.project.config import Project, TablePattern
+from maintenance.project.findings import Finding
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, TablePattern
-from paimon_maintenance.assets.project.findings import Finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.holdings import catalog_findings, read_holdings
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import dagster as dg
 
 from maintenance.errors import ErrorClass, NotFoundError, PaimonError
+from maintenance.project.config import Project, TableConfig, TablePattern
+from maintenance.project.findings import Finding
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern
-from paimon_maintenance.assets.project.findings import Finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from maintenance.project.config import Project, TablePattern
+from maintenance.project.findings import Finding
 from maintenance.spelling import nearest, suggestion
-from paimon_maintenance.assets.project.config import Project, TablePattern
-from paimon_maintenance.assets.project.findings import Finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 _SHOWN = 20

@@ -9,10 +9,10 @@ from maintenance.amounts import number_of
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.readable import ReadFault
 from maintenance.options.environment import variables_of
+from maintenance.project.config import Project, TableConfig, TableSettings
+from maintenance.project.effective import entries_of
+from maintenance.project.findings import Finding, Place
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project.config import Project, TableConfig, TableSettings
-from paimon_maintenance.assets.project.effective import entries_of
-from paimon_maintenance.assets.project.findings import Finding, Place
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.warehouse.discovery import Discovery, survey

@@ -7,9 +7,9 @@ that can expire are not told.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from maintenance.catalog import Catalog, CatalogTable
-from maintenance.cli.described import Described
 from maintenance.errors import NotFoundError, PaimonError, UnsupportedError
 from maintenance.monitor.health import Judging, Rules
 from maintenance.monitor.judgement import Judgement
@@ -23,6 +23,9 @@ from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.history import history_table
 from maintenance.table.shape import table_shape
 
+if TYPE_CHECKING:  # tables.yaml is read with pydantic, which only those need who have one
+    from maintenance.project.config import Project, TableConfig
+
 
 @dataclass(frozen=True, slots=True)
 class Judge:
@@ -30,13 +33,13 @@ class Judge:
 
     Attributes:
         history: the database whose history says what was acknowledged.
-        file: says by what each table is judged; None: the engine's own limits hold.
+        project: says by what each table is judged; None: the engine's own limits hold.
         max_age: of the newest rows, in place of what the file says.
     """
 
     catalog: Catalog
     history: str
-    file: Described | None = None
+    project: "Project | None" = None
     max_age: timedelta | None = None
 
     def __call__(self, name: str) -> tuple[Judgement, ...]:
@@ -53,7 +56,8 @@ class Judge:
             judging = self._look(name, rules)
         if judging is None:
             return ()
-        writers = {} if self.file is None else self.file.writers(name)
+        described = self._described(name)
+        writers = {} if described is None else described.writers
         judgements = tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
         if not rules.health or judging.faults:
             return judgements
@@ -79,7 +83,11 @@ class Judge:
             return None
 
     def _rules(self, name: str) -> Rules:
-        return Rules() if self.file is None else self.file.rules(name)
+        described = self._described(name)
+        return Rules() if described is None else described.rules
+
+    def _described(self, name: str) -> "TableConfig | None":
+        return None if self.project is None else self.project.table(name)
 
     def _look(self, name: str, rules: Rules) -> Judging | None:
         judging, now = Judging(), datetime.now(UTC)

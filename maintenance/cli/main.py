@@ -4,7 +4,8 @@ Only click is imported before a command runs, so that help and completion are qu
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from maintenance.catalog import Catalog
-    from maintenance.cli.described import Described
+    from maintenance.project.config import Project
     from maintenance.sql import Result, Session
 
 
@@ -52,11 +53,14 @@ class Target:
 
         return open_catalog(self._given())
 
-    def file(self) -> "Described | None":
-        """What the named tables.yaml says. Raises: OptionError: it cannot be read."""
-        from maintenance.cli.described import Described
+    def project(self) -> "Project | None":
+        """What the named tables.yaml says. Raises: OptionError, with the line of the mistake."""
+        if self.described is None:
+            return None
+        with _extra_cli(self.described):
+            from maintenance.project.config import parse_project
 
-        return None if self.described is None else Described.read(self.described)
+            return parse_project(self.described)
 
     def session(self) -> "Session":
         """Raises: PaimonError: the catalog cannot be opened."""
@@ -133,6 +137,17 @@ class Target:
             raise click.UsageError(f"{self.output} is not for a terminal: lead the output into a file.")
         out.write(bytes_of(rows, self.output))
         out.flush()
+
+
+@contextmanager
+def _extra_cli(path: Path) -> Iterator[None]:
+    """While a tables.yaml is read. Raises: OptionError: what that needs is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        from maintenance.errors import OptionError
+
+        raise OptionError(f"{error.name} is not installed", str(path), "Install the extra 'cli'.") from error
 
 
 _WITHOUT_ARROW = ("tables", "completion")
@@ -216,9 +231,10 @@ class Before:
         if is_typed and self.profile is not None:
             raise click.UsageError("Give --tables or --profile, not both.")
         if self.described is not None and self.profile is None and (self.warehouse is None or is_typed):
-            from maintenance.cli.tables_file import catalog_options
+            from maintenance.project.catalog_options import catalog_options
 
-            options = {**catalog_options(self.described), **options}
+            with _extra_cli(self.described):
+                options = {**catalog_options(self.described), **options}
         dialect, engine = self.dialect, self.engine
         if self.profile is not None:
             from maintenance.cli.profiles import load_profile
@@ -297,11 +313,11 @@ LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Print at most 
 HISTORY = click.option("--history", help="The database of the history. Without it that of --tables, or _maintenance.")
 
 
-def _history_of(said: str | None, file: "Described | None") -> str:
+def _history_of(said: str | None, project: "Project | None") -> str:
     """The database of the history."""
     from maintenance.operations.history import HISTORY_DATABASE
 
-    return said or (HISTORY_DATABASE if file is None else file.history)
+    return said or (project and project.history) or HISTORY_DATABASE
 
 
 def _since(default: str) -> Callable[[Any], Any]:
@@ -596,8 +612,8 @@ def health(target: Target, table: str | None, max_age: str | None, parts: bool, 
     from maintenance.cli.judged import Judge
     from maintenance.options.option import duration
 
-    age, catalog, file = duration(max_age) if max_age is not None else None, target.catalog(), target.file()
-    judge = Judge(catalog, _history_of(history, file), file, age)
+    age, catalog, project = duration(max_age) if max_age is not None else None, target.catalog(), target.project()
+    judge = Judge(catalog, _history_of(history, project), project, age)
     if parts:
         if table is None:
             raise click.UsageError("--parts needs a table")
@@ -626,8 +642,8 @@ def report(target: Target, since: str, history: str | None) -> int:
     """
     from maintenance.cli.report import content_of, report_since, text_of
 
-    catalog, file = target.catalog(), target.file()
-    found = report_since(catalog, _history_of(history, file), _back(since), _names(catalog, None), file)
+    catalog, project = target.catalog(), target.project()
+    found = report_since(catalog, _history_of(history, project), _back(since), _names(catalog, None), project)
     target.say(content_of(found), text_of(found))
     return FAILED if found.failed or found.still_open else 0
 
@@ -641,7 +657,7 @@ def history(target: Target, table: str | None, since: str, history: str | None) 
     """
     from maintenance.cli.report import past, past_rows, past_text
 
-    deeds = past(target.catalog(), _history_of(history, target.file()), _back(since), table)
+    deeds = past(target.catalog(), _history_of(history, target.project()), _back(since), table)
     if target.output == "table":
         click.echo(past_text(deeds) or "Nothing was done.")
     elif deeds:

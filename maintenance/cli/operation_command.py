@@ -3,25 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from maintenance.cli.choices import JSON
-from maintenance.cli.described import Described
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
 from maintenance.cli.progress import shown_progress
-from maintenance.errors import OptionError
-from maintenance.operations.fleet.settings import FleetSettings
+from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.parameters import Parameter
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import keep_plan
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.session_state import SessionState
+
+if TYPE_CHECKING:
+    from maintenance.project.config import Project
 
 # Of procedures that SQL has by itself; those of operations say it themselves.
 _HINTS = {
@@ -47,10 +48,12 @@ def operation_command(name: str) -> click.Command:
         else:
             _check_with_plan(given)
         values = _values(procedure, given)
-        if procedure.by_retention and target.described is not None:
-            values = {**_described(target.described, values), **values}
-        by_fleet = procedure.by_fleet and target.described is not None
-        beside = {"settings": _of_fleet(target.described)} if by_fleet else {}
+        project = target.project() if procedure.by_retention or procedure.by_fleet else None
+        beside = {}
+        if project is not None and procedure.by_retention:
+            values = {**_retention(project, str(values.get(TABLE.name, ""))), **values}
+        elif project is not None:
+            beside["settings"] = project.fleet_settings(partial(_kept, project, datetime.now(UTC)))
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
             call = Call(target.session(), values, progress, beside)
@@ -120,22 +123,23 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
     return procedure.with_options(values)
 
 
-def _described(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The retention of the table that tables.yaml says; it goes by it as the expiry in Dagster does."""
-    found = Described.read(path).retention(str(values.get(TABLE.name, "")))
-    if text := found.text(path):
+def _retention(project: "Project", identifier: str) -> Mapping[str, Any]:
+    """The retention of a table that tables.yaml says; it goes by it as the expiry in Dagster does."""
+    from maintenance.project.chain import retention
+    from maintenance.project.effective import said_of
+
+    table = project.table(identifier)
+    if table is None:
+        return {}
+    if text := said_of(table, "retention"):
         click.echo(f"By {text}.", err=True)
-    return found.arguments(datetime.now(UTC))
+    return {name: value for name, value in retention(table, table.zone).items() if value is not None}
 
 
-def _of_fleet(path: Path) -> FleetSettings:
-    """What tables.yaml says of the work on all tables. Raises: OptionError: it is not right."""
-    try:
-        return Described.read(path).fleet(datetime.now(UTC))
-    except (ValueError, TypeError) as error:
-        raise OptionError(
-            str(error), f"fleet or costs of {path}", "Correct the argument: --help of the command says what it takes."
-        ) from error
+def _kept(project: "Project", now: datetime, identifier: str) -> RetentionChoice:
+    """What the expiry of a table keeps."""
+    table = project.table(identifier)
+    return RetentionChoice() if table is None else table.kept(now)
 
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:

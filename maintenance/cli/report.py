@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maintenance.catalog import Catalog
-from maintenance.cli.described import Described
 from maintenance.cli.fleet import Name, for_each
 from maintenance.cli.judged import Judge
 from maintenance.errors import NotFoundError
@@ -15,31 +14,35 @@ from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, lines_of, open_problems, past_lines, report
 from maintenance.spelling import suggestion
 
+if TYPE_CHECKING:
+    from maintenance.project.config import Project
+
 _COLUMNS = 100
 
 
 def report_since(
-    catalog: Catalog, database: str, back: timedelta, names: Iterable[Name], file: Described | None = None
+    catalog: Catalog, database: str, back: timedelta, names: Iterable[Name], project: "Project | None" = None
 ) -> Report:
     """The report of a time up to now.
 
-    Args: `database`: of the history; `names`: of all tables; `file`: a tables.yaml, which names owners and limits.
+    Args: `database`: of the history; `names`: of all tables; `project`: names owners and limits.
     """
     now = datetime.now(UTC)
     found = report(catalog, history_table(database), now - back, now)
     others = [name for name in names if name[0] != database]
-    judge = Judge(catalog, database, file)
+    judge = Judge(catalog, database, project)
 
     def look(name: Name) -> list[StillOpen]:
         identifier = ".".join(name)
-        who = "" if file is None else ", ".join(file.owners(identifier))
+        described = None if project is None else project.table(identifier)
+        who = "" if described is None else ", ".join(described.owners)
         try:
             judgements = judge(identifier)
         except NotFoundError:
             return []  # it was dropped since
         return open_problems(identifier, judgements, who)
 
-    missing = [] if file is None else list(_missing(file, [".".join(name) for name in others]))
+    missing = [] if project is None else list(_missing(project, [".".join(name) for name in others]))
     still_open = [*missing, *(each for open_here in for_each(look, others) for each in open_here)]
     return Report(found.since, found.until, found.deeds, still_open, found.left_out)
 
@@ -77,9 +80,10 @@ def content_of(found: Report) -> dict[str, Any]:
     }
 
 
-def _missing(file: Described, known: Sequence[str]) -> Iterator[StillOpen]:
-    """Tables that the file names and the catalog has not."""
-    for name in file.maintained():
-        if name not in known:
+def _missing(project: "Project", known: Sequence[str]) -> Iterator[StillOpen]:
+    """Tables that tables.yaml names and the catalog has not, except those that a first run creates."""
+    for table in project.tables:
+        name = table.identifier
+        if name not in known and not table.columns:
             problem = f"readable: table '{name}' does not exist.{suggestion(name, known)}"
-            yield StillOpen(name, problem, "Correct its name in tables.yaml.", ", ".join(file.owners(name)))
+            yield StillOpen(name, problem, "Correct its name in tables.yaml.", ", ".join(table.owners))

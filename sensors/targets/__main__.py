@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from paimon_maintenance.assets.project.config import project_of_environment
+from paimon_maintenance.assets.project.environment import project_of_environment
 from paimon_maintenance.sensors.targets.trial import try_targets
 
 

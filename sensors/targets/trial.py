@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.targets.alert import Alert
-from paimon_maintenance.assets.targets.target import Target
+from maintenance.project.config import Project
+from maintenance.project.targets.alert import Alert
+from maintenance.project.targets.target import Target
 from paimon_maintenance.sensors.routes import Routes
 
 

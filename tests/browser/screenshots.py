@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maintenance.catalog import CatalogTable, open_catalog
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.demo.run import REPOSITORY, dagster_instance
 from tests.browser import tour

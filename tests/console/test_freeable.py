@@ -12,10 +12,11 @@ from maintenance.amounts import size_text
 from maintenance.catalog import CatalogTable
 from maintenance.cli.main import run
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.project.config import load_project
 from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judging import look_at
-from paimon_maintenance.assets.project.config import FOLDER, load_project
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.console.test_fleet import line

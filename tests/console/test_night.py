@@ -16,9 +16,10 @@ from maintenance.errors import OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.history import FAILED, HistoryEntry, history_table, write_history
 from maintenance.operations.report import lines_of, report
+from maintenance.project.config import load_project
+from maintenance.project.policies import Alerts
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import FOLDER, load_project
-from paimon_maintenance.assets.project.policies import Alerts
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.console.fleet import lines_of as lines_on_page
 from paimon_maintenance.console.lake import Lake
 from paimon_maintenance.console.looks import Looks

@@ -18,8 +18,9 @@ from maintenance.operations.history import FAILED, HistoryEntry, history_table, 
 from maintenance.operations.retention.what_if import what_if
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.restorable_partitions import restorable_partitions
+from maintenance.project.config import load_project
 from paimon_maintenance.assets.checks.health_past import remember
-from paimon_maintenance.assets.project.config import FOLDER, load_project
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.console.links import Links
 from paimon_maintenance.definitions import build_definitions
 from tests.console_site import Site

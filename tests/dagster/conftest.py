@@ -27,7 +27,7 @@ from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 
-from paimon_maintenance.assets.project.config import Project, load_project
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

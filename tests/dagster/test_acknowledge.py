@@ -11,10 +11,10 @@ from maintenance.cli.main import run
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP
 from maintenance.operations.history import history_table, read_history
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.judging import look_at
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

@@ -13,13 +13,13 @@ import pytest
 import yaml
 from dagster._core.scheduler.instigation import InstigatorStatus
 
+from maintenance.project.config import Project, load_project
+from maintenance.project.policies import Alerts
+from maintenance.project.targets.alert import Alert, Kind
+from maintenance.project.targets.email import Email
+from maintenance.project.targets.webhook import Webhook, teams_card
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
-from paimon_maintenance.assets.project.policies import Alerts
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.alert import Alert, Kind
-from paimon_maintenance.assets.targets.email import Email
-from paimon_maintenance.assets.targets.webhook import Webhook, teams_card
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.alerts import check_faults, run_faults, sensor_faults
 from paimon_maintenance.sensors.recoveries import what_was_done

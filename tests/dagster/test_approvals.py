@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.operations.history import history_table, read_history
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.steps.plans import PERSON_TAG
 from paimon_maintenance.definitions import build_definitions

@@ -17,7 +17,7 @@ import yaml
 from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.project.environment import FOLDER
 from tests.tables import create_table, files_on_disk
 
 TABLE = "db.t"
@@ -36,7 +36,7 @@ RUN = """
 import sys
 from pathlib import Path
 import dagster as dg
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from paimon_maintenance.definitions import build_definitions
 
 folder = Path(sys.argv[1])

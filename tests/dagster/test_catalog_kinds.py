@@ -9,7 +9,7 @@ import pytest
 
 from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
-from paimon_maintenance.assets.project.config import Project, load_project
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.definitions import build_definitions

@@ -9,9 +9,9 @@ import pytest
 
 from maintenance.catalog import AddColumn, Schema
 from maintenance.errors import OptionError
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import commit_materialization
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land

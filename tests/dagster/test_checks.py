@@ -7,7 +7,7 @@ import dagster as dg
 import pyarrow as pa
 
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

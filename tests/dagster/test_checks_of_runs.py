@@ -9,11 +9,11 @@ import pytest
 from dagster import AssetCheckKey
 from dagster._core.loader import LoadingContextForTest
 
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import FSCK
 from paimon_maintenance.assets.checks.closing import EXAMINED
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import evaluate

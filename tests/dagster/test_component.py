@@ -11,8 +11,8 @@ from dagster.components.testing import create_defs_folder_sandbox
 from pydantic import ValidationError
 
 from maintenance.errors import OptionError
+from maintenance.project.config import Expiry, Project, TableConfig
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Expiry, Project, TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.components import PaimonTables
 

@@ -8,11 +8,11 @@ import pytest
 
 from maintenance.catalog import Schema
 from maintenance.monitor.readable import READABLE
+from maintenance.project.config import Project, load_project
+from maintenance.project.policies import Alerts
+from maintenance.project.targets.webhook import Webhook
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
-from paimon_maintenance.assets.project.policies import Alerts
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.webhook import Webhook
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import Receiver, checks_of, evaluate

@@ -10,10 +10,10 @@ import pytest
 
 from maintenance.catalog import CatalogTable, SetOption
 from maintenance.operations.history import read_history
+from maintenance.project.config import Assets, Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import latest_results
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
-from paimon_maintenance.assets.project.config import Assets, Project
 from paimon_maintenance.assets.project.scope import tables_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.console.links import Links

@@ -3,9 +3,10 @@
 import dagster as dg
 import pytest
 
+from maintenance.project.config import EmptyBin, Project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import FOLDER, EmptyBin, Project
-from paimon_maintenance.assets.project.config import project_of_environment as shipped_project
+from paimon_maintenance.assets.project.environment import FOLDER
+from paimon_maintenance.assets.project.environment import project_of_environment as shipped_project
 from paimon_maintenance.assets.resources.spark import LOG4J
 from paimon_maintenance.definitions import build_definitions
 

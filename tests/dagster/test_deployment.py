@@ -23,7 +23,7 @@ import yaml
 from dagster_graphql import DagsterGraphQLClient
 
 from maintenance.catalog import open_catalog
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from tests.servers import s3 as s3_server
 from tests.servers.postgresql import PostgreSQL
 from tests.servers.processes import free_port

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from maintenance.errors import OptionError
-from paimon_maintenance.assets.project.config import Project, load_project
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.definitions import build_definitions

@@ -10,11 +10,11 @@ import pytest
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import NOTHING_DUE
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.project.config import Project, TableConfig
+from maintenance.project.policies import CompactionPolicy, IndexColumns, TagPolicy
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.checks.judging import look_at
-from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.project.policies import CompactionPolicy, IndexColumns, TagPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import evaluate, state_of, switch_on

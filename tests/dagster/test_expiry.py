@@ -9,7 +9,7 @@ import pytest
 
 from maintenance.metadata.shares import Amount
 from maintenance.operations.expiry import removal, survey
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

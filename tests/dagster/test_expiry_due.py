@@ -7,11 +7,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.pages.fleet import UNHEALTHY, fleet_row
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import evaluate, switch_on

@@ -24,7 +24,7 @@ from maintenance.errors import ConflictError, CorruptFileError, ErrorClass, Infr
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.rollback_to import rollback_to
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs import failures
 from paimon_maintenance.assets.runs.failures import AGAIN, Again, parts_failed
@@ -43,7 +43,7 @@ import pyarrow as pa
 from pyspark import SparkContext
 
 from paimon_maintenance.assets.runs import failures
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from tests.dagster.test_failures import Meddler, instance_with_meddler, launch, written
 
 def kill():

@@ -7,8 +7,8 @@ from typing import Any
 
 import dagster as dg
 
+from maintenance.project.config import load_project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import load_project
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.radar import cursor_of
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, PROOF, Fault, Fleet

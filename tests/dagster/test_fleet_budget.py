@@ -9,8 +9,8 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.operations.bin.bytes_in_bin import bytes_by_table
 from maintenance.operations.history import history_table, read_history
-from paimon_maintenance.assets.project.config import Fleet, Project, SparkConfig
-from paimon_maintenance.assets.project.policies import BinPolicy, CompactionPolicy, RetentionPolicy
+from maintenance.project.config import Fleet, Project, SparkConfig
+from maintenance.project.policies import BinPolicy, CompactionPolicy, RetentionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

@@ -10,11 +10,11 @@ import pytest
 
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.project.config import Project, TableConfig
+from maintenance.project.policies import Alerts, CompactionPolicy
+from maintenance.project.targets.webhook import Webhook
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.project.policies import Alerts, CompactionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.webhook import Webhook
 from tests.dagster.conftest import Receiver, evaluate, switch_on
 from tests.java import conftest as java_tests
 from tests.java.process import JavaProcess

@@ -8,11 +8,11 @@ import dagster as dg
 import pyarrow as pa
 import yaml
 
+from maintenance.project.config import Project, SparkConfig, load_project
+from maintenance.project.policies import CompactionPolicy
 from paimon_maintenance.assets.keys import FLEET
 from paimon_maintenance.assets.pages.table_page import TableView, table_page
 from paimon_maintenance.assets.pages.upcoming import Upcoming, job_of_action
-from paimon_maintenance.assets.project.config import Project, SparkConfig, load_project
-from paimon_maintenance.assets.project.policies import CompactionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import named_tables
 from paimon_maintenance.definitions import build_definitions

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from maintenance.monitor.score import MEASURES, Part
 from maintenance.operations.compaction.compact import compact
+from maintenance.project.config import Project, TableConfig
+from maintenance.project.policies import HealthPolicy
 from paimon_maintenance.assets.checks.health_past import HealthPast, Point, past_of
-from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.project.policies import HealthPolicy
 from tests.dagster.conftest import checks_of, evaluate
 from tests.small_tables import put, small_table
 

@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.catalog import Schema
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
-from paimon_maintenance.assets.project.config import TableConfig
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.sensors import hints
 from paimon_maintenance.sensors.latest import look

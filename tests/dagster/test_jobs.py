@@ -10,8 +10,8 @@ import pytest
 from maintenance.catalog import CatalogTable, SetOption
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.history import estimated_seconds, read_history
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land

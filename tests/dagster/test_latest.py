@@ -12,9 +12,9 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.compact import compact
+from maintenance.project.config import Project, load_project
+from maintenance.project.policies import CompactionPolicy
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
-from paimon_maintenance.assets.project.policies import CompactionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing
 from paimon_maintenance.definitions import build_definitions

@@ -18,7 +18,7 @@ from jsonschema import ValidationError, validate  # type: ignore[import-untyped]
 from openlineage.client import generated
 from openlineage.client.generated import base
 
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.lineage import dataset_name
 from paimon_maintenance.definitions import build_definitions

@@ -9,10 +9,10 @@ import dagster as dg
 import pytest
 
 from maintenance.options.materialized import Freshness
+from maintenance.project.config import Project
 from maintenance.sql import Session
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.automation import QUIET, Due, Refreshes, due, freshness_policy
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.definitions import build_definitions

@@ -4,11 +4,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
+from maintenance.project.config import Project
+from maintenance.project.policies import Alerts
+from maintenance.project.targets.webhook import Webhook
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.project.policies import Alerts
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.webhook import Webhook
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.test_alerts import Sink
 

@@ -12,8 +12,8 @@ from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations import compact, create_branch, create_tag, reset_consumer
 from maintenance.operations.bin.run import list_runs
-from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
+from maintenance.project.config import Project
+from maintenance.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

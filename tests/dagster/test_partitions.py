@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.project.config import Project, load_project
+from maintenance.project.policies import PartitionsPolicy
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.partitions import key_of, spec_of
-from paimon_maintenance.assets.project.config import Project, load_project
-from paimon_maintenance.assets.project.policies import PartitionsPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor

@@ -10,8 +10,8 @@ import pytest
 
 from maintenance.amounts import seconds_text
 from maintenance.catalog import CatalogTable
-from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.project.policies import IndexColumns
+from maintenance.project.config import Project
+from maintenance.project.policies import IndexColumns
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land

@@ -9,11 +9,11 @@ import pytest
 
 from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations import create_tag, reset_consumer
+from maintenance.project.config import Project
 from maintenance.sql import Session
 from maintenance.sql.plans import keep_plan
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.plain_tables import PlainCatalog, plain_table

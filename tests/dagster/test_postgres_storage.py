@@ -11,9 +11,9 @@ import pytest
 import yaml
 from dagster_postgres import PostgresEventLogStorage, PostgresRunStorage
 
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.console_site import Site

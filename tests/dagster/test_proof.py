@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.partitions import key_of
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

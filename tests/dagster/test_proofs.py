@@ -14,8 +14,8 @@ from maintenance.merge.engine import MergeEngine
 from maintenance.operations.checks.prove_compactions import prove_compactions
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
-from paimon_maintenance.assets.project.config import Project, TableConfig
-from paimon_maintenance.assets.project.policies import ProofsPolicy
+from maintenance.project.config import Project, TableConfig
+from maintenance.project.policies import ProofsPolicy
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.alerts import check_faults
 from tests.dagster.conftest import evaluate

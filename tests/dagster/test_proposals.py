@@ -8,8 +8,8 @@ import pytest
 
 from maintenance.operations.history import history_table, read_history
 from maintenance.operations.tuning import measured
-from paimon_maintenance.assets.project.config import Project
-from paimon_maintenance.assets.project.policies import TuningPolicy
+from maintenance.project.config import Project
+from maintenance.project.policies import TuningPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

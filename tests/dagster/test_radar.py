@@ -16,14 +16,14 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options.environment import from_environment
+from maintenance.project.config import Project, Radar
+from maintenance.project.policies import Alerts, CompactionPolicy
+from maintenance.project.targets.alert import Alert
+from maintenance.project.targets.email import Email
+from maintenance.project.targets.webhook import Webhook, slack_blocks
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
-from paimon_maintenance.assets.project.config import Project, Radar
-from paimon_maintenance.assets.project.policies import Alerts, CompactionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.alert import Alert
-from paimon_maintenance.assets.targets.email import Email
-from paimon_maintenance.assets.targets.webhook import Webhook, slack_blocks
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor, Trouble

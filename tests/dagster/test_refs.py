@@ -9,8 +9,8 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.metadata.branches import Branches
 from maintenance.operations import create_branch
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

@@ -14,10 +14,10 @@ import yaml
 
 from maintenance.catalog import CatalogTable
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.project.config import Project, load_project
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.table_page import TableView, table_page, what_is_kept
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import TABLES

@@ -11,8 +11,8 @@ from dagster._core.definitions.data_version import StaleStatus
 from maintenance.catalog import CatalogTable
 from maintenance.operations import rollback_to
 from maintenance.operations.compaction.compact import compact
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.sensors.cursor import Cursor
 from tests.dagster.conftest import evaluate

@@ -6,8 +6,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project
 from paimon_maintenance.assets.project.scope import scoped, tables_of, within_run
 from paimon_maintenance.definitions import build_definitions
 from tests.tables import create_table

@@ -11,8 +11,8 @@ import pytest
 
 from maintenance.errors import PaimonError
 from maintenance.operations.history import read_history
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.commands.check import check
 from paimon_maintenance.definitions import build_definitions

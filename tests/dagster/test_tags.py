@@ -13,11 +13,11 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.project.config import Project, load_project
+from maintenance.project.policies import TagPolicy
+from maintenance.project.tag_periods import last_period, period_of
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
-from paimon_maintenance.assets.project.policies import TagPolicy
 from paimon_maintenance.assets.project.tag_partitions import period_in, periods_of
-from paimon_maintenance.assets.project.tag_periods import last_period, period_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

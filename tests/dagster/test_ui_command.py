@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.project.environment import FOLDER
 
 pytestmark = pytest.mark.slow
 SERVER = """

@@ -12,11 +12,11 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 from maintenance.catalog import CatalogTable
 from maintenance.monitor.readable import READABLE
+from maintenance.project.config import Project, load_project
+from maintenance.project.policies import Alerts
+from maintenance.project.targets.webhook import Webhook
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
-from paimon_maintenance.assets.project.policies import Alerts
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.targets.webhook import Webhook
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor
 from paimon_maintenance.sensors.radar import cursor_of

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from maintenance.operations.history import read_history
+from maintenance.project.config import Project, load_project
 from maintenance.sql.session import Session
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from paimon_maintenance.assets.project.config import project_of_environment as project
+from paimon_maintenance.assets.project.environment import project_of_environment as project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.demo import correction, routes, weather
 from paimon_maintenance.demo.report import Corrected, correction_report

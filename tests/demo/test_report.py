@@ -10,7 +10,7 @@ import pytest
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import project_of_environment as project
+from paimon_maintenance.assets.project.environment import project_of_environment as project
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.demo.console import Maintained
 from paimon_maintenance.demo.report import Change, Measured, RoundResult, changelog_report, table_report

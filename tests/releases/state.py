@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from maintenance.catalog import Schema
 from maintenance.operations import compact, create_tag
+from maintenance.project.config import load_project
 from maintenance.sql.plans import keep_plan
 from maintenance.sql.session import Session
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 

@@ -18,8 +18,8 @@ import dagster as dg
 import maintenance as pm
 from maintenance.cli.main import cli
 from maintenance.operations.operation import all_operations
+from maintenance.project.config import Project, load_project
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.definitions import build_definitions
 
 Surface = dict[str, dict[str, list[str]]]

@@ -124,8 +124,8 @@ def dagster(folder: Path) -> None:
     """The definitions of tables.yaml, a run of a table's chain, and a tick of its sensor."""
     import dagster as dg
 
+    from maintenance.project.config import load_project
     from paimon_maintenance.assets import keys
-    from paimon_maintenance.assets.project.config import load_project
     from paimon_maintenance.assets.resources.catalog import PaimonCatalog
     from paimon_maintenance.definitions import build_definitions
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import yaml
 
+from maintenance.project.config import Project, load_project
 from maintenance.spark.parent import end_with_parent
-from paimon_maintenance.assets.project.config import FOLDER, Project, load_project
+from paimon_maintenance.assets.project.environment import FOLDER
 from tests.soak.workload import COLUMNS, names
 
 TRIGGER = 5

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from maintenance.project.config import Project, load_project
 from maintenance.spark.connect_server import connect_server
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.servers.spark_cluster import FAST_JAVA, cluster_settings, environment, standalone_cluster
 from tests.tables import data_files, files_on_disk
@@ -45,7 +45,7 @@ RUN = """
 import json, sys
 from pathlib import Path
 import dagster as dg
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from paimon_maintenance.definitions import build_definitions
 from pyspark.sql import SparkSession
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from paimon_maintenance.assets import ui
-from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.run_launcher import internals, workers
 from paimon_maintenance.run_launcher.forking import ForkingRunLauncher
 from paimon_maintenance.run_launcher.launcher import run_launcher, unavailable
@@ -32,7 +32,7 @@ with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
 LEFT_OUT = """
 import sys
 sys.modules["paimon_maintenance.run_launcher"] = None
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.assets.ui import run_workers
 from paimon_maintenance.definitions import build_definitions
 with run_workers({}) as found:

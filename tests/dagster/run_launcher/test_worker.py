@@ -7,7 +7,7 @@ import pytest
 from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._serdes import serialize_value
 
-from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.run_launcher.worker import execute, report_death
 
 STATUS = dg.DagsterRunStatus

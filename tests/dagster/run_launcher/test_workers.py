@@ -31,7 +31,7 @@ from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import FOLDER
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.ui import child, run_workers
 from paimon_maintenance.run_launcher import internals
 from paimon_maintenance.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher

@@ -8,8 +8,8 @@ import pytest
 
 from maintenance.cli.exits import FAILED
 from maintenance.cli.main import run
-from maintenance.cli.tables_file import is_about
 from maintenance.operations.compaction.compact import compact
+from maintenance.project.config import TablePattern
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, PROOF, Fleet
 from tests.tables import create_table, keyed
 
@@ -89,6 +89,6 @@ def test_a_forecast_goes_by_the_last_entry_about_the_table(tables: Path, capsys:
 
 
 def test_an_entry_is_about_the_tables_that_match_it_but_for_its_exceptions() -> None:
-    assert is_about("db.orders", "db.*")
-    assert not is_about("db.orders", "DB.*")
-    assert not is_about("db.orders", "db.*", ["db.o*"])
+    assert TablePattern(pattern="db.*").matches("db.orders")
+    assert not TablePattern(pattern="DB.*").matches("db.orders")
+    assert not TablePattern(pattern="db.*", without=("db.o*",)).matches("db.orders")

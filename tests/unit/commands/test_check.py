@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import Schema, open_catalog
-from paimon_maintenance.assets.project.config import FOLDER, Project
+from maintenance.project.config import Project
+from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import Discovery, survey
 from paimon_maintenance.commands.main import main

@@ -18,8 +18,8 @@ from maintenance.cli.exits import NOTHING_TO_DO
 from maintenance.cli.main import cli, run
 from maintenance.cli.profiles import load_profile
 from maintenance.options.catalog import check_names
+from maintenance.project.config import Project, load_project
 from maintenance.sql import Session
-from paimon_maintenance.assets.project.config import Project, load_project
 from paimon_maintenance.commands import main as commands_of_dagster
 from tests.unit.docs.blocks import ROOT, Block, commands
 from tests.unit.docs.page_tables import names_of, orders

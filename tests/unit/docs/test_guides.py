@@ -10,7 +10,7 @@ import pytest
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.operations import compact
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 from tests.unit.docs.blocks import GUIDES, blocks, commands
 
 TUTORIAL, *WAYS = GUIDES

@@ -6,11 +6,11 @@ import pytest
 
 from maintenance.cli.main import run
 from maintenance.errors import OptionError
+from maintenance.project.config import SparkConfig, load_project
 from maintenance.spark import engine as engines
 from maintenance.spark.engine import Engine, EngineKind
 from maintenance.spark.java import java_found
 from maintenance.sql import Session
-from paimon_maintenance.assets.project.config import SparkConfig, load_project
 from paimon_maintenance.assets.resources.spark import Spark
 
 

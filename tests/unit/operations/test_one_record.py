@@ -123,7 +123,7 @@ context = cli.make_context("paimonctl", ["--warehouse", warehouse, "tables"])
 assert "Count the files of a table." in cli.get_help(context)
 
 # Dagster
-from paimon_maintenance.assets.project.config import Project
+from maintenance.project.config import Project
 from paimon_maintenance.definitions import build_definitions
 
 project = Project.model_validate({"warehouse": warehouse, "tables": [{"identifier": "default.t"}]})

@@ -10,10 +10,10 @@ from maintenance.catalog import CatalogTable
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.judging import look_at
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.tables import create_table, keyed
 

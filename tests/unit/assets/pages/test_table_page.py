@@ -8,9 +8,9 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import APPLICATION_PROPERTY
 from maintenance.operations.ingestion.ingest import ingest
+from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.pages.fleet import FleetPage, FleetRow
 from paimon_maintenance.assets.pages.table_page import TableView, table_page, writer_of
-from paimon_maintenance.assets.project.config import TableConfig
 from paimon_maintenance.assets.project.console_links import console_link
 from tests.tables import create_table, keyed
 

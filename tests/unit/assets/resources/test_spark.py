@@ -9,10 +9,10 @@ import dagster as dg
 import pytest
 
 from maintenance.errors import InfrastructureError, OptionError
+from maintenance.project.config import SPARK_ACTIONS, load_project
 from maintenance.spark.engine import Engine, EngineKind
 from maintenance.spark.server_process import ConnectServer
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.config import SPARK_ACTIONS, load_project
 from paimon_maintenance.assets.resources.spark import Spark, of_run, spark_of
 from paimon_maintenance.definitions import build_definitions
 from tests.unit.test_layers import ROOT

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from maintenance.catalog import Schema
-from paimon_maintenance.assets.project.config import load_project
-from paimon_maintenance.assets.project.findings import Finding
+from maintenance.project.config import load_project
+from maintenance.project.findings import Finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.holdings import Holdings, catalog_findings, read_holdings
 

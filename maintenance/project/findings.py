@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any
 
 from maintenance.spelling import suggestion
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 Place = tuple[str | int, ...]
 
@@ -32,12 +33,12 @@ class Finding:
         return ".".join(str(part) for part in self.place)
 
 
-def mistakes_of(error: ValidationError) -> list[Finding]:
+def mistakes_of(error: "ValidationError") -> list[Finding]:
     """Every mistake that pydantic found, in plain words."""
     return [Finding(tuple(one["loc"]), _message(one), "Correct this line.") for one in error.errors()]
 
 
-def _message(error: ErrorDetails) -> str:
+def _message(error: "ErrorDetails") -> str:
     tell = _TOLD.get(error["type"])
     return tell(error.get("ctx", {})) if tell else error["msg"].removeprefix("Value error, ")
 

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from paimon_maintenance.assets.entry import Entry
-from paimon_maintenance.assets.targets.alert import SEVERITIES, Alert, Kind, Severity
+from maintenance.project.entry import Entry
+from maintenance.project.targets.alert import SEVERITIES, Alert, Kind, Severity
 
 
 class Target(Entry):

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from maintenance.options.environment import from_environment
-from paimon_maintenance.assets.targets.alert import Alert
-from paimon_maintenance.assets.targets.target import Target
+from maintenance.project.targets.alert import Alert
+from maintenance.project.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
 _WHERE = "alert targets"

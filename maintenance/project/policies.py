@@ -20,9 +20,10 @@ from maintenance.operations.tuning.sure_settings import bounds_of
 from maintenance.options.option import duration
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
 from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
+from maintenance.project.catalog_options import option_text
+from maintenance.project.entry import Entry
+from maintenance.project.targets.registry import AlertTarget
 from maintenance.types.data_type import parse_type
-from paimon_maintenance.assets.entry import Entry
-from paimon_maintenance.assets.targets.registry import AlertTarget
 
 
 def _type_text(text: str) -> str:
@@ -39,10 +40,8 @@ def _duration_text(text: str) -> str:
 
 
 def _texts(options: Any) -> Any:
-    """YAML's true, 2 and 0.1 in the form in which Paimon and Spark take options: text."""
-    if not isinstance(options, dict):
-        return options
-    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
+    """YAML's true, 2 and 0.1 as texts."""
+    return {key: option_text(value) for key, value in options.items()} if isinstance(options, dict) else options
 
 
 def _cron_text(text: str) -> str:

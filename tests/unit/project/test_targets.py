@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import OptionError
-from paimon_maintenance.assets import targets
-from paimon_maintenance.assets.project.config import FOLDER, load_project
-from paimon_maintenance.assets.targets.registry import KINDS
+from maintenance.project import targets
+from maintenance.project.config import load_project
+from maintenance.project.targets.registry import KINDS
+from paimon_maintenance.assets.project.environment import FOLDER
 
 TEXT = """\
 warehouse: lake
@@ -25,7 +26,7 @@ _NO_MODULES_OF_KINDS = ("alert", "registry", "target")
 
 def test_a_process_that_loads_only_the_configuration_knows_every_kind(tmp_path: Path) -> None:
     (tmp_path / "tables.yaml").write_text(TEXT)
-    module = "paimon_maintenance.assets.project.config"
+    module = "paimon_maintenance.assets.project.environment"
     code = f"from {module} import project_of_environment as p; print(p().alerts.targets[0].kind)"
     done = subprocess.run(
         [sys.executable, "-c", code],

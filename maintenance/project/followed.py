@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from maintenance.errors import PaimonError
-from paimon_maintenance.assets.project.config import Project, TableConfig, parse_project
+from maintenance.project.config import Project, TableConfig, parse_project
 
 
 class FollowedTables:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_maintenance.assets.project.config import Project, TableConfig, TablePattern, TableSettings
-from paimon_maintenance.assets.project.findings import Place
+from maintenance.project.config import Project, TableConfig, TablePattern, TableSettings
+from maintenance.project.findings import Place
 
 _NOT_SETTINGS = {"identifier", "pattern", "without", "found"}
 DEFAULT = "default"

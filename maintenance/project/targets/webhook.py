@@ -10,8 +10,8 @@ from pydantic import Field
 
 from maintenance.amounts import number_of
 from maintenance.options.environment import from_environment
-from paimon_maintenance.assets.targets.alert import Alert
-from paimon_maintenance.assets.targets.target import Target
+from maintenance.project.targets.alert import Alert
+from maintenance.project.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
 # What Slack takes: characters of one text, and sections of one message beside the header and the links.

@@ -4,10 +4,10 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from paimon_maintenance.assets.targets.email import Email
-from paimon_maintenance.assets.targets.pagerduty import PagerDuty
-from paimon_maintenance.assets.targets.target import Target
-from paimon_maintenance.assets.targets.webhook import Webhook
+from maintenance.project.targets.email import Email
+from maintenance.project.targets.pagerduty import PagerDuty
+from maintenance.project.targets.target import Target
+from maintenance.project.targets.webhook import Webhook
 
 AnyTarget = Email | PagerDuty | Webhook
 AlertTarget = Annotated[AnyTarget, Field(discriminator="kind")]

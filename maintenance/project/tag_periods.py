@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from croniter import croniter
 
 from maintenance.operations.refs.period_tags import Period
-from paimon_maintenance.assets.project.policies import TagPolicy
+from maintenance.project.policies import TagPolicy
 
 
 def period_of(policy: TagPolicy, start: datetime, end: datetime) -> Period:

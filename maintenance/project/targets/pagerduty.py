@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from maintenance.options.environment import from_environment
-from paimon_maintenance.assets.targets.alert import Alert, Kind
-from paimon_maintenance.assets.targets.target import Target
-from paimon_maintenance.assets.targets.webhook import post
+from maintenance.project.targets.alert import Alert, Kind
+from maintenance.project.targets.target import Target
+from maintenance.project.targets.webhook import post
 
 # What PagerDuty takes: characters of a summary, and of the key of a fault.
 _SUMMARY, _KEY = 1024, 255

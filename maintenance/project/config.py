@@ -1,14 +1,14 @@
-"""tables.yaml: the tables this project maintains, read into frozen models.
+"""tables.yaml: the tables a project maintains, read into frozen models.
 
 A mistake in the file is an OptionError that names its line; an unknown or repeated key is a mistake. An entry of
 `patterns` holds settings for every table of the catalog that it matches; where several speak of one table, the later
 entry wins, and the table's own entry over all of them, setting by setting.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,13 +17,12 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from maintenance.cli.tables_file import is_about, path_from
 from maintenance.errors import OptionError, PaimonError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.monitor.health import Rules
 from maintenance.operations.expiry.rules import RetentionChoice
-from maintenance.operations.fleet.settings import FleetSettings, Prices, budget_of, prices_of, weights_of
+from maintenance.operations.fleet.settings import FleetSettings, budget_of, prices_of, weights_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
@@ -31,11 +30,9 @@ from maintenance.options import table as table_options
 from maintenance.options.known import as_meant, check_set
 from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
-from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
-from maintenance.types.data_type import DataField
-from paimon_maintenance.assets import job_names
-from paimon_maintenance.assets.entry import Entry
-from paimon_maintenance.assets.project.policies import (
+from maintenance.project.catalog_options import path_from, rooted_warehouse
+from maintenance.project.entry import Entry
+from maintenance.project.policies import (
     Alerts,
     BinPolicy,
     ChecksPolicy,
@@ -55,10 +52,10 @@ from paimon_maintenance.assets.project.policies import (
     TypeText,
     ZoneName,
 )
-from paimon_maintenance.assets.project.yaml_file import YamlFile
+from maintenance.project.yaml_file import YamlFile
+from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
+from maintenance.types.data_type import DataField
 
-# The checkout: where dagster.yaml, workspace.yaml and demo/ are.
-FOLDER = Path(__file__).resolve().parents[2]
 ENGINE_MEANS = (
     "spark, sail (which needs no Java), embedded (no Spark), or auto: Spark where a Java is found, else Sail."
 )
@@ -165,7 +162,7 @@ class TablePattern(TableSettings):
 
     def matches(self, identifier: str) -> bool:
         """Whether this entry is about the table; upper and lower case differ."""
-        return is_about(identifier, self.pattern, self.without)
+        return fnmatchcase(identifier, self.pattern) and not any(fnmatchcase(identifier, no) for no in self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,30 +212,22 @@ class TableConfig(TableSettings):
         """Where days begin: as its project's expiry says; UTC where it comes from no file."""
         return ZoneInfo("UTC" if self._origin is None else self._origin.project.expiry.time_zone)
 
+    def kept(self, now: datetime) -> RetentionChoice:
+        """What the expiry of its snapshots keeps."""
+        policy = self.retention
+        return RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, self.zone))
+
     def fleet_settings(self, now: datetime) -> FleetSettings:
         """By what work on it is planned: weights, prices and retention, as its project has them."""
-        policy = self.retention
-        kept = RetentionChoice(policy.keep_at_most, policy.keep_at_least, policy.older_than(now, self.zone))
+        kept = self.kept(now)
         if self._origin is None:
             return FleetSettings(retention=lambda _: kept)
-        project = self._origin.project
-        prices = None if project.costs is None else prices_of(project.costs)
-        return project.fleet.settings(prices, lambda _: kept)
+        return self._origin.project.fleet_settings(lambda _: kept)
 
     @property
     def grouped(self) -> bool:
         """Whether Dagster shows it as a partition of its database. A materialized table has conditions of its own."""
         return self._per_database and self.materialized is None
-
-    def job(self, action: str) -> str:
-        """The job that does something to it: its own, or the one for any table."""
-        if not self.grouped:
-            return job_names.job(action, self.identifier)
-        return job_names.EXPIRE_TABLE if action == "expire" else action
-
-    def job_config(self, config: str = "") -> str:
-        """The config of such a job. `config`: of its steps."""
-        return job_names.job_config(self.identifier, config) if self.grouped else config
 
     @property
     def rules(self) -> Rules:
@@ -374,10 +363,6 @@ class Fleet(Entry):
         default={}, description="What a gain is worth: files: 1, bytes: 8 of a GiB, runs: 1."
     )
 
-    def settings(self, prices: Prices | None, retention: Callable[[str], RetentionChoice]) -> FleetSettings:
-        """The same as the engine takes it, with what stands elsewhere in tables.yaml."""
-        return FleetSettings(budget_of(self.budget, self.time_zone), weights_of(self.weights), prices, retention)
-
 
 def _checked_prices(given: dict[str, Any]) -> dict[str, Any]:
     prices_of(given)
@@ -502,16 +487,34 @@ class Project(Entry):
         """The file that it was read from."""
         return None if self._file is None else self._file.path
 
+    def fleet_settings(self, retention: Callable[[str], RetentionChoice]) -> FleetSettings:
+        """By what work on all tables is planned. `retention`: of each table, by its name."""
+        fleet, prices = self.fleet, None if self.costs is None else prices_of(self.costs)
+        return FleetSettings(budget_of(fleet.budget, fleet.time_zone), weights_of(fleet.weights), prices, retention)
+
+    def table(self, identifier: str) -> TableConfig | None:
+        """A table with what the patterns say of it; None: nothing is said of it.
+
+        Patterns do not match tables in the database of the history.
+        """
+        described = next((table for table in self.tables if table.identifier == identifier), None)
+        if described is not None:
+            return self._merged(described)
+        return next(self._found(self._matching([identifier])), None)
+
     def with_patterns(self, names: Sequence[str]) -> "Project":
         """Every table described here or found in the catalog under a pattern, with what the patterns say of it.
 
         Patterns do not match tables in the database of the history.
         """
         described = {table.identifier: table for table in self.tables}
-        of_users = [name for name in names if name not in described and name.partition(".")[0] != self.history]
-        more = [name for name in of_users if any(pattern.matches(name) for pattern in self.patterns)]
+        more = self._matching([name for name in names if name not in described])
         tables = (*(self._merged(table) for table in self.tables), *self._found(more))
         return self.model_copy(update={"tables": self.are_different(tables)})
+
+    def _matching(self, names: Sequence[str]) -> Sequence[str]:
+        of_users = [name for name in names if name.partition(".")[0] != self.history]
+        return [name for name in of_users if any(pattern.matches(name) for pattern in self.patterns)]
 
     def _found(self, names: Sequence[str]) -> Iterator[TableConfig]:
         """Tables without an entry. Those that the same patterns match are alike: each kind of them is made once."""
@@ -549,16 +552,6 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def project_of_environment() -> Project:
-    """The tables to maintain: those of PAIMON_TABLES, a file like demo/tables.yaml, or else the example's."""
-    return load_project(path_of_environment())
-
-
-def path_of_environment() -> Path:
-    """The file that PAIMON_TABLES names, or else the example's."""
-    return Path(os.environ.get("PAIMON_TABLES") or FOLDER / "demo" / "tables.yaml")
-
-
 def load_project(path: Path, folder: Path | None = None) -> Project:
     """Read tables.yaml; relative paths in it start at its folder, or at `folder`.
 
@@ -577,9 +570,7 @@ def rooted(project: Project, folder: Path) -> Project:
         else table
         for table in project.tables
     )
-    # A REST server knows its warehouses by names.
-    is_path = project.catalog.get("metastore") != "rest"
-    warehouse = path_from(folder, project.warehouse) if is_path else project.warehouse
+    warehouse = rooted_warehouse(folder, project.warehouse, project.catalog)
     return project.model_copy(update={"warehouse": warehouse, "tables": tables})
 
 

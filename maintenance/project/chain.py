@@ -19,10 +19,10 @@ from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.operations.refs.period_tags import state_at
 from maintenance.options.option import duration
+from maintenance.project.config import TableConfig
+from maintenance.project.policies import DEFAULT_NAME, TagPolicy
+from maintenance.project.tag_periods import last_period
 from maintenance.table.table import Table
-from paimon_maintenance.assets.project.config import TableConfig
-from paimon_maintenance.assets.project.policies import DEFAULT_NAME, TagPolicy
-from paimon_maintenance.assets.project.tag_periods import last_period
 
 Fields = Mapping[str, Any]
 _APPLIES: Mapping[str, Callable[[TableConfig], bool]] = {

@@ -1,20 +1,24 @@
-"""A YAML file read into a pydantic model; a mistake is reported with its line."""
+"""A YAML file read into a pydantic model; a mistake is reported with its line.
+
+Who reads no more of it than plain values needs no pydantic, which takes long to import.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
 
-from maintenance.cli.tables_file import node_at
 from maintenance.errors import OptionError, storage_fix
-from paimon_maintenance.assets.project.findings import Finding, Place, mistakes_of
+from maintenance.project.findings import Finding, Place, mistakes_of
 
-Model = TypeVar("Model", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+Model = TypeVar("Model", bound="BaseModel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class YamlFile:
 
     def as_model(self, model: type[Model]) -> Model:
         """The file as a model. Raises: OptionError, with the line of the first mistake, and of the others."""
+        from pydantic import ValidationError
+
         try:
             return model.model_validate(self.content)
         except ValidationError as error:
@@ -64,6 +70,8 @@ class YamlFile:
 
     def sound_part(self, model: type[Model]) -> "SoundPart[Model]":
         """The file without the entries that have mistakes, as a model."""
+        from pydantic import ValidationError
+
         try:
             return SoundPart(model.model_validate(self.content), [], {})
         except ValidationError as error:
@@ -137,7 +145,7 @@ def _text(path: Path) -> str:
         raise OptionError(problem, f"{path}, line {line}", "Save the file as UTF-8.") from error
 
 
-def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
+def attribute_mistake(path: Path, error: "ValidationError") -> OptionError:
     """What is wrong with the attributes of a component, with the line of its file where it is known."""
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
@@ -146,7 +154,7 @@ def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
     return mistake_in(path, root, error, "attributes")
 
 
-def mistake_in(path: Path, root: yaml.Node | None, error: ValidationError, *within: str) -> OptionError:
+def mistake_in(path: Path, root: yaml.Node | None, error: "ValidationError", *within: str) -> OptionError:
     """The first mistake that pydantic found, and where the others are. `within`: where in the file the part is."""
     first, *others = mistakes_of(error)
     rest = "; ".join(f"{_where(path, _mark(root, (*within, *other.place)))}: {_said(other)}" for other in others)
@@ -159,7 +167,24 @@ def _said(finding: Finding) -> str:
 
 
 def _mark(root: yaml.Node | None, place: Place) -> yaml.Mark | None:
-    mark: yaml.Mark | None = None if root is None else node_at(root, place).start_mark
+    """Where to point for a place: the value if it is a scalar, else its key, or what encloses it.
+
+    Keys and positions that are not there are passed over: pydantic names the kind of an entry in between, where there
+    are several.
+    """
+    if root is None:
+        return None
+    shown = node = root
+    for part in place:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            shown = node = node.value[part]
+            continue
+        entries = node.value if isinstance(node, yaml.MappingNode) else []
+        entry = next(((key, value) for key, value in entries if key.value == str(part)), None)
+        if entry is not None:
+            key, node = entry
+            shown = node if isinstance(node, yaml.ScalarNode) else key
+    mark: yaml.Mark = shown.start_mark
     return mark
 
 

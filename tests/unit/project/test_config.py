@@ -7,7 +7,7 @@ import pydantic
 import pytest
 
 from maintenance.errors import OptionError
-from paimon_maintenance.assets.project.config import load_project
+from maintenance.project.config import load_project
 
 GOOD = """\
 warehouse: lake
