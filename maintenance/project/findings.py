@@ -8,7 +8,6 @@ from maintenance.spelling import suggestion
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
 
 Place = tuple[str | int, ...]
 
@@ -38,7 +37,7 @@ def mistakes_of(error: "ValidationError") -> list[Finding]:
     return [Finding(tuple(one["loc"]), _message(one), "Correct this line.") for one in error.errors()]
 
 
-def _message(error: "ErrorDetails") -> str:
+def _message(error: Mapping[str, Any]) -> str:
     tell = _TOLD.get(error["type"])
     return tell(error.get("ctx", {})) if tell else error["msg"].removeprefix("Value error, ")
 
