@@ -226,7 +226,7 @@ def _manifest(
     name = f"manifest-{numbers.start:032d}-0"
     table.file_io.write_bytes(table.paths.manifest(name), data)
     ends = [kind.partition(numbers[0]), kind.partition(numbers[-1])]
-    stats = replace(partition_stats_of(ends, types), null_counts=(0,) * len(types))
+    stats = replace(partition_stats_of(dict.fromkeys(ends, 1), types), null_counts=(0,) * len(types))
     level = 5 if kind.keyed else 0
     return ManifestFileMeta(name, len(data), len(numbers), 0, stats, 0, 0, 0, level, level)
 
@@ -290,7 +290,7 @@ def merge(table: CatalogTable, files: int) -> str:
     gone = [kind.entry(number, FileKind.DELETE) for number in range(0, files, 100 * _OF_MANIFEST)]
     manifests = [*table.manifests.data_manifests(snapshot), *writer.write(gone, 0)]
     options = replace(ManifestMergeOptions.of(table.options, table.schema.partition_keys), full_threshold=0)
-    merged = merge_manifests(manifests, options, table.manifests.read_manifest, writer, 0)
+    merged = merge_manifests(manifests, options, table.manifests.columns_of_one, writer, 0)
     assert sum(meta.num_added_files for meta in merged) == files - len(gone)
     assert not any(meta.num_deleted_files for meta in merged)
     return f"{len(writer.written) - 1} manifests written"

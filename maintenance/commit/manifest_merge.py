@@ -11,19 +11,25 @@ file index and lost it again) would stay deleted. So before it is added again, a
 Which manifests are merged, and in what order, is for `manifest_sort` to say where the table's manifests are sorted.
 """
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.commit.manifest_order import EntryOrder, ManifestSorting
 from maintenance.commit.manifest_runs import picked, runs_of
 from maintenance.commit.manifest_sort import ManifestSorter, ReadManifest
-from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestColumns, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.partition_stats import may_hold
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.types.data_type import DataType
+
+_ADDED, _DELETED = (EntrySelection(kind=kind) for kind in (FileKind.ADD, FileKind.DELETE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +129,19 @@ def _full(
         return None
     names = {m.file_name for m in touched}
     kept = [m for m in manifests if m.file_name not in names]
-    rewritten: list[ManifestFileMeta] = []
-    entries: list[ManifestEntry] = []
-    for manifest in touched:
-        in_manifest = read(manifest)
-        live = [e for e in in_manifest if e.kind == FileKind.ADD and e.identity not in deleted]
-        if manifest.file_name not in must and len(live) == len(in_manifest):
-            kept.append(manifest)
-            continue
-        entries.extend(live)
-        if len(entries) >= 200_000:
-            rewritten.extend(writer.write(entries, schema_id))
-            entries = []
-    rewritten.extend(writer.write(entries, schema_id))
-    return kept + rewritten
+    deleted_names = pa.array({entry.file.file_name for entry in deleted.values()}, pa.string())
+
+    def rewritten() -> Iterator[ManifestColumns]:
+        for manifest in touched:
+            columns = read(manifest)
+            live = columns.narrowed(_ADDED).without(deleted, deleted_names)
+            if manifest.file_name not in must and len(live) == len(columns):
+                kept.append(manifest)
+            else:
+                yield live
+
+    written = writer.write_columns(rewritten(), schema_id)
+    return kept + written
 
 
 def _deleted(manifests: Sequence[ManifestFileMeta], read: ReadManifest) -> dict[Hashable, ManifestEntry]:
@@ -145,8 +150,7 @@ def _deleted(manifests: Sequence[ManifestFileMeta], read: ReadManifest) -> dict[
         entry.identity: entry
         for manifest in manifests
         if manifest.num_deleted_files > 0
-        for entry in read(manifest)
-        if entry.kind == FileKind.DELETE
+        for entry in read(manifest).select(_DELETED)
     }
 
 
@@ -175,15 +179,28 @@ def _merged(
     """One group as new manifests: pairs of ADD and DELETE cancel, a DELETE of an older manifest's file stays."""
     if len(group) == 1:
         return list(group)
-    entries = [entry for manifest in group for entry in read(manifest)]
-    return writer.write(cancelled(entries), schema_id)
+    return writer.write_columns(cancelled(list(map(read, group))), schema_id)
 
 
-def cancelled(entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-    """What is left when each DELETE cancels the ADD before it; applied in order, as commits were."""
-    merged: dict[Hashable, ManifestEntry] = {}
-    for entry in entries:
-        if entry.kind == FileKind.DELETE and merged.pop(entry.identity, None) is not None:
-            continue
-        merged[entry.identity] = entry
-    return list(merged.values())
+def cancelled(parts: Sequence[ManifestColumns]) -> list[ManifestColumns]:
+    """What is left when each DELETE cancels the ADD before it; applied in order, as commits were.
+
+    Entries are made of files alone whose names are there more than once.
+    """
+    names = [part.table("_FILE_NAME").column(0) for part in parts]
+    counts = pa.chunked_array([chunk for each in names for chunk in each.chunks], pa.string()).value_counts()
+    repeated = counts.field(0).filter(pc.greater(counts.field(1), 1))
+    if not len(repeated):
+        return list(parts)
+    left = [np.ones(len(part), np.bool_) for part in parts]
+    merged: dict[Hashable, tuple[int, int]] = {}
+    for number, part in enumerate(parts):
+        met = pc.is_in(names[number], value_set=repeated).to_numpy()
+        left[number][met] = False
+        for row, entry in zip(np.flatnonzero(met).tolist(), part.filtered(met).select(), strict=True):
+            if entry.kind == FileKind.DELETE and merged.pop(entry.identity, None) is not None:
+                continue
+            merged[entry.identity] = number, row
+    for number, row in merged.values():
+        left[number][row] = True
+    return [part.filtered(kept) for part, kept in zip(parts, left, strict=True)]

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from maintenance.commit.manifest_order import EntryOrder, Key, ManifestSorting
 from maintenance.commit.manifest_runs import Section, picked, runs_of, sections_of
-from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestColumns, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.metadata.manifests import ManifestWriter
 
-ReadManifest = Callable[[ManifestFileMeta], list[ManifestEntry]]
+ReadManifest = Callable[[ManifestFileMeta], ManifestColumns]
 # Entries that are sorted in memory; a larger section is sorted in steps, each of which reads its manifests again.
 IN_MEMORY = 200_000
 _SAMPLED = 100
@@ -126,14 +126,14 @@ class ManifestSorter:
             entry.identity: entry
             for meta in section.files
             if meta.num_deleted_files > 0
-            for entry in self.read(meta)
+            for entry in self.read(meta).select()
             if entry.kind == FileKind.DELETE
         }
 
     def _in_order(self, section: Section) -> Iterator[list[ManifestEntry]]:
         """The entries of a section in steps; those of a step stand before those of the next."""
         if sum(meta.num_added_files + meta.num_deleted_files for meta in section.files) <= IN_MEMORY:
-            yield [entry for meta in section.files for entry in self.read(meta)]
+            yield [entry for meta in section.files for entry in self.read(meta).select()]
             return
         cuts, reach = self._cuts(section)
         for step in range(len(cuts) + 1):
@@ -141,7 +141,7 @@ class ManifestSorter:
                 entry
                 for meta in section.files
                 if reach[meta.file_name][0] <= step <= reach[meta.file_name][1]
-                for entry in self.read(meta)
+                for entry in self.read(meta).select()
                 if bisect(cuts, self.order.of(entry)) == step
             ]
 
@@ -151,7 +151,7 @@ class ManifestSorter:
         ends: dict[str, tuple[Key, Key]] = {}
         total = 0
         for meta in section.files:
-            keys = sorted(map(self.order.of, self.read(meta)))
+            keys = sorted(map(self.order.of, self.read(meta).select()))
             total += len(keys)
             if keys:
                 ends[meta.file_name] = keys[0], keys[-1]

@@ -95,7 +95,7 @@ class Staging:
         return merge_manifests(
             manifests,
             changes.merging or ManifestMergeOptions.of(target.model, target.schema.partition_keys),
-            target.manifests.read_manifest,
+            target.manifests.columns_of_one,
             self.writer,
             target.schema.id,
             returning=changes.returning,

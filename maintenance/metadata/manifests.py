@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, repeat
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.data_format import FileSettings
@@ -33,10 +35,10 @@ from maintenance.format.metadata.manifest import (
     ManifestEntry,
     decode_manifest,
     select_columns,
-    serialize_manifest,
 )
 from maintenance.format.metadata.manifest_format import in_format
 from maintenance.format.metadata.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
+from maintenance.format.metadata.manifest_records import ManifestRecords
 from maintenance.format.metadata.partition_stats import partition_stats_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
@@ -73,6 +75,8 @@ _HELD_BYTES = 4 << 20
 _PARSED = 8
 # So many entries tell how many bytes each takes; they are encoded twice where a manifest holds more.
 _PROBE = 512
+# So many entries wait to be written.
+_AT_ONCE = 100_000
 
 
 def _is_far_ahead(sizes: Sequence[int]) -> bool:
@@ -244,14 +248,16 @@ class Manifests:
         for columns in self.columns_of(manifests, selection):
             yield from columns.select()
 
+    def columns_of_one(self, meta: ManifestFileMeta, selection: EntrySelection = EVERY_ENTRY) -> ManifestColumns:
+        """As `read_manifest`, as columns."""
+        return self.read_columns(meta.file_name, selection, meta.file_size, meta.counts)
+
     def columns_of(
         self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
     ) -> Iterator[ManifestColumns]:
         """The entries wanted of each manifest as columns; decoded ahead as of `entries_of`."""
 
-        def read(meta: ManifestFileMeta) -> ManifestColumns:
-            return self.read_columns(meta.file_name, selection, meta.file_size, meta.counts)
-
+        read = partial(self.columns_of_one, selection=selection)
         if len(manifests) <= 1 or self._are_at_hand(manifests):
             yield from map(read, manifests)
             return
@@ -356,26 +362,47 @@ class ManifestWriter:
 
     def write(self, entries: Sequence[ManifestEntry], schema_id: int) -> list[ManifestFileMeta]:
         """Write entries in order, rolled at the target size; nothing for no entries. `schema_id`: if there are none."""
+        return self.write_columns([ManifestColumns.of(entries)], schema_id)
+
+    def write_columns(self, parts: Iterable[ManifestColumns], schema_id: int) -> list[ManifestFileMeta]:
+        """As `write`, of the entries of all parts, however many: no more than those of a few manifests are held."""
+        metas: list[ManifestFileMeta] = []
+        held = ManifestRecords()
+        waiting: list[ManifestRecords] = []
+        for columns in parts:
+            waiting.append(ManifestRecords.of(columns))
+            if sum(map(len, waiting)) >= _AT_ONCE:
+                written, held = self._rolled(ManifestRecords.joined([held, *waiting]), schema_id, is_last=False)
+                metas, waiting = metas + written, []
+        return metas + self._rolled(ManifestRecords.joined([held, *waiting]), schema_id, is_last=True)[0]
+
+    def _rolled(
+        self, records: ManifestRecords, schema_id: int, *, is_last: bool
+    ) -> tuple[list[ManifestFileMeta], ManifestRecords]:
+        """Write manifests of the target size. Returns them, and the entries that are left unless they are the last."""
         metas = []
         start, step = 0, _PROBE
-        while start < len(entries):
-            chunk = entries[start : start + step]
-            data = self._formatted(serialize_manifest(chunk, self.codec, self.level))
+        while start < len(records):
+            chunk = records.slice(start, step)
+            data = self._formatted(chunk.serialize(self.codec, self.level))
             if len(data) > 2 * self.target_size and len(chunk) > 1:
                 step = max(1, len(chunk) // 2)
                 continue
-            if len(data) < self.target_size // 2 and start + step < len(entries):
-                step = step * self.target_size // len(data)
-                continue
+            if len(data) < self.target_size // 2:
+                if start + step < len(records):
+                    step = step * self.target_size // len(data)
+                    continue
+                if not is_last:
+                    break
             metas.append(self._write_one(chunk, data, schema_id))
             start += len(chunk)
-        return metas
+        return metas, records.slice(start, len(records))
 
-    def _write_one(self, entries: Sequence[ManifestEntry], data: bytes, schema_id: int) -> ManifestFileMeta:
+    def _write_one(self, records: ManifestRecords, data: bytes, schema_id: int) -> ManifestFileMeta:
         name = f"manifest-{self._uuid}-{self._manifests}"
         self._manifests += 1
         self._store(name, data)
-        return manifest_meta(name, len(data), entries, self.partition_types, schema_id)
+        return manifest_meta(name, len(data), records.described, self.partition_types, schema_id)
 
     def write_list(self, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
         """Write a manifest list, also an empty one; its name and its bytes."""
@@ -402,27 +429,28 @@ class ManifestWriter:
 
 
 def manifest_meta(
-    name: str, size: int, entries: Sequence[ManifestEntry], partition_types: Sequence[DataType], schema_id: int
+    name: str, size: int, entries: pa.Table, partition_types: Sequence[DataType], schema_id: int
 ) -> ManifestFileMeta:
-    """What a manifest list says of a manifest. `entries`: all of it."""
-    row_ids = [entry.file.first_row_id for entry in entries]
-    id_ranges = [
-        (first, first + entry.file.row_count - 1)
-        for first, entry in zip(row_ids, entries, strict=True)
-        if first is not None
-    ]
-    complete = len(id_ranges) == len(entries) and bool(id_ranges)
+    """What a manifest list says of a manifest. `entries`: all of it, the columns `DESCRIBED`."""
+    column = entries.column
+    deleted = pc.sum(pc.equal(column("_KIND"), int(FileKind.DELETE))).as_py()
+    first_ids = column("_FIRST_ROW_ID")
+    last_ids = pc.subtract(pc.add(first_ids, column("_ROW_COUNT")), 1)
+    complete = not first_ids.null_count
+    counts = column("_PARTITION").value_counts()
+    partitions = dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True))
+    schema = pc.max(column("_SCHEMA_ID")).as_py()
     return ManifestFileMeta(
         file_name=name,
         file_size=size,
-        num_added_files=sum(entry.kind == FileKind.ADD for entry in entries),
-        num_deleted_files=sum(entry.kind == FileKind.DELETE for entry in entries),
-        partition_stats=partition_stats_of([entry.partition for entry in entries], partition_types),
-        schema_id=max((entry.file.schema_id for entry in entries), default=schema_id),
-        min_bucket=min(entry.bucket for entry in entries),
-        max_bucket=max(entry.bucket for entry in entries),
-        min_level=min(entry.file.level for entry in entries),
-        max_level=max(entry.file.level for entry in entries),
-        min_row_id=min(first for first, _ in id_ranges) if complete else None,
-        max_row_id=max(last for _, last in id_ranges) if complete else None,
+        num_added_files=entries.num_rows - deleted,
+        num_deleted_files=deleted,
+        partition_stats=partition_stats_of(partitions, partition_types),
+        schema_id=schema_id if schema is None else schema,
+        min_bucket=pc.min(column("_BUCKET")).as_py(),
+        max_bucket=pc.max(column("_BUCKET")).as_py(),
+        min_level=pc.min(column("_LEVEL")).as_py(),
+        max_level=pc.max(column("_LEVEL")).as_py(),
+        min_row_id=pc.min(first_ids).as_py() if complete else None,
+        max_row_id=pc.max(last_ids).as_py() if complete else None,
     )

@@ -22,6 +22,7 @@ from maintenance.scan.file_index import has_index, open_container
 from maintenance.scan.global_index import candidates_of, candidates_together, wanted_rows, with_candidates
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
+from maintenance.scan.statistics_columns import may_match_columns
 from maintenance.scan.vectors import live_deletions
 
 _THREADS = 16
@@ -108,11 +109,15 @@ def _entries(
         return found, len(found)
     found, live = [], 0
     for columns in source.manifests.live_columns(snapshot, *entry_filter(source, predicate)):
-        part = _since(columns.select(), files_since)
-        schemas = source.load_schemas(sorted({entry.file.schema_id for entry in part}))
-        pruning = Pruning(source.schema, schemas, predicate)
+        ids = columns.table("_SCHEMA_ID").column(0).unique().to_pylist()
+        pruning = Pruning(source.schema, source.load_schemas(sorted(ids)), predicate)
+        if files_since is None:
+            live += len(columns)
+            part = columns.filtered(may_match_columns(columns, predicate, source.schema, pruning.schemas)).select()
+        else:
+            part = _since(columns.select(), files_since)
+            live += len(part)
         found += [entry for entry in part if pruning.keeps_values(entry.file)]
-        live += len(part)
     return found, live
 
 

@@ -250,6 +250,16 @@ def write_records(
     return _recoded(plain.getvalue(), position, header, lambda block: compress(block, level))
 
 
+def encoded_records(schema: Any, records: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """The bytes of each record, as they stand in a block without compression. `schema`: parsed."""
+    encoded = []
+    for record in records:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, schema, dict(record))
+        encoded.append(out.getvalue())
+    return encoded
+
+
 def without_logical_types(schema: Any) -> Any:
     """A schema, as JSON, whose values stay plain numbers and bytes."""
     if isinstance(schema, dict):

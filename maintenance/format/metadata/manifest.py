@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import RESTORE, CorruptFileError, UnsupportedError
-from maintenance.format.avro.container import AvroColumns, read_records, record_schema, write_records
+from maintenance.format.avro.container import AvroColumns, encoded_records, read_records, record_schema, write_records
 from maintenance.format.metadata.data_file import (
     DATA_FILE_FIELDS,
     FLAT_FILE_FIELDS,
@@ -151,6 +151,16 @@ class EntryCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class StatsShape:
+    """Entries whose statistics have the same columns. `rows`: their numbers; the others are as of their files."""
+
+    rows: npt.NDArray[np.integer]
+    schema_id: int
+    stats_cols: tuple[str, ...] | None
+    write_cols: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class ManifestColumns:
     """The entries of one manifest, decoded and not yet made.
 
@@ -163,6 +173,16 @@ class ManifestColumns:
     frame: "pl.DataFrame"
     entries: tuple[ManifestEntry, ...] | None = None
     file_size: int = 0
+
+    @classmethod
+    def of(cls, entries: Iterable[ManifestEntry]) -> "ManifestColumns":
+        """Entries that are made already."""
+        import polars as pl
+
+        return cls(pl.DataFrame(), tuple(entries))
+
+    def __len__(self) -> int:
+        return len(self.frame) if self.entries is None else len(self.entries)
 
     @property
     def size(self) -> int:
@@ -210,13 +230,25 @@ class ManifestColumns:
 
     def table(self, *names: str) -> pa.Table:
         """Some of the columns that `COLUMN_TYPES` names, a row for each entry in file order."""
-        types = [COLUMN_TYPES[name] for name in names]
         if self.entries is None:
-            arrays = [self.frame.get_column(n).to_arrow().cast(t) for n, t in zip(names, types, strict=True)]
+            arrays = [_stored(self.frame.get_column(name), name) for name in names]
         else:
-            values = zip(names, types, strict=True)
-            arrays = [pa.array(list(map(_OF_ENTRY[name], self.entries)), of_type) for name, of_type in values]
+            arrays = [pa.array(list(map(_OF_ENTRY[name], self.entries)), COLUMN_TYPES[name]) for name in names]
         return pa.Table.from_arrays(arrays, names=list(names))
+
+    def stats_shapes(self, most: int) -> list[StatsShape]:
+        """Entries by the columns of their statistics; nothing where there are more kinds, or for made entries."""
+        if self.entries is not None or not len(self.frame):
+            return []
+        keys = ["_SCHEMA_ID", "_VALUE_STATS_COLS", "_WRITE_COLS"]
+        grouped = self.frame.select(keys).with_row_index("row").group_by(keys, maintain_order=True).agg("row")
+        if len(grouped) > most:
+            return []
+        rows, names = grouped.get_column("row"), grouped.select(keys).iter_rows()
+        return [
+            StatsShape(rows[at].to_numpy(), schema_id, *(None if each is None else tuple(each) for each in lists))
+            for at, (schema_id, *lists) in enumerate(names)
+        ]
 
     @property
     def file_names(self) -> pa.Array:
@@ -231,24 +263,52 @@ class ManifestColumns:
         return pa.concat_arrays([names, _texts(extras.flatten().drop_null())])
 
 
+_TEXTS = pa.list_(pa.string())
+# All that is written of an entry, in that order.
 COLUMN_TYPES = {
+    "_KIND": pa.int32(),
     "_PARTITION": pa.binary(),
     "_BUCKET": pa.int32(),
     "_TOTAL_BUCKETS": pa.int32(),
     "_FILE_NAME": pa.string(),
-    "_LEVEL": pa.int32(),
+    "_FILE_SIZE": pa.int64(),
+    "_ROW_COUNT": pa.int64(),
+    "_MIN_KEY": pa.binary(),
+    "_MAX_KEY": pa.binary(),
+    "_KEY_STATS._MIN_VALUES": pa.binary(),
+    "_KEY_STATS._MAX_VALUES": pa.binary(),
+    "_KEY_STATS._NULL_COUNTS": pa.list_(pa.int64()),
+    "_VALUE_STATS._MIN_VALUES": pa.binary(),
+    "_VALUE_STATS._MAX_VALUES": pa.binary(),
+    "_VALUE_STATS._NULL_COUNTS": pa.list_(pa.int64()),
+    "_MIN_SEQUENCE_NUMBER": pa.int64(),
     "_MAX_SEQUENCE_NUMBER": pa.int64(),
+    "_SCHEMA_ID": pa.int64(),
+    "_LEVEL": pa.int32(),
+    "_EXTRA_FILES": _TEXTS,
     "_CREATION_TIME": pa.int64(),
+    "_DELETE_ROW_COUNT": pa.int64(),
+    "_EMBEDDED_FILE_INDEX": pa.binary(),
+    "_FILE_SOURCE": pa.int32(),
+    "_VALUE_STATS_COLS": _TEXTS,
+    "_EXTERNAL_PATH": pa.string(),
+    "_FIRST_ROW_ID": pa.int64(),
+    "_WRITE_COLS": _TEXTS,
 }
+_ATTRIBUTES = {"_EMBEDDED_FILE_INDEX": "embedded_index"}
 _OF_ENTRY = {
-    "_PARTITION": attrgetter("partition"),
-    "_BUCKET": attrgetter("bucket"),
-    "_TOTAL_BUCKETS": attrgetter("total_buckets"),
-    "_FILE_NAME": attrgetter("file.file_name"),
-    "_LEVEL": attrgetter("file.level"),
-    "_MAX_SEQUENCE_NUMBER": attrgetter("file.max_sequence_number"),
-    "_CREATION_TIME": attrgetter("file.creation_time"),
+    name: attrgetter(path if name in ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS") else f"file.{path}")
+    for name in COLUMN_TYPES
+    for path in [_ATTRIBUTES.get(name, name[1:].lower().replace("._", "."))]
 }
+
+
+def _stored(column: "pl.Series", name: str) -> pa.Array:
+    array = column.to_arrow().cast(COLUMN_TYPES[name])
+    if name == "_EXTRA_FILES" and array.null_count:
+        # Of a manifest that does not say them: there are none.
+        return pc.if_else(array.is_valid(), array, pa.scalar([], _TEXTS))
+    return array
 
 
 def _texts(names: pa.Array) -> pa.Array:
@@ -393,18 +453,23 @@ def entry_of_record(record: Mapping[str, Any]) -> ManifestEntry:
 
 def serialize_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard", level: int = 1) -> bytes:
     """The bytes of a manifest. `codec`: Avro's name, `level`: of the compression."""
-    records = (
-        {
-            "_VERSION": MANIFEST_VERSION,
-            "_KIND": int(entry.kind),
-            "_PARTITION": entry.partition,
-            "_BUCKET": entry.bucket,
-            "_TOTAL_BUCKETS": entry.total_buckets,
-            "_FILE": record_of_file(entry.file),
-        }
-        for entry in entries
-    )
-    return write_records(_SCHEMA, records, codec, level)
+    return write_records(_SCHEMA, map(_record_of_entry, entries), codec, level)
+
+
+def encoded_entries(entries: Iterable[ManifestEntry]) -> list[bytes]:
+    """The bytes of each entry, as they stand in a manifest without compression."""
+    return encoded_records(_SCHEMA, map(_record_of_entry, entries))
+
+
+def _record_of_entry(entry: ManifestEntry) -> dict[str, Any]:
+    return {
+        "_VERSION": MANIFEST_VERSION,
+        "_KIND": int(entry.kind),
+        "_PARTITION": entry.partition,
+        "_BUCKET": entry.bucket,
+        "_TOTAL_BUCKETS": entry.total_buckets,
+        "_FILE": record_of_file(entry.file),
+    }
 
 
 def check_version(record: Mapping[str, Any], supported: int) -> None:

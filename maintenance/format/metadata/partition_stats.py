@@ -1,6 +1,6 @@
 """Statistics over the partitions of a manifest's entries: full minimum, maximum and null count of each column."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from maintenance.format.metadata.simple_stats import SimpleStats
@@ -12,17 +12,16 @@ from maintenance.types.values import Value
 _MAX_PARTITIONS = 1000
 
 
-def partition_stats_of(partitions: Sequence[bytes], types: Sequence[DataType]) -> SimpleStats:
+def partition_stats_of(partitions: Mapping[bytes, int], types: Sequence[DataType]) -> SimpleStats:
     """The SimpleStats of serialized partition rows, never truncated. Source: Java `PartitionStatsCollector`.
+
+    `partitions`: how many entries each has.
 
     Bytes and columns with NaN get no bounds, and zeros are bounds that hold for both, as in `column_stats`.
     """
     if not types:
         return SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
-    counts: dict[bytes, int] = {}
-    for partition in partitions:
-        counts[partition] = counts.get(partition, 0) + 1
-    rows = [(parse_row(partition, types), count) for partition, count in counts.items()]
+    rows = [(parse_row(partition, types), count) for partition, count in partitions.items()]
     minimums: list[Value] = []
     maximums: list[Value] = []
     nulls = []

@@ -1,7 +1,8 @@
 """Merging manifests never changes which files are live, and keeps the list short."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.commit.manifest_merge import ManifestMergeOptions, cancelled, is_merged, merge_manifests
-from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata import manifest
+from maintenance.format.metadata.manifest import (
+    FileKind,
+    ManifestColumns,
+    ManifestEntry,
+    decode_manifest,
+    serialize_manifest,
+)
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.manifest_records import ManifestRecords
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import serialize_row
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata import manifests as manifests_module
 from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
 from maintenance.metadata.paths import TablePaths
 from maintenance.options.model import TableModel
@@ -53,9 +63,9 @@ class Merger:
         self.list: list[ManifestFileMeta] = []
         self.reads: set[str] = set()
 
-    def read(self, manifest: ManifestFileMeta) -> list[ManifestEntry]:
+    def read(self, manifest: ManifestFileMeta) -> ManifestColumns:
         self.reads.add(manifest.file_name)
-        return self.manifests.read(manifest.file_name)
+        return self.manifests.read_columns(manifest.file_name)
 
     def commit(self, change: Change) -> None:
         base = merge_manifests(self.list, self.options, self.read, self.writer, 0)
@@ -63,7 +73,7 @@ class Merger:
 
     @property
     def live(self) -> set[str]:
-        merged = merge_scan(entry for manifest in self.list for entry in self.read(manifest))
+        merged = merge_scan(entry for manifest in self.list for entry in self.read(manifest).select())
         assert len({entry.file.file_name for entry in merged}) == len(merged), "a file is live twice"
         return {entry.file.file_name for entry in merged}
 
@@ -146,12 +156,61 @@ def test_manifests_are_kept_whole_where_nothing_is_to_do(tmp_path: Path) -> None
     assert [manifest.file_name for manifest in merger.list] == names
 
 
+def _kinds_and_names(parts: Sequence[ManifestColumns]) -> list[tuple[FileKind, str]]:
+    return [(entry.kind, entry.file.file_name) for part in parts for entry in part.select()]
+
+
 def test_a_deletion_of_an_older_manifest_stays() -> None:
-    entries = [add("a"), delete("old"), delete("a"), add("b")]
-    assert [(e.kind, e.file.file_name) for e in cancelled(entries)] == [
-        (FileKind.DELETE, "old"),
-        (FileKind.ADD, "b"),
-    ]
+    parts = [ManifestColumns.of([add("a"), delete("old")]), ManifestColumns.of([delete("a"), add("b")])]
+    assert _kinds_and_names(cancelled(parts)) == [(FileKind.DELETE, "old"), (FileKind.ADD, "b")]
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from([add, delete]), st.sampled_from("abc"), st.integers(0, 1)))),
+    st.booleans(),
+)
+def test_what_is_cancelled_is_what_applying_one_by_one_cancels(
+    manifests: list[list[tuple[Callable[..., ManifestEntry], str, int]]], decoded: bool
+) -> None:
+    made = [[make(name, level=level) for make, name, level in each] for each in manifests]
+    merged: dict[Hashable, ManifestEntry] = {}
+    for entry in chain.from_iterable(made):
+        if entry.kind == FileKind.DELETE and entry.identity in merged:
+            del merged[entry.identity]
+        else:
+            merged[entry.identity] = entry
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "_FEW_ENTRIES", 0)
+        parts = [
+            decode_manifest(serialize_manifest(each), "memory") if decoded else ManifestColumns.of(each)
+            for each in made
+        ]
+    left = [entry for part in cancelled(parts) for entry in part.select()]
+    assert len(left) == len(merged)
+    assert {entry.identity: entry for entry in left} == merged
+
+
+def test_merging_holds_no_more_than_a_few_manifests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are: their entries leave in full manifests as they come."""
+    monkeypatch.setattr(manifests_module, "_AT_ONCE", 100)
+    merger = Merger(str(tmp_path), ManifestMergeOptions(target_size=4000, full_threshold=1))
+    for number in range(40):
+        names = [f"file-{number}-{i}" for i in range(50)]
+        merger.list += merger.writer.write([add(name) for name in names], 0)
+    merger.list += merger.writer.write([delete(f"file-{number}-7") for number in range(40)], 0)
+    held: list[int] = []
+    joined = ManifestRecords.joined
+
+    def counting(parts: Sequence[ManifestRecords]) -> ManifestRecords:
+        held.append(sum(map(len, parts)))
+        return joined(parts)
+
+    monkeypatch.setattr(ManifestRecords, "joined", counting)
+    merger.commit([])
+    assert len(merger.live) == 40 * 49
+    assert len(held) > 10
+    assert max(held) < 1000
+    assert not any(meta.num_deleted_files for meta in merger.list)
 
 
 def test_a_file_that_comes_back_is_live_again(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_full_merge_sorts_in_steps_as_at_once(tmp_path: Path, monkeypatch: pyt
         table.commit(entries[:30])
         table.commit([*entries[30:], delete("file-004", partition=day(4 * 7 % 13))])
         table.commit([])
-        order = [(entry.partition, entry.file.file_name) for meta in table.list for entry in table.read(meta)]
+        order = [(entry.partition, entry.file.file_name) for meta in table.list for entry in table.read(meta).select()]
         assert len(order) == 59
         assert order == sorted(order, key=lambda pair: (parse_row(pair[0], [INT]), pair[1]))
         collected.append(order)
@@ -137,7 +137,7 @@ def test_row_ids_order_a_table_with_data_evolution(tmp_path: Path) -> None:
     table.commit([rows(30, "d"), rows(10, "b")])
     table.commit([rows(20, "c"), rows(0, "a")])
     table.commit([])
-    assert [entry.file.file_name for meta in table.list for entry in table.read(meta)] == ["a", "b", "c", "d"]
+    assert [entry.file.file_name for meta in table.list for entry in table.read(meta).select()] == ["a", "b", "c", "d"]
     table.commit([rows(None, "e")])
     table.commit([])
     assert table.live == {"a", "b", "c", "d", "e"}, "merged without sorting"

@@ -9,8 +9,15 @@ import pytest
 
 from maintenance.errors import CorruptFileError, ExpiredError
 from maintenance.format.metadata.index_manifest import HASH_INDEX, DeletionVectorRange
-from maintenance.format.metadata.manifest import EVERY_ENTRY, EntryCounts, EntrySelection, ManifestEntry
+from maintenance.format.metadata.manifest import (
+    EVERY_ENTRY,
+    EntryCounts,
+    EntrySelection,
+    ManifestColumns,
+    ManifestEntry,
+)
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.manifest_records import DESCRIBED
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.fs.file_io import FileIO
@@ -19,7 +26,7 @@ from maintenance.metadata.cache import metadata_cache
 from maintenance.metadata.manifests import Manifests, ManifestWriter, keep_all, manifest_meta, merge_scan
 from maintenance.metadata.paths import TablePaths
 from maintenance.options.catalog import CacheSettings
-from maintenance.types.data_type import parse_type
+from maintenance.types.data_type import DataType, parse_type
 from tests.unit.commit.entries import add, delete
 from tests.unit.metadata.states import HandMade, file, snapshot_of, vectors_of
 
@@ -56,25 +63,29 @@ def test_the_scan_merge() -> None:
     assert merge_scan([delete("a")]) == []
 
 
+def described(entries: Sequence[ManifestEntry], types: Sequence[DataType] = ()) -> ManifestFileMeta:
+    return manifest_meta("m", 7, ManifestColumns.of(entries).table(*DESCRIBED), types, 9)
+
+
 def test_what_a_list_says_of_a_manifest() -> None:
     entries = [
         replace(file("a", schema_id=2, level=3, first_row_id=100), bucket=4),
         replace(file("b", schema_id=1, level=1, first_row_id=0), bucket=2),
         delete("c", bucket=3, level=2),
     ]
-    meta = manifest_meta("m", 7, entries, (), 9)
+    meta = described(entries)
     assert (meta.file_name, meta.file_size, meta.counts) == ("m", 7, EntryCounts(2, 1))
     assert (meta.schema_id, meta.min_bucket, meta.max_bucket, meta.min_level, meta.max_level) == (2, 2, 4, 1, 3)
     assert (meta.min_row_id, meta.max_row_id) == (None, None), "one entry has no row ids"
-    tracked = manifest_meta("m", 7, entries[:2], (), 9)
+    tracked = described(entries[:2])
     assert (tracked.min_row_id, tracked.max_row_id) == (0, 109)
-    assert manifest_meta("m", 7, entries[1:2], (), 9).max_row_id == 9
+    assert described(entries[1:2]).max_row_id == 9
 
 
 def test_the_partitions_of_a_manifest() -> None:
     types = [parse_type("INT")]
     rows = [serialize_row([value], types) for value in (3, None, 1)]
-    meta = manifest_meta("m", 7, [add("a", partition=row) for row in rows], types, 0)
+    meta = described([add("a", partition=row) for row in rows], types)
     assert (meta.partition_stats.min_values, meta.partition_stats.max_values) == (rows[2], rows[0])
     assert meta.partition_stats.null_counts == (1,)
 

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
-from maintenance.format.avro.container import read_records, write_records
+from maintenance.format.avro.container import AvroColumns, read_records, schema_of_container, write_records
 from maintenance.format.data_format import FileSettings
-from maintenance.format.metadata import manifest
-from maintenance.format.metadata.data_file import DataFileMeta, FileSource, record_of_file
+from maintenance.format.metadata import manifest, manifest_records
+from maintenance.format.metadata.data_file import DATA_FILE_FIELDS, DataFileMeta, FileSource, record_of_file
 from maintenance.format.metadata.index_manifest import (
     DeletionVectorRange,
     GlobalIndexMeta,
@@ -32,6 +33,7 @@ from maintenance.format.metadata.index_manifest import (
 from maintenance.format.metadata.manifest import (
     EntrySelection,
     FileKind,
+    ManifestColumns,
     ManifestEntry,
     decode_manifest,
     entry_of_record,
@@ -40,6 +42,7 @@ from maintenance.format.metadata.manifest import (
 )
 from maintenance.format.metadata.manifest_format import in_format
 from maintenance.format.metadata.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
+from maintenance.format.metadata.manifest_records import ManifestRecords
 from maintenance.format.metadata.simple_stats import EMPTY_STATS, SimpleStats
 from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row
 from maintenance.types.data_type import parse_type
@@ -310,6 +313,49 @@ def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[Manifest
     assert select_columns(stored, "memory", selection).select() == wanted
     assert decode_manifest(stored, "memory").select(selection) == wanted
     assert [e for e in read_records(stored, "memory", entry_of_record) if selection.keeps(e)] == wanted
+
+
+@given(st.lists(st.lists(ENTRIES, max_size=20), max_size=4), st.sampled_from([0, 1 << 30]), st.data())
+def test_columns_are_written_as_entries_are(
+    manifests: list[list[ManifestEntry]], few: int, data: st.DataObject
+) -> None:
+    """The same bytes, of manifests that were read and of entries, whole and in part."""
+    entries = list(chain.from_iterable(manifests))
+    read_again = [decode_manifest(serialize_manifest(each), "memory") for each in manifests]
+    start, count = data.draw(st.integers(0, len(entries))), data.draw(st.integers(0, 50))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_records, "_FEW_ENTRIES", few)
+        patch.setattr(manifest_records, "_AT_ONCE", 7)
+        made = ManifestRecords.of(ManifestColumns.of(entries))
+        joined = ManifestRecords.joined([ManifestRecords(), *map(ManifestRecords.of, read_again)])
+    for records in (made, joined):
+        assert records.serialize("null") == serialize_manifest(entries, "null")
+        assert records.serialize("deflate", 3) == serialize_manifest(entries, "deflate", 3)
+        part = records.slice(start, count)
+        assert part.serialize("null") == serialize_manifest(entries[start : start + count], "null")
+        assert part.described.column("_BUCKET").to_pylist() == [e.bucket for e in entries[start : start + count]]
+
+
+def test_columns_are_written_in_blocks_as_entries_are() -> None:
+    entries = [entry(f"data-{number}", row_count=number) for number in range(1000)]
+    data = ManifestRecords.of(ManifestColumns.of(entries)).serialize()
+    assert data == serialize_manifest(entries)
+    columns = AvroColumns.open(data)
+    assert columns is not None
+    assert len(columns.counts) > 3
+
+
+def test_old_manifests_that_say_nothing_of_extra_files_are_written_with_none() -> None:
+    names = {"_VERSION", "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE"}
+    fields = [each for each in DATA_FILE_FIELDS if each["name"] != "_EXTRA_FILES"]
+    schema = json.loads(schema_of_container(serialize_manifest([])))
+    schema["fields"][-1]["type"]["fields"] = fields
+    parsed = fastavro.parse_schema(schema)
+    source = read_records(serialize_manifest([entry("a"), entry("b")]), "memory", dict)
+    assert set(source[0]) == names
+    data = write_records(parsed, source, "null", 1)
+    records = ManifestRecords.of(decode_manifest(data, "memory"))
+    assert records.serialize() == serialize_manifest([entry("a"), entry("b")])
 
 
 @settings(max_examples=examples(30))

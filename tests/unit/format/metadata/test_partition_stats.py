@@ -2,6 +2,7 @@
 
 import math
 import struct
+from collections import Counter
 
 import pytest
 
@@ -29,7 +30,7 @@ from maintenance.types.values import Value
 def test_bounds(text: str, values: list[Value], bounds: tuple[Value, Value]) -> None:
     types = [parse_type(text)]
     partitions = [serialize_row([value], types) for value in values]
-    stats = partition_stats_of(partitions, types)
+    stats = partition_stats_of(Counter(partitions), types)
     actual = (*parse_row(stats.min_values, types), *parse_row(stats.max_values, types))
     assert list(map(bits, actual)) == list(map(bits, bounds))
     assert stats.null_counts == (values.count(None),)
