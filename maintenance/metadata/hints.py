@@ -14,20 +14,22 @@ from maintenance.fs.location import is_local
 EARLIEST = "EARLIEST"
 LATEST = "LATEST"
 
+_ATTEMPTS = 3
 _LOG = logging.getLogger(__name__)
 
 
 def read_hint(file_io: FileIO, folder: str, name: str) -> int | None:
     """The number in a hint file; None if it is missing, empty, torn, not a number or cannot be read."""
-    for _ in range(3):
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(0.001)
         try:
             return int(file_io.read_bytes(f"{folder}/{name}"))
         except FileNotFoundError:
             if not is_local(folder):  # where writing replaces a file in one step
                 return None
-            time.sleep(0.001)
         except (OSError, ValueError):
-            time.sleep(0.001)
+            pass
     return None
 
 

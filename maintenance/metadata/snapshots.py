@@ -27,6 +27,8 @@ _MAX_GAP = 300
 _LOOKED_UP = 10
 _MANY = 2
 _READERS = 8
+# Of snapshots on a disk: what threads would save is less than what it takes to start them.
+_FEW = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,11 @@ class Snapshots:
             versions = {status.path: status.version for status in self.file_io.list_files(folder)}
         kept = {number: self._known(self.paths.snapshot(number), versions) for number in snapshot_ids}
         unknown = [number for number, snapshot in kept.items() if snapshot is None]
-        if len(unknown) > 1:
+        if len(unknown) > (_FEW if is_local(folder) else 1):
             with ThreadPoolExecutor(_READERS) as pool:
                 kept.update(zip(unknown, pool.map(self.find, unknown), strict=True))
-        elif unknown:
-            kept[unknown[0]] = self.find(unknown[0])
+        else:
+            kept.update((number, self.find(number)) for number in unknown)
         return {number: snapshot for number, snapshot in kept.items() if snapshot is not None}
 
     def _known(self, path: str, versions: Mapping[str, Hashable]) -> Snapshot | None:

@@ -1,7 +1,7 @@
 """Avro object container files, the shape of all manifests. Source: metadata section 4.
 
 A container is a header (schema and codec), then blocks: record count, byte size, compressed records, sync marker.
-Reading rewrites it in memory into one without compression and logical types, which fastavro then decodes:
+fastavro decodes the plain blocks by a schema without logical types:
 
 - Paimon stores local date-times as `timestamp-millis`, and fastavro would make an aware datetime of each. Without the
   logical type they stay the numbers they are.
@@ -59,9 +59,7 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
     # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.
     try:
         # One after the other: all records at once would keep the garbage collector busy.
-        records: Iterable[Any] = (
-            columnar_records(data) if is_columnar(data) else fastavro.reader(io.BytesIO(_decodable(data)))
-        )
+        records: Iterable[Any] = columnar_records(data) if is_columnar(data) else _records(data)
         converted = [convert(record) for record in records]
         if not converted and field is not None and not is_columnar(data) and field not in _field_names(data):
             raise KeyError(field)
@@ -113,6 +111,15 @@ class AvroColumns:
             return None
         return cls(header, tuple(block[0] for block in blocks), tuple(block[1] for block in blocks))
 
+    @property
+    def container(self) -> bytes:
+        """A file of all blocks, without compression."""
+        return self._container(range(len(self.counts)))
+
+    def _container(self, blocks: Iterable[int]) -> bytes:
+        parts = (container_block(self.counts[number], self.contents[number]) for number in blocks)
+        return b"".join((self.header, *parts))
+
     def read(self, names: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> "pl.DataFrame | None":
         """Columns of all records, or of those in some blocks (numbers, ascending).
 
@@ -122,11 +129,8 @@ class AvroColumns:
         import polars as pl  # starts threads: see `manifest`
 
         chosen = range(len(self.counts)) if blocks is None else blocks
-        parts = [self.header]
-        for i in chosen:
-            parts += (_long(self.counts[i]) + _long(len(self.contents[i])), self.contents[i], _SYNC_MARKER)
         try:
-            frame = pl.read_avro(io.BytesIO(b"".join(parts)), columns=None if names is None else list(names))
+            frame = pl.read_avro(io.BytesIO(self._container(chosen)), columns=None if names is None else list(names))
         except pl.exceptions.PanicException:  # not an Exception: how polars meets bytes that are out of order
             return None
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
@@ -134,12 +138,26 @@ class AvroColumns:
         return frame if len(frame) == sum(self.counts[i] for i in chosen) else None
 
 
-def _decodable(data: bytes) -> bytes:
-    """The file without compression and logical types."""
+def _records(data: bytes) -> Iterator[Any]:
+    """The records of a file, one after the other."""
     header, position = _header(data)
-    decompress = _codec_of(header).decompress
-    blocks = (container_block(count, decompress(block)) for count, block in _blocks(data, position))
-    return b"".join((_plain_header(header["avro.schema"]), *blocks))
+    decompress, schema = _codec_of(header).decompress, _boxed(header["avro.schema"])
+    for count, block in _blocks(data, position):
+        source = io.BytesIO(decompress(block))
+        for _ in range(count):
+            box: Any = fastavro.schemaless_reader(source, schema, None)
+            yield box["value"]
+
+
+@lru_cache(maxsize=64)
+def _boxed(schema: bytes) -> Any:
+    """The parsed schema of a record whose one field, and bytes, are those of a file's records, as plain values.
+
+    Parsing takes longer than reading a small file, and fastavro keeps what it has parsed of records alone: those of
+    some writers are in a union with null.
+    """
+    value = without_logical_types(json.loads(schema))
+    return fastavro.parse_schema({"type": "record", "name": "box", "fields": [{"name": "value", "type": value}]})
 
 
 def _codec_of(header: Mapping[str, bytes]) -> AvroCodec:

@@ -10,7 +10,7 @@ that forks others can import this module.
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -354,14 +354,20 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
-    import polars as pl
-
     columns = AvroColumns.open(data)
     frame = None if columns is None or sum(columns.counts) <= _FEW_ENTRIES else columns.read()
     flat = None if frame is None else _flat(frame)
     if flat is not None:
         return ManifestColumns(flat, file_size=len(data))
-    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record, "_FILE")), len(data))
+    plain = data if columns is None else columns.container
+    return ManifestColumns(_no_frame(), tuple(read_records(plain, where, entry_of_record, "_FILE")), len(data))
+
+
+@cache
+def _no_frame() -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.DataFrame()
 
 
 def select_columns(
