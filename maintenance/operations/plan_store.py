@@ -272,8 +272,9 @@ def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | No
             "Name a plan of this table and operation.",
         )
     if plan.needs_approval and (plan.approval is None or plan.approval.name == plan.made_by):
+        maker = f"{plan.made_by}, who made it" if plan.made_by else "its maker"
         raise OptionError(
-            f"nobody but {plan.made_by or 'its maker'} has seen this plan, and it needs an approval",
+            f"this plan needs an approval by somebody other than {maker}",
             f"plan {plan.id}, {operation} of {name}",
             f"Ask somebody else to look at it, and to run: paimonctl approve-plan {plan.id}",
         )

@@ -51,7 +51,7 @@ def test_a_plan_waits_for_its_approval(
 
     plan = launch(job, op, "ana", **config, dry_run=True)["plan id"]
     refused = launch("apply_plan", "plan", "ana", plan_id=plan)
-    assert refused.startswith("nobody but ana has seen this plan, and it needs an approval")
+    assert refused.startswith("this plan needs an approval by somebody other than ana, who made it")
     assert "ana has made this plan" in launch("approve_plan", "approval", "ana", plan=plan)
     shown = launch("approve_plan", "approval", "ben", plan=plan, reason="it is due")
     assert (shown["made by"], shown["approved by"], shown["table"]) == ("ana", "ben", VISITS)
