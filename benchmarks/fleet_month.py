@@ -10,7 +10,7 @@ no policy is told it:
 - `gain by cost`: as AutoComp (LinkedIn, on OpenHouse) describes it: the reduction of files and the cost, each brought
   to 0 to 1 over all candidates, weighted with 0.7 and 0.3; the cost is guessed by the bytes and one constant.
 - `our ranking`: by what a second is worth, learnt from the runs so far (`maintenance.operations.fleet`).
-- `ours`: the same within the limits that a plan keeps to: it begins nothing that is expected to take more than what is
+- `ours`: the same within the limits that a plan keeps to: it begins nothing of which less than half fits into what is
   left of the night, and a part of the time goes to what has waited longest. The others do neither.
 """
 
@@ -94,7 +94,7 @@ def our_ranking(tables: Sequence[Table], day: int, _: float, history: Sequence[M
 
 
 def ours(tables: Sequence[Table], day: int, left: float, history: Sequence[Mapping[str, Any]]) -> Sequence[Table]:
-    return _chosen(tables, spend(_candidates(tables, day, history), Allowance(left), _PATIENCE))
+    return _chosen(tables, spend(_candidates(tables, day, history), Allowance(left), _PATIENCE, None, day + 1))
 
 
 def _candidates(tables: Sequence[Table], day: int, history: Sequence[Mapping[str, Any]]) -> list[Candidate]:

@@ -8,9 +8,10 @@ What the history has of this period counts as spent, whoever started it.
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +35,7 @@ from maintenance.operations.fleet.actions import (
     possible,
 )
 from maintenance.operations.fleet.estimates import Estimate, Experience
-from maintenance.operations.fleet.ranking import Allowance, Candidate, ranked, spend, turns
+from maintenance.operations.fleet.ranking import Allowance, Candidate, Spent, owed, ranked, spend, turns
 from maintenance.operations.fleet.settings import PERIODS, Budget, FleetSettings, Gain, Weights, budget_of
 from maintenance.operations.history import (
     FAILED,
@@ -62,6 +63,8 @@ _LEARNT_FROM = timedelta(days=90)
 # Of the history, what spends the budget.
 _SPENDING = (COMPACT, "compact_database", "produce_changelog", "file_index", MANIFESTS, EXPIRE)
 _IN_HISTORY: Mapping[str, str] = {INDEX: "file_index"}
+# What the history says of the actions of these plans.
+_PLANNED = "budget of all tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,8 @@ class FleetReport:
     """The plan, and what became of it.
 
     Attributes:
-        begins, ends: the period. spent: of its budget, before this plan.
+        begins, ends: the period. spent: of its budget, before this plan. owed: what plans of earlier periods took
+            beyond their budgets, which is taken off this one.
         tables: how many were looked at.
     """
 
@@ -148,6 +152,18 @@ class FleetReport:
     lines: tuple[FleetLine, ...]
     dry_run: bool = True
     seconds: float = 0.0
+    owed: Spent = field(default_factory=Spent)
+
+    @property
+    def left(self) -> Allowance:
+        """Of the budget, before this plan."""
+        return self.budget.allowance.less(self.spent_seconds + self.owed.seconds, self.spent_bytes + self.owed.bytes)
+
+    @property
+    def worked(self) -> str:
+        """What has spent the budget, in words."""
+        before = f", and {self.owed.seconds:,.0f} s too many before it" if self.owed.seconds else ""
+        return f"{self.spent_seconds:,.0f} s were worked{before}"
 
     @property
     def chosen(self) -> Sequence[FleetLine]:
@@ -198,23 +214,54 @@ def plan(run: Run, catalog: Catalog, request: PlanFleet, opened: Opened | None =
     done = _last_done(rows)
     actions = [one for name, each in found.items() for one in _worth_doing(name, each, done, settings.weights)]
     begins = settings.budget.begins(now)
-    spent = [row for row in rows if row["finished_at"] >= begins and row["operation"] in _SPENDING]
+    spending = [row for row in rows if row["operation"] in _SPENDING]
+    spent = _spent(row for row in spending if row["finished_at"] >= begins)
     ends = settings.budget.begins(now, 1)
     report = FleetReport(
         now,
         begins,
         ends,
         settings.budget,
-        sum(row["seconds"] or 0.0 for row in spent),
-        sum(row["input_bytes"] or 0 for row in spent if row["operation"] != EXPIRE),
+        spent.seconds,
+        spent.bytes,
         len(own),
         (),
+        owed=_owed(spending, settings.budget, now),
     )
     chosen, lines = decided(actions, Experience.of(rows, kinds), settings, report)
     refused = [_without_turn(name, REFUSED, each.refused) for name, each in found.items() if each.refused]
     failed = [_without_turn(name, UNREAD, str(error), error) for name, error in unread.items()]
     made = replace(report, lines=(*lines, *refused, *failed), seconds=time.monotonic() - started)
     return FleetPlan(request, made, chosen, opened, tuple(found))
+
+
+def _spent(rows: Iterable[Mapping[str, Any]]) -> Spent:
+    found = list(rows)
+    return Spent(
+        sum(row["seconds"] or 0.0 for row in found),
+        sum(row["input_bytes"] or 0 for row in found if row["operation"] != EXPIRE),
+    )
+
+
+def _owed(rows: Sequence[Mapping[str, Any]], budget: Budget, now: datetime) -> Spent:
+    """What is taken off this period, by what was worked in those before it. `rows`: newest first."""
+    if budget.allowance == Allowance():
+        return Spent()
+    own = [row for row in rows if _PLANNED in (row["details"] or "")]
+    if not own:
+        return Spent()
+    starts = [budget.begins(now)]
+    while starts[-1] > own[-1]["finished_at"]:
+        starts.append(budget.begins(now, -len(starts)))
+    starts.reverse()
+    planned: list[list[Mapping[str, Any]]] = [[] for _ in starts]
+    others: list[list[Mapping[str, Any]]] = [[] for _ in starts]
+    for row in rows:
+        number = bisect_right(starts, row["finished_at"])
+        if number:
+            (planned if _PLANNED in (row["details"] or "") else others)[number - 1].append(row)
+    # The last one is this period itself.
+    return owed([(_spent(a), _spent(b)) for a, b in zip(planned, others, strict=True)][:-1], budget.allowance)
 
 
 def next_of_table(
@@ -264,20 +311,20 @@ def decided(
         for one in actions
     }
     patience, length = budget.patience.total_seconds(), budget.length.total_seconds()
-    left = budget.allowance.less(report.spent_seconds, report.spent_bytes)
-    opens = budget.opens(now)
+    left, opens = report.left, budget.opens(now)
     allowed = left if opens <= now else Allowance(0)
     # Of a window that opens within this period, what is left is spent then.
     first = left if opens < report.ends else Allowance(0)
     everything = list(candidates.values())
-    turn = turns(everything, first, budget.allowance, patience=patience, period=length)
-    chosen = spend(everything, allowed, patience)
+    number = budget.number(now)
+    turn = turns(everything, first, budget.allowance, patience=patience, period=length, first=number)
+    chosen = spend(everything, allowed, patience, budget.allowance, number)
     is_now = {one.key for one in chosen}
     order = [*chosen, *(one for one in ranked(everything) if one.key not in is_now)]
     lines = []
     for one in order:
-        action, number = by_key[one.key], turn.get(one.key)
-        start = None if number is None else now if one.key in is_now else _begins(budget, now, number)
+        action, later = by_key[one.key], turn.get(one.key)
+        start = None if later is None else now if one.key in is_now else _begins(budget, now, later)
         reason = action.reason if one.key in is_now else _why_not(one, left, budget, opens, report)
         decision = NOW if one.key in is_now else LATER
         lines.append(_line(action, one, expected[one.key], (decision, reason, start)))
@@ -314,13 +361,15 @@ def _why_not(one: Candidate, left: Allowance, budget: Budget, opens: datetime, r
     if opens > report.moment:
         return f"outside of the windows: the next one opens at {opens:%Y-%m-%d %H:%M} UTC"
     if left.is_spent:
-        return f"the budget of this {budget.per} is spent: {report.spent_seconds:,.0f} s were worked"
-    if not budget.allowance.holds(one):
-        wait = budget.patience * (1 + budget.allowance.times(one))
-        return f"larger than the budget of a {budget.per}: it comes alone once it has waited for {wait.days} days"
-    if not left.holds(one):
+        return f"the budget of this {budget.per} is spent: {report.worked}"
+    if not budget.allowance.begins(one):
+        return (
+            f"more than twice the budget of a {budget.per}: it comes once it has waited for {budget.patience.days} days"
+            " and longer than all others"
+        )
+    if not left.begins(one):
         rest = f"{left.seconds:,.0f} s" if left.seconds is not None else size_text(left.bytes or 0)
-        return f"more than what is left of this {budget.per}, {rest}"
+        return f"more than twice what is left of this {budget.per}, {rest}"
     return f"others that come first take the budget of this {budget.per}: this one gains {one.rate:,.2f} in a second"
 
 
@@ -382,7 +431,7 @@ def carried_out(
     report, begun = planned.report, time.monotonic()
     done: list[FleetLine] = []
     for action, line in zip(planned.actions, report.chosen, strict=True):
-        if done and _is_over(report, time.monotonic() - begun):
+        if done and not _may_begin(report, line, time.monotonic() - begun):
             done.append(replace(line, outcome="not begun", reason="the work before it took longer than was expected"))
             continue
         run.progress(f"{action.key}: {line.reason}")
@@ -410,11 +459,11 @@ def carried_out(
     return replace(report, lines=(*done, *report.left_out), dry_run=False, seconds=seconds)
 
 
-def _is_over(report: FleetReport, seconds: float) -> bool:
-    """Whether so many seconds of work have spent the budget, or the window has closed meanwhile."""
+def _may_begin(report: FleetReport, line: FleetLine, seconds: float) -> bool:
+    """Whether so many seconds of work have left enough of the budget for an action, and the window is still open."""
     now = report.moment + timedelta(seconds=seconds)
-    left = report.budget.allowance.less(report.spent_seconds + seconds, report.spent_bytes)
-    return left.is_spent or report.budget.opens(now) > now
+    one = Candidate(line.table, line.value, line.expected.seconds)
+    return report.left.less(seconds, 0).begins(one) and report.budget.opens(now) <= now
 
 
 def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> tuple[HistoryEntry, Any]:
@@ -441,7 +490,7 @@ def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> tuple[Hi
 
 def _entry(action: Action, line: FleetLine) -> HistoryEntry:
     details = {
-        "reason": "budget of all tables",
+        "reason": _PLANNED,
         "why": line.reason,
         "expected_seconds": round(line.expected.seconds, 3),
         "expected_files": line.gain.files,

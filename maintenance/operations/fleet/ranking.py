@@ -3,19 +3,26 @@
 Actions are ranked by what a second of them is worth. A gain is worth itself times its square root: a small one can
 wait, since it grows, and the fixed part of its time is then paid once for all of it.
 
-What has waited for longer than the *patience* of the budget is overdue. The longest first, overdue actions take a tenth
-of what is left; whatever else fits is taken by its rank. An overdue action that takes `n` times the budget is taken
-whatever it costs, one in a period, once it has waited for `1 + n` times the patience: what takes more waits longer, so
-that it does not take a larger share of the time. So nothing starves: the turn of an action that has waited for so long,
-beside `m` actions that have waited as long or longer, comes at the latest in the `m + 1`-th period whose whole budget
-is left when it is planned.
+An action is begun while half of it fits into what is left. So a budget is kept to on average: what one period takes
+beyond it is taken off the following ones. If no action ever went beyond, those that bring most, and take about a whole
+period, would wait beside many that bring less.
+
+What has waited for longer than the *patience* of the budget is overdue. The longest first, overdue actions take a
+twentieth of what is left; whatever else fits is taken by its rank. The one that has waited longest, where it takes more
+than a twentieth, is taken whatever it costs in every period whose number is a multiple of the twentieths that it takes.
+So about a twentieth of the time goes to what has waited longest, however much of that there is, and nothing starves: an
+overdue action has its turn at the latest after as many periods as it and those that have waited as long or longer take
+twentieths together, of periods of which anything is left when they are planned.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 _PERIODS = 60
-_FOR_OVERDUE = 0.1
+_FOR_OVERDUE = 0.05
+# What is left holds this part of an action that is begun, at least.
+_FITS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,57 +83,109 @@ class Allowance:
         in_time = 0.0 if self.seconds is None else candidate.seconds / self.seconds
         return max(in_time, 0.0 if self.bytes is None else candidate.bytes / self.bytes)
 
+    def begins(self, candidate: Candidate) -> bool:
+        """Whether so much of an action fits that it is begun."""
+        return not self.is_spent and _FITS * self.times(candidate) <= 1
+
     def holds(self, candidate: Candidate) -> bool:
         """Whether an action fits."""
         in_time = self.seconds is None or candidate.seconds <= self.seconds
         return in_time and (self.bytes is None or candidate.bytes <= self.bytes)
 
 
-def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds of work, and bytes that were rewritten."""
+
+    seconds: float = 0.0
+    bytes: int = 0
+
+    @classmethod
+    def of(cls, work: Sequence[Candidate]) -> "Spent":
+        return cls(sum(one.seconds for one in work), sum(one.bytes for one in work))
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.seconds + other.seconds, self.bytes + other.bytes)
+
+    def beyond(self, allowed: Allowance) -> "Spent":
+        """What is more than may be spent."""
+        return Spent(
+            0.0 if allowed.seconds is None else max(0.0, self.seconds - allowed.seconds),
+            0 if allowed.bytes is None else max(0, self.bytes - allowed.bytes),
+        )
+
+
+def owed(periods: Iterable[tuple[Spent, Spent]], full: Allowance) -> Spent:
+    """What is taken off a period, since the plans of those before it went beyond the budget.
+
+    `periods`: of each, the oldest first, what plans have spent, and what others have, which leaves less to plans. What
+    others take beyond a budget is not owed.
+    """
+    found = Spent()
+    for planned, others in periods:
+        found = (found + planned).beyond(full.less(others.seconds, others.bytes))
+    return found
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Those of which a second is worth most, first."""
     return sorted(candidates, key=lambda one: (-one.worth / max(one.seconds, 1e-3), one.key))
 
 
-def spend(candidates: Sequence[Candidate], allowed: Allowance, patience: float) -> list[Candidate]:
-    """The actions that the budget is spent on, in their order.
+def twentieths(times: float) -> int:
+    """How many twentieths an action takes that takes so many times a budget. Of a budget that is none: one."""
+    return max(1, math.ceil(times / _FOR_OVERDUE)) if math.isfinite(times) else 1
 
-    Where no action is overdue, and seconds alone are limited, they are worth at least half of the best choice.
+
+def spend(
+    candidates: Sequence[Candidate],
+    allowed: Allowance,
+    patience: float,
+    full: Allowance | None = None,
+    number: int = 0,
+) -> list[Candidate]:
+    """The actions that `allowed` is spent on, in their order.
+
+    `full`: of a whole period; None: the same. `number`: of the period, which decides what has its turn now.
+
+    Where no action is overdue, and seconds alone are limited, they are worth at least half of the best choice that
+    keeps within them.
     """
     if allowed.is_spent:
         return []
+    whole = allowed if full is None else full
     overdue = sorted((one for one in candidates if one.waited >= patience), key=lambda one: (-one.waited, one.key))
-    starved = next((one for one in overdue if one.waited >= (1 + allowed.times(one)) * patience), None)
     chosen: list[Candidate] = []
     left, reserved = allowed, allowed.part(_FOR_OVERDUE)
-    for one in overdue if starved is None else [starved, *(one for one in overdue if one is not starved)]:
-        if one is starved or (reserved.holds(one) and left.holds(one) and not left.is_spent):
+    for place, one in enumerate(overdue):
+        has_its_turn = place == 0 and number % twentieths(whole.times(one)) == 0
+        if has_its_turn or (reserved.holds(one) and not left.is_spent):
             chosen.append(one)
             left, reserved = left.less(one.seconds, one.bytes), reserved.less(one.seconds, one.bytes)
     taken = {one.key for one in chosen}
-    order = [one for one in ranked(candidates) if one.key not in taken]
-    for one in order:
-        if not left.is_spent and left.holds(one):
+    for one in ranked(one for one in candidates if one.key not in taken):
+        if left.begins(one):
             chosen.append(one)
             left = left.less(one.seconds, one.bytes)
-    if overdue:
-        return chosen
-    # Many small actions may have taken the room of one that brings more than all of them.
-    most = max((one for one in order if allowed.holds(one)), key=lambda one: one.worth, default=None)
-    return [most] if most is not None and most.worth > sum(one.worth for one in chosen) else chosen
+    return chosen
 
 
 def turns(
-    candidates: Sequence[Candidate], now: Allowance, full: Allowance, *, patience: float, period: float
+    candidates: Sequence[Candidate], now: Allowance, full: Allowance, *, patience: float, period: float, first: int = 0
 ) -> Mapping[str, int]:
     """In which period each action has its turn, if no others come: 0 = now. Of those that come later, nothing.
 
-    Args: `now`: what is left of this period; `full`: of each later one; `period`: how long one is, in seconds.
+    Args: `now`: what is left of this period; `full`: of each later one; `period`: how long one is, in seconds;
+        `first`: the number of this period.
     """
     found: dict[str, int] = {}
-    waiting = list(candidates)
+    waiting, allowed, owed = list(candidates), now, Spent()
     for number in range(_PERIODS):
-        aged = [replace(one, waited=one.waited + number * period) for one in waiting]
-        chosen = {one.key for one in spend(aged, full if number else now, patience)}
+        aged = [replace(one, waited=one.waited + number * period) for one in waiting] if number else waiting
+        work = spend(aged, allowed, patience, full, first + number)
+        owed = (owed + Spent.of(work)).beyond(full if number else now)
+        allowed = full.less(owed.seconds, owed.bytes)
+        chosen = {one.key for one in work}
         found |= dict.fromkeys(chosen, number)
         waiting = [one for one in waiting if one.key not in chosen]
         if not waiting:

@@ -90,6 +90,10 @@ class Budget:
     def length(self) -> timedelta:
         return _PERIODS[self.per]
 
+    def number(self, now: datetime) -> int:
+        """Of the period of a moment, counted from 1970."""
+        return round(self.begins(now).timestamp() / self.length.total_seconds())
+
     def begins(self, now: datetime, later: int = 0) -> datetime:
         """When the period of a moment begins, or one that is some periods later, in UTC."""
         zone = ZoneInfo(self.time_zone)

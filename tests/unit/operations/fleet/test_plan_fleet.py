@@ -171,3 +171,17 @@ def test_paimonctl_goes_by_the_budget_of_tables_yaml(
 def test_a_budget_that_is_none_is_refused(request_: PlanFleet, catalog: Catalog) -> None:
     with pytest.raises(OptionError, match=r"expected a memory size|is not a window"):
         request_.checked()
+
+
+@pytest.mark.parametrize(("reason", "owed"), [("budget of all tables", 20.0), ("sensor", 0.0)])
+def test_what_plans_took_beyond_the_budget_yesterday_is_taken_off_today(
+    catalog: Catalog, reason: str, owed: float
+) -> None:
+    learnt(catalog, 10.0, *(f"default.t{number:02}" for number in range(1, 11)))
+    now, budget = datetime.now(UTC), Budget(seconds=30)
+    at, details = budget.begins(now) - timedelta(hours=1), {"reason": reason}
+    entry = HistoryEntry(at, "default.t01", "compact_manifest", seconds=50, details=details)
+    write_history(catalog, HISTORY, [entry])
+    report = plan_fleet(None, catalog, settings=FleetSettings(budget), dry_run=True, run=Run(now=now))
+    assert (report.spent_seconds, report.owed.seconds) == (0.0, owed)
+    assert len(report.chosen) == (1 if owed else 3)

@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.operations.fleet.ranking import Allowance, Candidate, spend, turns
+from maintenance.operations.fleet.ranking import Allowance, Candidate, Spent, owed, spend, turns, twentieths
 
 DAY = 86_400.0
 PATIENCE = 7 * DAY
@@ -31,22 +31,49 @@ def test_it_is_worth_at_least_half_of_the_best_choice(found: list[Candidate], se
     choices = (part for size in range(len(found) + 1) for part in combinations(found, size))
     best = max(total(list(part)) for part in choices if sum(one.seconds for one in part) <= seconds)
     chosen = spend(found, Allowance(seconds), PATIENCE)
-    assert sum(one.seconds for one in chosen) <= seconds * (1 + 1e-9)
     assert 2 * total(chosen) >= best * (1 - 1e-9)
 
 
 @given(candidates(8, st.floats(0, 1.9 * PATIENCE)), st.floats(0.1, 300), st.integers(1, 300))
-def test_what_is_chosen_fits_the_budget_and_nothing_that_fits_is_left(
+def test_half_of_each_fits_into_what_is_left_and_nothing_is_left_of_which_half_fits(
     found: list[Candidate], seconds: float, size: int
 ) -> None:
-    allowed = Allowance(seconds, size)
-    chosen = spend(found, allowed, PATIENCE)
-    left = allowed
+    left_seconds, left_size = seconds, size
+    chosen = spend(found, Allowance(seconds, size), PATIENCE, number=1)
     for one in chosen:
-        assert left.holds(one)
-        left = left.less(one.seconds, one.bytes)
-    alone = len(chosen) == 1
-    assert alone or left.is_spent or not any(left.holds(one) for one in found if one not in chosen)
+        assert left_seconds > 0
+        assert left_size > 0
+        assert one.seconds <= 2 * left_seconds
+        assert one.bytes <= 2 * left_size
+        left_seconds, left_size = left_seconds - one.seconds, left_size - one.bytes
+    over = left_seconds <= 0 or left_size <= 0
+    rest = [one for one in found if one not in chosen]
+    assert over or all(one.seconds > 2 * left_seconds or one.bytes > 2 * left_size for one in rest)
+
+
+@given(candidates(8, st.floats(0, 3 * PATIENCE)), st.floats(20, 300), st.integers(50, 300))
+def test_what_a_period_takes_beyond_its_budget_is_taken_off_the_following_ones(
+    found: list[Candidate], seconds: float, size: int
+) -> None:
+    full = Allowance(seconds, size)
+    turn = turns(found, full, full, patience=PATIENCE, period=DAY)
+    largest = max((one.seconds for one in found), default=0.0), max((one.bytes for one in found), default=0)
+    for number in range(max(turn.values(), default=-1) + 1):
+        done = Spent.of([one for one in found if turn.get(one.key, number + 1) <= number])
+        assert done.seconds <= (seconds * (number + 1) + largest[0]) * (1 + 1e-9)
+        assert done.bytes <= size * (number + 1) + largest[1]
+
+
+def test_what_others_work_leaves_less_and_is_not_owed() -> None:
+    full = Allowance(100)
+    assert owed([(Spent(0), Spent(500))], full) == Spent(0)
+    assert owed([(Spent(60), Spent(80))], full) == Spent(40)
+    assert owed([(Spent(350), Spent(0))], full) == Spent(250)
+    assert owed([(Spent(350), Spent(0)), (Spent(0), Spent(20)), (Spent(0), Spent(500))], full) == Spent(170)
+    assert (
+        owed([(Spent(350), Spent(0)), (Spent(0), Spent(0)), (Spent(0), Spent(0)), (Spent(10), Spent(0))], full)
+        == Spent()
+    )
 
 
 @given(candidates(8, st.floats(0, 3 * PATIENCE)), st.floats(0.1, 300), st.data())
@@ -63,21 +90,21 @@ def test_what_is_chosen_is_chosen_when_it_has_waited_longer(
     assert spend(others, Allowance(seconds), PATIENCE)[0] == grown
 
 
-@given(candidates(4, st.floats(0, 3 * PATIENCE)), candidates(2), st.floats(20, 50), st.integers(25, 50))
+@given(candidates(4, st.floats(0, 3 * PATIENCE)), candidates(2), st.floats(20, 50), st.integers(25, 50), st.integers(0))
 def test_nothing_starves_beside_better_actions_that_keep_coming(
-    found: list[Candidate], better: list[Candidate], seconds: float, size: int
+    found: list[Candidate], better: list[Candidate], seconds: float, size: int, first: int
 ) -> None:
     """Every period brings better actions, and little of its budget is left."""
     waiting = list(found)
     limits: dict[str, int] = {}
     allowed = Allowance(seconds, size)
-    for number in range(50):
+    for number in range(8 + 4 * 100):
         for one in waiting:
-            if one.waited >= (1 + allowed.times(one)) * PATIENCE:
-                beside = sum(other.waited >= one.waited for other in waiting if other is not one)
-                limits.setdefault(one.key, number + beside)
+            if one.waited >= PATIENCE:
+                before = [other for other in waiting if other.waited >= one.waited]
+                limits.setdefault(one.key, number + sum(twentieths(allowed.times(other)) for other in before))
         coming = [replace(one, key=f"new {number} {one.key}", gain=1e6 * one.gain) for one in better]
-        chosen = {one.key for one in spend([*waiting, *coming], allowed, PATIENCE)}
+        chosen = {one.key for one in spend([*waiting, *coming], allowed, PATIENCE, number=first + number)}
         waiting = [replace(one, waited=one.waited + DAY) for one in waiting if one.key not in chosen]
         assert all(number < limits[one.key] for one in waiting if one.key in limits)
     assert not waiting
@@ -92,19 +119,32 @@ def test_a_budget_for_three_of_ten_takes_the_three_best() -> None:
 
 def test_one_that_starved_comes_first() -> None:
     found = [Candidate(f"t{number}", gain=10.0 * number, seconds=10) for number in range(1, 11)]
-    overdue, starved = (replace(found[0], waited=times * PATIENCE) for times in (1, 4 / 3))
-    assert "t1" not in {one.key for one in spend([overdue, *found[1:]], Allowance(30), PATIENCE)}, "more than a tenth"
-    assert [one.key for one in spend([starved, *found[1:]], Allowance(30), PATIENCE)] == ["t1", "t10", "t9"]
+    overdue = replace(found[0], waited=PATIENCE)
+    taken = [
+        [one.key for one in spend([overdue, *found[1:]], Allowance(30), PATIENCE, number=day)] for day in range(1, 8)
+    ]
+    assert taken[:6] == [["t10", "t9", "t8"]] * 6, "it takes seven twentieths of a day's budget"
+    assert taken[6] == ["t1", "t10", "t9"]
 
 
-def test_one_that_is_larger_than_the_budget_waits_longer_in_proportion() -> None:
-    large = Candidate("large", gain=1, seconds=20)
+def test_one_that_is_larger_than_the_budget_has_its_turn_more_rarely_in_proportion() -> None:
+    large = Candidate("large", gain=1, seconds=21, waited=PATIENCE - 3 * DAY)
     small = [Candidate(f"t{number}", gain=10, seconds=1) for number in range(5)]
-    late = replace(large, waited=3 * PATIENCE - DAY)
-    assert "large" not in {one.key for one in spend([late, *small], Allowance(10), PATIENCE)}
-    starved = replace(large, waited=3 * PATIENCE)
-    assert spend([starved, *small], Allowance(10), PATIENCE) == [starved]
-    assert turns([late, *small], Allowance(10), Allowance(10), patience=PATIENCE, period=DAY)["large"] == 1
+    late = replace(large, waited=PATIENCE)
+    assert spend([late, *small], Allowance(10), PATIENCE, number=42) == [late]
+    assert "large" not in {one.key for one in spend([late, *small], Allowance(10), PATIENCE, number=43)}
+    found = turns([large, *small], Allowance(10), Allowance(10), patience=PATIENCE, period=DAY, first=40)
+    assert found["large"] == 44, "it is not overdue yet in the period 42"
+
+
+def test_one_of_which_less_than_half_fits_waits_for_the_next_period() -> None:
+    large, small = Candidate("large", gain=40, seconds=20), Candidate("small", gain=10, seconds=1)
+    assert spend([large, small], Allowance(11), PATIENCE) == [small, large]
+    assert spend([large, small], Allowance(10), PATIENCE) == [small]
+    found = turns(
+        [large, small, replace(small, key="z", gain=0.1)], Allowance(10), Allowance(10), patience=9e9, period=1
+    )
+    assert found == {"small": 0, "z": 0, "large": 1}
 
 
 def test_a_spent_budget_takes_nothing() -> None:
