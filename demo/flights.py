@@ -114,9 +114,15 @@ def _event(flights: pd.DataFrame, status: str, time: str) -> pd.DataFrame:
     return flights.assign(**silent, **{ROW_KIND: kind, "status": status, "event_time": flights[time]})
 
 
+@cache
+def _lives() -> pd.DataFrame:
+    """All flights with the instants of their lives and their measures; not to be changed."""
+    return _with_measures(_with_times(nycflights.flights()))
+
+
 def change_stream() -> pa.Table:
     """All events of all flights in the order they happened, with columns SCHEMA."""
-    flights = _with_measures(_with_times(nycflights.flights()))
+    flights = _lives()
     departed, arrived = flights.dep_time.notna(), flights.arr_time.notna()
     events = (
         _event(flights, "scheduled", "scheduled_at"),
@@ -131,7 +137,7 @@ def change_stream() -> pa.Table:
 @cache
 def final_rows() -> pa.Table:
     """The flights as they stand in the end, straight from the source, by key. Columns as of SCHEMA, no row kind."""
-    flights = _with_measures(_with_times(nycflights.flights()))
+    flights = _lives().copy()
     departed, arrived = flights.dep_time.notna(), flights.arr_time.notna()
     status = np.select([arrived, departed], ["arrived", "departed"], "cancelled")
     last = flights.arrived_at.where(arrived, flights.departed_at.where(departed, flights.sched_dep_at))

@@ -6,6 +6,7 @@ it goes on, and each of its micro-batches is one commit, exactly once.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def follow(spark: Any, flights: Table, route_day: Table, checkpoint: Path) -> Fo
         .select(*routes.READ)
     )
     kind = DataField(len(route_day.schema.fields), ROW_KIND, parse_type("STRING"))
-    records = changes.mapInArrow(_records, spark_ddl([*route_day.schema.fields, kind]))
+    records = changes.mapInArrow(partial(_records, routes.all_aircraft()), spark_ddl([*route_day.schema.fields, kind]))
     sink = Sink(str(checkpoint), row_kind_column=ROW_KIND)
     ingest_stream(spark, records, lambda: route_day, sink).awaitTermination()
     new = [route_day.snapshots.get(number) for number in route_day.snapshots.list_ids() if number > before]
@@ -50,6 +51,6 @@ def follow(spark: Any, flights: Table, route_day: Table, checkpoint: Path) -> Fo
     return Followed(len(appended), sum(snapshot.delta_record_count for snapshot in appended))
 
 
-def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _records(aircraft: routes.Aircraft, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield from routes.records(pa.Table.from_batches([batch])).to_batches()
+        yield from routes.records(pa.Table.from_batches([batch]), aircraft).to_batches()

@@ -5,6 +5,7 @@ So a flight that departs adds its delay, one that is cancelled takes a flight aw
 sums take retractions; the largest delay, the aircraft and the carriers only grow, and ignore them.
 """
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from paimon_maintenance.demo import nycflights
 from paimon_maintenance.demo.flights import ROW_KIND, final_rows
 
 KEY = ("origin", "dest", "flight_date")
@@ -21,17 +21,24 @@ READ = ("rowkind", *KEY, "status", "dep_delay", "tailnum", "carrier")
 """The columns of the changelog that are read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Aircraft:
+    """All tail numbers, and of each the bitmap that holds its place among them."""
+
+    tail_numbers: pa.Array
+    bitmaps: pa.Array
+
+
 @cache
-def _tail_numbers() -> pa.Array:
-    """All tail numbers; the place of one is its number in the bitmaps of aircraft."""
-    return pa.array(sorted(nycflights.flights().tailnum.dropna().unique()), pa.string())
+def all_aircraft() -> Aircraft:
+    numbers = pa.array(sorted(final_rows()["tailnum"].unique().drop_null().to_pylist()), pa.string())
+    return Aircraft(numbers, pa.array([BitMap([place]).serialize() for place in range(len(numbers))], pa.binary()))
 
 
-def records(changes: pa.Table) -> pa.Table:
+def records(changes: pa.Table, aircraft: Aircraft) -> pa.Table:
     """The records of changes, in their order. `changes`: columns READ of the audit log."""
     changes = changes.filter(pc.is_valid(changes["origin"]))
     cancelled = pc.equal(changes["status"], "cancelled").cast(pa.int64())
-    bitmaps = pa.array([BitMap([number]).serialize() for number in range(len(_tail_numbers()))], pa.binary())
     return pa.table(
         {
             **{name: changes[name] for name in KEY},
@@ -39,7 +46,7 @@ def records(changes: pa.Table) -> pa.Table:
             "cancellations": cancelled,
             "delay_sum": changes["dep_delay"].cast(pa.int64()),
             "delay_max": changes["dep_delay"],
-            "aircraft": bitmaps.take(pc.index_in(changes["tailnum"], _tail_numbers())),
+            "aircraft": aircraft.bitmaps.take(pc.index_in(changes["tailnum"], aircraft.tail_numbers)),
             "carriers": changes["carrier"],
             ROW_KIND: changes["rowkind"],
         }

@@ -22,7 +22,7 @@ import pyspark
 
 from maintenance.errors import UnsupportedError
 from maintenance.spark.server_process import REMOTE_VARIABLE, ConnectServer, free_ports, running
-from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
+from maintenance.spark.session import DAEMON, DAEMON_KEY, PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
 
 _HOME = Path(pyspark.__path__[0])
@@ -69,7 +69,7 @@ def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, s
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.session.manager.defaultSessionTimeout": "-1",
-        "spark.python.daemon.module": "maintenance.spark.daemon",
+        DAEMON_KEY: DAEMON,
         PACKAGE_KEY: ROOT,
         **config,
         _JAVA_KEY: f"{_JAVA_OPTIONS} {config.get(_JAVA_KEY, '')}".strip(),

@@ -1,7 +1,9 @@
-"""The parent of a Connect server's Python workers: it has imported this engine, so that each worker it forks has, too.
+"""The parent of Python workers: it has imported this engine, so that each worker that it forks has, too.
 
-Spark starts it as ``python -m maintenance.spark.daemon pyspark.worker`` (`spark.python.daemon.module`). A worker that
-was idle for a minute ends; the next one is there in milliseconds instead of importing everything again.
+They are the workers of a session of this process on its own machine, and those of a Connect server, which find this
+package by themselves. Spark starts it as ``python -m maintenance.spark.daemon pyspark.worker``
+(`spark.python.daemon.module`). A worker that was idle for a minute ends; the next one is there in milliseconds instead
+of importing everything again.
 """
 
 import polars

@@ -50,6 +50,8 @@ START_DEFAULTS = {
 }
 # Set by a Connect server whose Python workers find this package by themselves, to its path.
 PACKAGE_KEY = "spark.paimon-maintenance.package"
+# The parent of Python workers that find this package by themselves.
+DAEMON_KEY, DAEMON = "spark.python.daemon.module", "maintenance.spark.daemon"
 # Where this package is imported from.
 ROOT = str(Path(maintenance.__file__).parent.parent)
 _SHIPPED: "WeakSet[SparkSession]" = WeakSet()
@@ -97,6 +99,7 @@ def get_session(
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its UI is not for other machines either
         _make_importable()
+        settings.setdefault(DAEMON_KEY, DAEMON)
     for key, value in settings.items():
         builder = builder.config(key, value)
     started: SparkSession = builder.getOrCreate()

@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.catalog import Schema, open_catalog
 from paimon_maintenance.demo.flights import ROW_KIND
-from paimon_maintenance.demo.routes import READ, expected, found, records, same
+from paimon_maintenance.demo.routes import READ, all_aircraft, expected, found, records, same
 from tests.tables import get_table
 
 DAY = dt.date(2013, 1, 1)
@@ -64,7 +64,7 @@ def test_departures_and_cancellations(tmp_path: object) -> None:
     )
     third = changes(("-U", "departed", 7, "N0EGMQ", "AA"), ("+U", "arrived", 7, "N0EGMQ", "AA"))
     for part in (first, second, third):
-        rows = records(part)
+        rows = records(part, all_aircraft())
         table = get_table(str(tmp_path))
         table.write_arrow(rows.drop_columns([ROW_KIND]), rows[ROW_KIND].combine_chunks())
     (row,) = found(get_table(str(tmp_path)).to_arrow()).to_dict("records")
