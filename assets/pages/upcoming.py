@@ -66,18 +66,18 @@ class Upcoming:
             "why": line.reason,
             "files less": f"{line.gain.files:,}" if line.gain.files else "",
             "frees": size_text(line.gain.bytes) if line.gain.bytes else "",
-            "seconds": f"{line.expected.seconds:,.1f}" if line.value else "",
+            "seconds": f"{line.expected.seconds:,.1f}" if line.is_action else "",
         }
         if self.prices is None:
             return row
         cost = self.prices.of_work(line.expected.seconds, 0)
-        return {**row, f"costs, {self.prices.currency}": f"{cost:,.4f}" if line.value else ""}
+        return {**row, f"costs, {self.prices.currency}": f"{cost:,.4f}" if line.is_action else ""}
 
     def links(self, to: Callable[[str, str], str], room: int) -> str:
         """Markdown with what plans and applies each action, as many as there is room for. `to`: a job with a config."""
         found = ""
         for line in self.lines:
-            if not line.value:
+            if not line.is_action:
                 continue
             plan, apply = (to(*job_of_action(line, dry_run=dry)) for dry in (True, False))
             more = f"{' · ' if found else ''}{what_of(line)}: [plan]({plan}), [apply]({apply})"

@@ -1,12 +1,13 @@
 """What could be done to a table, from its metadata alone: each thing with what it brings, and since when it waits."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from maintenance.amounts import number_of
 from maintenance.compaction.append import AppendCompaction
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -40,6 +41,7 @@ class Action:
         scope: the partition or part of the table that it is about; empty: the table.
         reason: why it is worth doing. input_bytes: that it rewrites; of an expiry, that it deletes.
         since: when it could have been done first.
+        hidden_rows: that are committed, and that batch reads leave out until it is done.
     """
 
     table: str
@@ -50,6 +52,7 @@ class Action:
     reason: str
     scope: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    hidden_rows: int = 0
 
     @property
     def key(self) -> str:
@@ -94,7 +97,9 @@ def _compactions(table: Table, now: datetime) -> Iterator[Action]:
         gain = Gain()
         for unit in units:
             gain += _gain_of(table, unit)
-        reasons = Counter(str(getattr(unit, "reason", "small files")) for unit in units)
+        hidden = _hidden_rows(table, units)
+        reasons = [f"{number_of(hidden, 'committed row')} cannot be seen until then"] if hidden else []
+        reasons += dict.fromkeys(str(getattr(unit, "reason", "small files")) for unit in units)
         yield Action(
             table.identifier,
             COMPACT,
@@ -104,6 +109,7 @@ def _compactions(table: Table, now: datetime) -> Iterator[Action]:
             ", ".join(reasons),
             str(partition) if table.schema.partition_keys else "",
             {"partitions": [partition]} if table.schema.partition_keys else {},
+            hidden,
         )
     if table.model.is_postponed and planned.snapshot is not None:
         yield from _postponed(table, planned.snapshot, now)
@@ -117,7 +123,16 @@ def _postponed(table: Table, snapshot: Snapshot, now: datetime) -> Iterator[Acti
         size = sum(file.file_size for file in files)
         gain = Gain(len(files), 0, 1)
         since = min(_made(file, now) for file in files)
-        yield Action(table.identifier, COMPACT, gain, size, since, "rows wait for their buckets", "postponed rows")
+        rows = sum(file.row_count for file in files)
+        reason = f"{number_of(rows, 'row')} cannot be seen until they are in their buckets"
+        yield Action(table.identifier, COMPACT, gain, size, since, reason, "postponed rows", hidden_rows=rows)
+
+
+def _hidden_rows(table: Table, units: Sequence[Unit]) -> int:
+    """How many rows batch reads leave out until these units are compacted."""
+    if not table.is_primary_key_table or not table.model.skips_level_0:
+        return 0
+    return sum(file.row_count for unit in units for file in unit.input_files if file.level == 0)
 
 
 def _gain_of(table: Table, unit: Unit) -> Gain:

@@ -131,6 +131,11 @@ class FleetLine:
     error: PaimonError | None = None
     partitions: tuple[Mapping[str, str | None], ...] = ()
 
+    @property
+    def is_action(self) -> bool:
+        """Whether there is something to do, now or later."""
+        return self.decision in (NOW, LATER)
+
 
 @dataclass(frozen=True, slots=True)
 class FleetReport:
@@ -176,7 +181,7 @@ class FleetReport:
     @property
     def summary(self) -> str:
         """In one sentence."""
-        if not any(line.value for line in self.lines):
+        if not any(line.is_action for line in self.lines):
             return f"Nothing is to be done to {number_of(self.tables, 'table')}."
         seconds = sum(line.expected.seconds for line in self.chosen)
         gain = sum((line.gain for line in self.chosen), Gain())
@@ -286,7 +291,7 @@ def _worth_doing(
     return [
         not_before(one, done.get((name, _IN_HISTORY.get(one.operation, one.operation))))
         for one in found.actions
-        if weights.of(one.gain) > 0
+        if one.hidden_rows or weights.of(one.gain) > 0
     ]
 
 
@@ -307,6 +312,7 @@ def decided(
             expected[one.key].seconds,
             0 if one.operation == EXPIRE else one.input_bytes,
             max(0.0, (now - one.since).total_seconds()),
+            is_urgent=one.hidden_rows > 0,
         )
         for one in actions
     }
@@ -533,7 +539,7 @@ def rows_of(report: FleetReport) -> pa.Table:
         "seconds": pa.array([round(line.expected.seconds, 1) for line in lines], pa.float64()),
         "learnt_from": pa.array([line.expected.basis for line in lines], pa.string()),
         "waited_seconds": pa.array([math.floor(line.waited) for line in lines], pa.int64()),
-        "turn": pa.array([line.turn for line in lines], pa.timestamp("ms", "UTC")),
+        "turn": pa.array([line.turn and line.turn.replace(microsecond=0) for line in lines], pa.timestamp("s", "UTC")),
         "reason": pa.array([line.reason for line in lines], pa.string()),
     }
     return pa.table(columns)

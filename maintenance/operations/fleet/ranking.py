@@ -31,8 +31,9 @@ class Candidate:
 
     Attributes:
         key: names it, and decides between equal ones.
-        gain: weighted, more than 0. seconds: that it takes; bytes: that it rewrites.
+        gain: weighted. seconds: that it takes; bytes: that it rewrites.
         waited: seconds since it could have been done.
+        is_urgent: whether it comes before all that are not.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Candidate:
     seconds: float
     bytes: int = 0
     waited: float = 0.0
+    is_urgent: bool = False
 
     @property
     def worth(self) -> float:
@@ -128,8 +130,8 @@ def owed(periods: Iterable[tuple[Spent, Spent]], full: Allowance) -> Spent:
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Those of which a second is worth most, first."""
-    return sorted(candidates, key=lambda one: (-one.worth / max(one.seconds, 1e-3), one.key))
+    """Urgent ones first, and those of which a second is worth most."""
+    return sorted(candidates, key=lambda one: (not one.is_urgent, -one.worth / max(one.seconds, 1e-3), one.key))
 
 
 def twentieths(times: float) -> int:
@@ -148,8 +150,8 @@ def spend(
 
     `full`: of a whole period; None: the same. `number`: of the period, which decides what has its turn now.
 
-    Where no action is overdue, and seconds alone are limited, they are worth at least half of the best choice that
-    keeps within them.
+    Where no action is overdue or urgent, and seconds alone are limited, they are worth at least half of the best choice
+    that keeps within them.
     """
     if allowed.is_spent:
         return []

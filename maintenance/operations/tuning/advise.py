@@ -19,6 +19,7 @@ from maintenance.operations.indexes.advise_file_index import advise_file_index, 
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.operations.tuning.file_trials import FileTrial, file_trials
+from maintenance.operations.tuning.measured import FEWEST_COMMITS
 from maintenance.operations.tuning.simulate_settings import SNAPSHOTS, SimulatedSettings, simulate_settings
 from maintenance.operations.tuning.spark_event_logs import logged_filters
 from maintenance.options import table as table_options
@@ -198,11 +199,12 @@ def _last_kinds(table: Table) -> Iterator[str]:
 def _settings(table: Table, snapshots: int) -> Iterator[Advice]:
     """Those that are better in everything than what is set."""
     try:
-        own, *others = simulate_settings(table, snapshots=snapshots).settings
+        report = simulate_settings(table, snapshots=snapshots)
     except UnsupportedError:
         return
+    own, *others = report.settings
     better = [each for each in others if each.is_best and _is_no_worse(each, own)]
-    if own.is_best or not better:
+    if report.commits < FEWEST_COMMITS or own.is_best or not better:
         return
     best = min(better, key=lambda each: each.costs)
     found = f"with {best.text} everything would have cost less, or as much"

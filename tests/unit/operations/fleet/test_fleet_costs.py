@@ -73,7 +73,9 @@ def test_paimonctl_goes_by_the_prices_of_tables_yaml(
 ) -> None:
     write_history(catalog, HISTORY, [HistoryEntry(datetime.now(UTC), "default.t", "compact", seconds=7200.0)])
     path = tmp_path / "tables.yaml"
-    path.write_text(f"warehouse: {tmp_path}/lake\ncosts: {{ core_hour: 0.5, currency: EUR }}\n")
+    path.write_text(
+        f"warehouse: {tmp_path}/lake\npatterns: [{{ pattern: '*.*' }}]\ncosts: {{ core_hour: 0.5, currency: EUR }}\n"
+    )
     assert run(["--tables", str(path), "costs", "--json"]) == 0
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (row["spent"], row["currency"], row["runs"]) == (1.0, "EUR", 1)

@@ -185,3 +185,21 @@ def test_what_plans_took_beyond_the_budget_yesterday_is_taken_off_today(
     report = plan_fleet(None, catalog, settings=FleetSettings(budget), dry_run=True, run=Run(now=now))
     assert (report.spent_seconds, report.owed.seconds) == (0.0, owed)
     assert len(report.chosen) == (1 if owed else 3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "'bucket' = '1', 'deletion-vectors.enabled' = 'true'",
+        "'bucket' = '-2', 'postpone.batch-write-fixed-bucket' = 'false'",
+    ],
+)
+def test_rows_that_nobody_sees_come_first_after_one_commit(catalog: Catalog, options: str) -> None:
+    session = Session({"warehouse": catalog.options["warehouse"]})
+    session.sql(f"CREATE TABLE unseen (a INT) TBLPROPERTIES ('primary-key' = 'a', 'write-only' = 'true', {options})")
+    session.sql("INSERT INTO unseen VALUES (1), (2)")
+    weights = Weights(files=1, bytes=0, runs=0)
+    report = plan_fleet(None, catalog, settings=FleetSettings(Budget(seconds=2), weights), dry_run=True)
+    assert tables(report, NOW) == ["default.unseen"]
+    assert report.chosen[0].reason.startswith(("2 rows cannot be seen", "2 committed rows cannot be seen"))
+    assert len(report.left_out) == 10
