@@ -109,10 +109,10 @@ def rows_in_memory(paimon: Any, warehouse: Path, name: str) -> Any:
     return found
 
 
-def write_rows(paimon: Any, table: Any, parts: Sequence[Any]) -> None:
+def write_rows(paimon: Any, table: Any, parts: Sequence[Any], buckets: Sequence[int] | None = None) -> None:
     """Write lists of rows, each on a thread of its own with a writer of its own, as one commit.
 
-    `parts`: the rows of a bucket all stand in one of them.
+    `parts`: the rows of a bucket all stand in one of them; `buckets`: of each part, None = as the table says.
     """
     import jpype
 
@@ -120,15 +120,19 @@ def write_rows(paimon: Any, table: Any, parts: Sequence[Any]) -> None:
     write_class = jpype.java.lang.Class.forName("org.apache.paimon.table.sink.TableWrite")
     row_class = jpype.java.lang.Class.forName("org.apache.paimon.data.InternalRow")
     signature = invoke.MethodType.methodType(jpype.java.lang.Void.TYPE, row_class)
+    if buckets is not None:
+        signature = signature.appendParameterTypes(jpype.java.lang.Integer.TYPE)
     builder = table.newBatchWriteBuilder()
 
-    def one(rows: Any) -> Any:
+    def one(rows: Any, bucket: int | None) -> Any:
         adopt_thread()
         with tempfile.TemporaryDirectory() as spill:
             write = builder.newWrite()
             write.withIOManager(paimon.disk.IOManager.create(spill))
             # Rows are handed over without leaving the JVM.
             handle = invoke.MethodHandles.publicLookup().findVirtual(write_class, "write", signature).bindTo(write)
+            if bucket is not None:
+                handle = invoke.MethodHandles.insertArguments(handle, 1, jpype.java.lang.Integer(bucket))
             rows.forEach(
                 invoke.MethodHandleProxies.asInterfaceInstance(jpype.java.util.function.Consumer.class_, handle)
             )
@@ -138,7 +142,7 @@ def write_rows(paimon: Any, table: Any, parts: Sequence[Any]) -> None:
 
     messages = jpype.java.util.ArrayList()
     with ThreadPoolExecutor(len(parts)) as pool:
-        for found in pool.map(one, parts):
+        for found in pool.map(one, parts, [None] * len(parts) if buckets is None else buckets):
             messages.addAll(found)
     builder.newCommit().commit(messages)
 

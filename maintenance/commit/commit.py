@@ -22,10 +22,11 @@ from maintenance.commit.vectors import check_vectors, vectors_after
 from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError, ReplayedError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
-from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.rows.key import key_reader
-from maintenance.metadata.live_groups import live_groups
+from maintenance.metadata.live_groups import LiveGroup, live_groups
+from maintenance.metadata.manifests import of_partitions
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
 from maintenance.write.buckets import RESCALE, other_number
@@ -177,13 +178,18 @@ def _check_moved(target: CommitTarget, messages: Sequence[CommitMessage], latest
     if not partitions or latest is None:
         return None
     moved = set()
-    for group in live_groups(target.manifests, latest, EntrySelection(partitions.__contains__)):
+    for group in _live_groups(target, latest, partitions):
         limit = highest.get((group.partition, group.bucket))
         if limit is not None and group.max_sequence_number > limit:
             moved.add((group.partition, group.bucket))
     if not moved:
         return None
     return Conflict("another writer has written straight into the bucket in the meantime", frozenset(moved))
+
+
+def _live_groups(target: CommitTarget, latest: Snapshot, partitions: Collection[bytes]) -> list[LiveGroup]:
+    types = [field.type for field in target.schema.partition_fields]
+    return live_groups(target.manifests, latest, *of_partitions(partitions, types))
 
 
 def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> int:
@@ -245,7 +251,10 @@ def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | No
     """What conflicts with changes that replace files, on the newest state."""
     by_key = not target.model.clusters_keys
     key_types = [f.type for f in target.schema.key_fields] if by_key else []
-    base = Base() if latest is None else Base.of(target.manifests, latest, changes.entries, by_key=bool(key_types))
+    base = Base()
+    if latest is not None:
+        types = [field.type for field in target.schema.partition_fields]
+        base = Base.of(target.manifests, latest, changes.entries, types, by_key=bool(key_types))
     return find_conflict(
         base,
         changes.entries,
@@ -278,7 +287,7 @@ def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapsho
     partitions = {entry.partition for entry in changes.entries if entry.total_buckets > 0}
     if not partitions:
         return None
-    base = live_groups(target.manifests, latest, EntrySelection(partitions.__contains__))
+    base = _live_groups(target, latest, partitions)
     there = {(group.partition, group.total_buckets) for group in base}
     wrong = bucket_mismatch(there | {(e.partition, e.total_buckets) for e in changes.entries}, changes.entries)
     if not wrong:

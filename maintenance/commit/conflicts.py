@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.manifests import Manifests, of_partitions
+from maintenance.types.data_type import DataType
 
 Group = tuple[bytes, int]
 Total = tuple[bytes, int]
@@ -46,16 +47,24 @@ class Base:
     totals: frozenset[Total] = frozenset()
 
     @classmethod
-    def of(cls, manifests: Manifests, snapshot: Snapshot, delta: Sequence[ManifestEntry], *, by_key: bool) -> "Base":
+    def of(
+        cls,
+        manifests: Manifests,
+        snapshot: Snapshot,
+        delta: Sequence[ManifestEntry],
+        partition_types: Sequence[DataType],
+        *,
+        by_key: bool,
+    ) -> "Base":
         """The base of changes in a snapshot, however many files it has. `by_key`: levels have their keys in order."""
-        partitions = {entry.partition for entry in delta}
+        wanted = of_partitions({entry.partition for entry in delta}, partition_types)
         names = pa.array({entry.file.file_name for entry in delta}, pa.string())
         added = [entry for entry in delta if entry.kind == FileKind.ADD and entry.file.level > 0 and by_key]
         levels = pa.array({entry.file.level for entry in added}, pa.int32())
         buckets = pa.array({entry.bucket for entry in added}, pa.int32())
         entries: list[ManifestEntry] = []
         totals: set[Total] = set()
-        for columns in manifests.live_columns(snapshot, EntrySelection(partitions.__contains__)):
+        for columns in manifests.live_columns(snapshot, *wanted):
             rows = columns.table("_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL", "_FILE_NAME")
             beside = pc.and_(
                 pc.is_in(rows.column("_LEVEL"), value_set=levels), pc.is_in(rows.column("_BUCKET"), value_set=buckets)

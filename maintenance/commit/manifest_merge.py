@@ -23,7 +23,7 @@ from maintenance.commit.manifest_runs import picked, runs_of
 from maintenance.commit.manifest_sort import ManifestSorter, ReadManifest
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestColumns, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
-from maintenance.format.metadata.partition_stats import may_hold
+from maintenance.format.metadata.partition_stats import holding
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
@@ -107,7 +107,8 @@ def _sorter(
         return ManifestSorter(*of_table, frozenset(small))
     deleted = _deleted(manifests, read)
     partitions = {entry.partition for entry in deleted.values()}
-    touched = {m.file_name for m in manifests if may_hold(m.partition_stats, partitions, writer.partition_types)}
+    holds = holding(partitions, writer.partition_types)
+    touched = {m.file_name for m in manifests if holds(m.partition_stats)}
     return ManifestSorter(*of_table, frozenset(small | touched), frozenset(touched), deleted)
 
 
@@ -124,7 +125,8 @@ def _full(
         return None
     deleted = _deleted(manifests, read)
     partitions = {entry.partition for entry in deleted.values()}
-    touched = [m for m in manifests if m.file_name in must or may_hold(m.partition_stats, partitions, types)]
+    holds = holding(partitions, types)
+    touched = [m for m in manifests if m.file_name in must or holds(m.partition_stats)]
     if len(touched) <= 1 and not any(m.num_deleted_files for m in touched):
         return None
     names = {m.file_name for m in touched}

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from maintenance.format.metadata.manifest import EVERY_ENTRY, EntrySelection
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.manifests import ManifestFilter, Manifests, keep_all
 
 _KEYS = ["_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL"]
 _SUMMED = {"files": "sum", "_MAX_SEQUENCE_NUMBER": "max", "_CREATION_TIME": "max"}
@@ -28,11 +28,16 @@ class LiveGroup(NamedTuple):
     created: int | None
 
 
-def live_groups(manifests: Manifests, snapshot: Snapshot, selection: EntrySelection = EVERY_ENTRY) -> list[LiveGroup]:
+def live_groups(
+    manifests: Manifests,
+    snapshot: Snapshot,
+    selection: EntrySelection = EVERY_ENTRY,
+    keep_manifest: ManifestFilter = keep_all,
+) -> list[LiveGroup]:
     """The groups of the live files that are wanted, in no order."""
     columns = [*_KEYS, "_MAX_SEQUENCE_NUMBER", "_CREATION_TIME"]
     parts, waiting = [], 0
-    for entries in manifests.live_columns(snapshot, selection):
+    for entries in manifests.live_columns(snapshot, selection, keep_manifest):
         table = entries.table(*columns)
         part = _summed(table.append_column("files", pa.array(np.ones(table.num_rows, np.int64))))
         parts.append(part)

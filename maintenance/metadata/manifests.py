@@ -6,7 +6,7 @@ The live files of a snapshot are all ADD entries of its base and delta lists who
 
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ from maintenance.format.metadata.manifest import (
 from maintenance.format.metadata.manifest_format import in_format
 from maintenance.format.metadata.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
 from maintenance.format.metadata.manifest_records import ManifestRecords
-from maintenance.format.metadata.partition_stats import partition_stats_of
+from maintenance.format.metadata.partition_stats import holding, partition_stats_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
@@ -323,6 +323,12 @@ class Manifests:
             names = pa.array(dead.values(), pa.string())
             for columns in added:
                 yield columns.without(dead, names) if dead else columns
+
+
+def of_partitions(partitions: Collection[bytes], types: Sequence[DataType]) -> tuple[EntrySelection, ManifestFilter]:
+    """What is wanted of entries and manifests, where files of some partitions are. `types`: of partition columns."""
+    holds = holding(partitions, types)
+    return EntrySelection(partitions.__contains__), lambda manifest: holds(manifest.partition_stats)
 
 
 def merge_scan(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:

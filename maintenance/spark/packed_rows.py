@@ -9,7 +9,7 @@ DataFrame's rows. An invalid row is sent as its error, so that the driver sees t
 import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +42,8 @@ _PLACES_PER_TASK = 1 << 32
 _NO_BUCKET = -1
 
 Buckets = Callable[[pa.Table], np.ndarray]
+Placer = Callable[[], Callable[[BucketRows], np.ndarray]]
+"""Makes what gives the rows of a part, which come in their order, their buckets, int32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +74,45 @@ def packed_frame(frame: "DataFrame", write: FrameWrite, routes: RowRoutes) -> "D
             for rows in _gathered(batches):
                 # All parts in one batch: what a batch costs on its way is more than what a small part does.
                 parts = split_by_bucket(*_bucketed(rows, write, routes), write.context)
-                packed = [values for part in parts for values in _packed(part, routes)]
+                packed = [values for part in parts for values in _pieces(part, routes)]
                 if packed:
                     yield _batch([(*where, place + n, rows, None) for n, (*where, rows) in enumerate(packed)])
                     place += len(packed)
         except PaimonError as error:
-            yield _batch([(b"", _NO_BUCKET, 0, place, None, pickle.dumps(error))])
+            yield _batch([_of_error(place, error)])
 
-    packed = frame.mapInArrow(pack, _DDL)
-    if routes.tasks is not None and hasattr(packed, "repartitionById"):
-        packed = packed.repartitionById(routes.tasks, TASK)
+    return _exchanged(frame.mapInArrow(pack, _DDL), routes.tasks)
+
+
+def repacked_frame(packed: "DataFrame", write: FrameWrite, placer: Placer, tasks: int | None) -> "DataFrame":
+    """The same rows by other buckets, each of these in one task. Parts keep their places, so rows keep their order.
+
+    Args: `packed`: of `packed_frame`; `placer`: made anew in each task; `tasks`: as of `RowRoutes`.
+    """
+
+    @in_task
+    def repack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        buckets = placer()
+        for batch in batches:
+            packed: list[tuple[Any, ...]] = []
+            for place, part in _parts(batch):
+                try:
+                    if isinstance(part, PaimonError):
+                        raise part
+                    parts = split_by_bucket(part.rows, buckets(part), write.context)
+                    packed += [(*where, place, rows, None) for *where, rows in (_packed(each, tasks) for each in parts)]
+                except PaimonError as error:
+                    yield _batch([*packed, _of_error(place, error)])
+                    return
+            if packed:
+                yield _batch(packed)
+
+    return _exchanged(packed.mapInArrow(repack, _DDL), tasks)
+
+
+def _exchanged(packed: "DataFrame", tasks: int | None) -> "DataFrame":
+    if tasks is not None and hasattr(packed, "repartitionById"):
+        packed = packed.repartitionById(tasks, TASK)
     else:
         packed = packed.repartition(PARTITION, BUCKET)
     return packed.sortWithinPartitions(PLACE)
@@ -90,12 +121,21 @@ def packed_frame(frame: "DataFrame", write: FrameWrite, routes: RowRoutes) -> "D
 def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[BucketRows]:
     """The parts that come to a task. Raises: PaimonError: what another task found wrong with the rows."""
     for batch in batches:
-        parts = zip(*(batch.column(name) for name in (PARTITION, BUCKET, "rows", "error")), strict=True)
-        for partition, bucket, rows, error in parts:
-            if error.is_valid:
-                original: PaimonError = pickle.loads(error.as_py())
-                raise original
-            yield BucketRows(partition.as_py(), bucket.as_py(), deserialized(rows.as_py()))
+        for _, part in _parts(batch):
+            if isinstance(part, PaimonError):
+                raise part
+            yield part
+
+
+def _parts(batch: pa.RecordBatch) -> "Iterator[tuple[int, BucketRows | PaimonError]]":
+    """The parts of a batch, or what another task found wrong with the rows, each with its place."""
+    columns = (batch.column(name) for name in (PARTITION, BUCKET, PLACE, "rows", "error"))
+    for partition, bucket, place, rows, error in zip(*columns, strict=True):
+        if error.is_valid:
+            original: PaimonError = pickle.loads(error.as_py())
+            yield place.as_py(), original
+        else:
+            yield place.as_py(), BucketRows(partition.as_py(), bucket.as_py(), deserialized(rows.as_py()))
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -116,11 +156,20 @@ def _bucketed(rows: pa.Table, write: FrameWrite, routes: RowRoutes) -> tuple[pa.
     return conformed, routes.buckets(conformed)
 
 
-def _packed(part: BucketRows, routes: RowRoutes) -> Iterator[tuple[bytes, int, int, bytes]]:
-    """The pieces of a part: partition, bucket, task, rows."""
-    task = 0 if routes.tasks is None else (part.bucket + zlib.crc32(part.partition)) % routes.tasks
+def _pieces(part: BucketRows, routes: RowRoutes) -> Iterator[tuple[bytes, int, int, bytes]]:
+    """The pieces of a part, packed."""
     for piece in pieces(part.rows, routes.part_bytes):
-        yield part.partition, part.bucket, task, serialized(piece)
+        yield _packed(replace(part, rows=piece), routes.tasks)
+
+
+def _packed(part: BucketRows, tasks: int | None) -> tuple[bytes, int, int, bytes]:
+    """Partition, bucket, task and rows."""
+    task = 0 if tasks is None else (part.bucket + zlib.crc32(part.partition)) % tasks
+    return part.partition, part.bucket, task, serialized(part.rows)
+
+
+def _of_error(place: int, error: PaimonError) -> tuple[Any, ...]:
+    return b"", _NO_BUCKET, 0, place, None, pickle.dumps(error)
 
 
 def _batch(packed: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:

@@ -1,8 +1,9 @@
 """Write a DataFrame into the buckets of a table; commit messages come back to the driver.
 
 With a primary key (or with fixed buckets) rows are first given their bucket, then brought together by partition and
-bucket, in the order in which the DataFrame holds them, so that of two records of one key the later one wins; those of
-fixed buckets travel packed (`packed_rows`). Rows of an unaware append table are written where they are.
+bucket, in the order in which the DataFrame holds them, so that of two records of one key the later one wins. They
+travel packed (`packed_rows`), unless keys move from one partition to another. Rows of an unaware append table are
+written where they are.
 """
 
 import pickle
@@ -21,12 +22,12 @@ from maintenance.options.model import TableModel
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import is_large_row, limited_by_rows, part_bytes, with_small_rows
-from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
-from maintenance.spark.packed_rows import RowRoutes, packed_frame, unpacked
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.packed_rows import RowRoutes, packed_frame, repacked_frame, unpacked
 from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, portable
-from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
+from maintenance.write.buckets import BucketRows, buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
@@ -42,7 +43,6 @@ from maintenance.write.table_write import TableWrite, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 # Writers of rows that wait in the postpone bucket, for each partition.
 _WAITING_WRITERS = 8
@@ -78,7 +78,7 @@ def _written(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | Tas
     if moves_keys(write.context):
         frame = placed_frame(frame, write, _assigners(frame, write.context.model))
     elif has_dynamic_buckets(write.context):
-        frame = _given_buckets(frame, write)
+        frame, packed = _given_buckets(frame, write), True
     elif write.context.model.bucket != -1:
         frame, packed = _brought_together(frame, write), True
 
@@ -145,40 +145,30 @@ def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, Parti
 
 
 def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
-    """Rows of dynamic buckets: first at the assigner that knows their key, then by the bucket it gives them."""
-    from pyspark.sql import functions
+    """Rows of dynamic buckets: first at the assigner that knows their key, then by the bucket it gives them.
 
+    Assigners get them in a fixed order, so that a task that runs again gives every key the same bucket.
+    """
     count = _assigners(frame, write.context.model)
+    is_whole = not write.context.schema.partition_keys
 
-    @in_task
-    def with_assigner(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows = pa.Table.from_batches([batch])
-            numbers = assigner_of(key_hashes(write.keys_of(rows), write.context), count)
-            yield from rows.append_column(ASSIGNER_COLUMN, pa.array(numbers)).to_batches()
+    def numbers(rows: pa.Table) -> np.ndarray:
+        return assigner_of(key_hashes(rows, write.context), count)
 
-    @in_task
-    def with_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def placer() -> Callable[[BucketRows], np.ndarray]:
         assigners: dict[int, BucketAssigner] = {}
-        for batch in batches:
-            rows = pa.Table.from_batches([batch])
-            numbers = rows.column(ASSIGNER_COLUMN).to_numpy()
-            buckets = np.empty(rows.num_rows, np.int32)
-            for number in np.unique(numbers).tolist():
-                if number not in assigners:
-                    state = (write.context, write.state.hash_files or {}, Assigner(number, count))
-                    assigners[number] = BucketAssigner(*state)
-                chosen = np.flatnonzero(numbers == number)
-                buckets[chosen] = assigners[number].assign(write.keys_of(rows.take(pa.array(chosen))))
-            yield from rows.append_column(BUCKET_COLUMN, pa.array(buckets)).to_batches()
 
-    ordered = frame.withColumn(ORDER_COLUMN, functions.monotonically_increasing_id())
-    assigned = ordered.mapInArrow(with_assigner, _schema(ordered, ASSIGNER_COLUMN))
-    # In a fixed order, so that a task that runs again gives every key the same bucket.
-    assigned = assigned.repartition(*write.context.schema.partition_keys, ASSIGNER_COLUMN).sortWithinPartitions(
-        ORDER_COLUMN
-    )
-    return _by_bucket(assigned.mapInArrow(with_bucket, _schema(assigned, BUCKET_COLUMN)), write)
+        def buckets(part: BucketRows) -> np.ndarray:
+            if part.bucket not in assigners:
+                state = (write.context, write.state.hash_files or {}, Assigner(part.bucket, count))
+                assigners[part.bucket] = BucketAssigner(*state)
+            return assigners[part.bucket].assign(part.rows)
+
+        return buckets
+
+    routes = RowRoutes(numbers, count if is_whole else None, part_bytes(frame.sparkSession))
+    packed = packed_frame(frame, write, routes)
+    return repacked_frame(packed, write, placer, _shuffle_partitions(frame) if is_whole else None)
 
 
 def _assigners(frame: "DataFrame", options: TableModel) -> int:
@@ -193,17 +183,6 @@ def _assigners(frame: "DataFrame", options: TableModel) -> int:
 
 def _shuffle_partitions(frame: "DataFrame") -> int:
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "1") or 1)
-
-
-def _schema(frame: "DataFrame", number_column: str) -> "StructType":
-    from pyspark.sql.types import IntegerType, StructField, StructType
-
-    return StructType([*frame.schema.fields, StructField(number_column, IntegerType())])
-
-
-def _by_bucket(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
-    keys = (*write.context.schema.partition_keys, BUCKET_COLUMN)
-    return frame.repartition(*keys).sortWithinPartitions(ORDER_COLUMN)
 
 
 def _guarded(
@@ -232,16 +211,9 @@ def _write_packed(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: 
 
 
 def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite) -> None:
-    dynamic = has_dynamic_buckets(write.context)
     for batch in batches:
         rows = pa.Table.from_batches([batch])
         if moves_keys(write.context):
             writer.write(*placed_rows(rows, write))
-            continue
-        if not dynamic:
+        else:
             writer.write(write.conformed(rows))
-            continue
-        buckets = rows.column(BUCKET_COLUMN).to_numpy()
-        for bucket in np.unique(buckets).tolist():
-            part = write.conformed(rows.filter(pa.array(buckets == bucket)))
-            writer.write(part, np.full(part.num_rows, bucket, np.int32))

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import DataError
+from maintenance.errors import CorruptFileError, DataError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
@@ -162,6 +162,44 @@ def test_dynamic_buckets_are_filled_side_by_side(spark: SparkSession, tmp_path: 
         assert max(sizes.values()) <= 20
     else:
         assert set(sizes) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("partition", [(), ("p",)])
+def test_dynamic_buckets_keep_the_order_of_the_rows(
+    spark: SparkSession, tmp_path: Path, partition: tuple[str, ...]
+) -> None:
+    """Of 40 records of each key, in tasks and parts of their own, the last one wins; a deletion among them counts."""
+    fields = [("p", "STRING"), ("id", "INT NOT NULL"), ("v", "STRING")]
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "7"}
+    table = create_table(tmp_path, fields, (*partition, "id"), options, partition_keys=list(partition))
+    kind = "case when id < 1950 then '+I' when id % 50 = 3 then '-D' else '+U' end"
+    rows = spark.range(0, 2000, 1, 4).selectExpr(
+        "concat('p', id % 2) p", "cast(id % 50 as int) as id", "cast(id as string) v", f"{kind} kind"
+    )
+    ingest(spark, table, rows, commit_user="me", row_kind_column="kind")
+    assert state(table) == {i: str(1950 + i) for i in range(50) if i != 3}
+    sizes = {group: entry.row_count for group, entry in (table.hash_files() or {}).items()}
+    assert sum(sizes.values()) == 50
+    assert max(sizes.values()) <= 7
+    assert {group[0] for group in sizes} == {entry.partition for entry in live(table)}
+
+
+def test_an_index_of_dynamic_buckets_that_is_missing_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"bucket": "-1"})
+    ingest(spark, table, keyed({1: "a"}), commit_user="me")
+    (entry,) = (table.hash_files() or {}).values()
+    Path(table.paths.index_file(entry)).unlink()
+    before = files_on_disk(table)
+    with pytest.raises(CorruptFileError, match="a HASH index file is missing"):
+        ingest(spark, table, keyed({1: "b", 2: "c"}), commit_user="me")
+    assert files_on_disk(table) == before
+
+
+def test_a_row_that_does_not_fit_dynamic_buckets_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"bucket": "-1"})
+    with pytest.raises(DataError, match="id"):
+        ingest(spark, table, spark.createDataFrame([(None, "a")], "id int, v string"), commit_user="me")
+    assert files_on_disk(table) == set()
 
 
 @pytest.mark.parametrize("straight", ["true", "false"])

@@ -1,6 +1,6 @@
 """Statistics over the partitions of a manifest's entries: full minimum, maximum and null count of each column."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from maintenance.format.metadata.simple_stats import SimpleStats
@@ -46,15 +46,22 @@ def _bounds(values: Sequence[Value]) -> tuple[Value, Value]:
 
 def may_hold(stats: SimpleStats, partitions: Collection[bytes], types: Sequence[DataType]) -> bool:
     """Whether a manifest with these statistics can have an entry of one of these partitions."""
+    return holding(partitions, types)(stats)
+
+
+def holding(partitions: Collection[bytes], types: Sequence[DataType]) -> Callable[[SimpleStats], bool]:
+    """Whether a manifest with statistics can have an entry of one of these partitions, to be asked of many."""
     if not types or len(partitions) > _MAX_PARTITIONS:
-        return bool(partitions)
-    lows, highs = parse_row(stats.min_values, types), parse_row(stats.max_values, types)
-    nulls = stats.null_counts or (None,) * len(types)
-    bounds = list(zip(lows, highs, nulls, strict=True))
-    return any(
-        all(_within(value, *bound) for value, bound in zip(parse_row(partition, types), bounds, strict=True))
-        for partition in partitions
-    )
+        return lambda _: bool(partitions)
+    rows = [parse_row(partition, types) for partition in partitions]
+
+    def holds(stats: SimpleStats) -> bool:
+        lows, highs = parse_row(stats.min_values, types), parse_row(stats.max_values, types)
+        nulls = stats.null_counts or (None,) * len(types)
+        bounds = list(zip(lows, highs, nulls, strict=True))
+        return any(all(_within(value, *bound) for value, bound in zip(row, bounds, strict=True)) for row in rows)
+
+    return holds
 
 
 def _within(value: Value, low: Value, high: Value, nulls: int | None) -> bool:

@@ -35,6 +35,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_names import columns_of as columns_named
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.arrivals import held_back
+from maintenance.operations.compaction.settled import unsettled
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
@@ -131,6 +132,10 @@ class CompactionScope:
             test=None if groups is None and self.buckets is None else chosen,
         )
 
+    def may_leave_alone(self, table: Table) -> bool:
+        """Whether partitions may be left alone by what their files say."""
+        return self.idle_time is not None or not (self.keeps_expiring or PartitionRules.of(table) is None)
+
     def left_alone(self, table: Table, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
         """Partitions not to look at, and why: they were written to too lately, or they are about to expire.
 
@@ -196,7 +201,8 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         return CompactionPlan(None, (), {})
     units: list[Unit] = []
     idle: dict[Group, int] = {}
-    entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
+    few = None if scope.may_leave_alone(table) else unsettled(table, snapshot, scope.selection(table))
+    entries, skipped = scoped_entries(table, snapshot, scope, now_millis) if few is None else (few.entries, {})
     held = held_back(table, snapshot, entries) if table.is_primary_key_table else {}
     skipped = {**skipped, **held}
     deletions: Deletions = {}
@@ -209,6 +215,9 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         units.extend(picked)
         if not picked:
             idle[group] = len(members)
+    if few is not None:
+        working = {(unit.partition, unit.bucket) for unit in units}
+        idle = {group: count for group, count in few.counts.items() if group not in working}
     if is_clustered(table.schema, table.options):
         units.extend(_history_units(table, snapshot, scope, now_millis))
     return CompactionPlan(snapshot, tuple(units), idle, skipped, deletions)

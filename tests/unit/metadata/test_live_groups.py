@@ -6,19 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.commit.changes import Changes
+from maintenance.commit.commit import check_replaced
 from maintenance.commit.conflicts import Base, find_conflict
+from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
-from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.binary_row import serialize_row
 from maintenance.metadata import manifests as module
 from maintenance.metadata.live_groups import live_groups
 from maintenance.metadata.manifests import Manifests
 from maintenance.types.data_type import parse_type
 from tests.examples import examples
+from tests.tables import create_table, get_table, live
 from tests.unit.commit.entries import KEY_OF, entry
 from tests.unit.metadata.states import HandMade
 
@@ -86,7 +91,7 @@ def test_what_changes_may_meet_is_enough_to_find_their_conflicts(
         manifests, snapshot = state(folder, parts)
         partitions = {each.partition for each in delta}
         whole = Base(manifests.live_entries(snapshot, EntrySelection(partitions.__contains__)))
-        met = Base.of(manifests, snapshot, delta, by_key=keyed)
+        met = Base.of(manifests, snapshot, delta, (), by_key=keyed)
         expected = find_conflict(whole, delta, key_of=key_of, check_buckets=check_buckets)
         assert find_conflict(met, delta, key_of=key_of, check_buckets=check_buckets) == expected
 
@@ -95,7 +100,29 @@ def test_a_base_holds_no_entries_that_changes_cannot_meet(tmp_path: Path) -> Non
     there = [entry(FileKind.ADD, f"f{number}", level=5, bucket=number % 4) for number in range(40)]
     manifests, snapshot = state(str(tmp_path), [there])
     gone = entry(FileKind.DELETE, "f1", level=5, bucket=1)
-    assert len(Base.of(manifests, snapshot, [gone], by_key=True).entries) == 1
+    assert len(Base.of(manifests, snapshot, [gone], (), by_key=True).entries) == 1
     new = entry(FileKind.ADD, "new", level=5, bucket=1)
-    assert len(Base.of(manifests, snapshot, [gone, new], by_key=True).entries) == 10
-    assert len(Base.of(manifests, snapshot, [gone, new], by_key=False).entries) == 1
+    assert len(Base.of(manifests, snapshot, [gone, new], (), by_key=True).entries) == 10
+    assert len(Base.of(manifests, snapshot, [gone, new], (), by_key=False).entries) == 1
+
+
+def test_a_check_opens_only_manifests_that_may_hold_the_partitions(tmp_path: Path) -> None:
+    fields = [("p", "INT"), ("id", "INT NOT NULL"), ("v", "STRING")]
+    table = create_table(tmp_path, fields, ("p", "id"), {"bucket": "1", "write-only": "true"}, partition_keys=["p"])
+    for part in (1, 3, 2):
+        table.write_arrow(pa.table({"p": pa.array([part], pa.int32()), "id": pa.array([1], pa.int32()), "v": ["a"]}))
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    (of_first, *others) = live(table)
+    for meta in table.manifests.data_manifests(snapshot):
+        if meta.partition_stats.min_values != of_first.partition:
+            Path(table.paths.manifest(meta.file_name)).unlink()
+    table = get_table(tmp_path)
+    gone = replace(of_first, kind=FileKind.DELETE)
+    target = table.commit_target()
+    assert check_replaced(target, Changes(CommitKind.COMPACT, (gone,)), snapshot) is None
+    again = check_replaced(target, Changes(CommitKind.COMPACT, (of_first,)), snapshot)
+    assert again is not None
+    for other in others:
+        with pytest.raises(CorruptFileError, match="is missing"):
+            check_replaced(target, Changes(CommitKind.COMPACT, (replace(other, kind=FileKind.DELETE),)), snapshot)
