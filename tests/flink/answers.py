@@ -49,6 +49,7 @@ class Answers:
         remote = {"execution.target": "remote", "rest.address": address.getHost(), "rest.port": str(address.getPort())}
         self._session = Flink(warehouse, folder, {key: str(text) for key, text in remote.items()})
         self._session.batch.getConfig().set("table.local-time-zone", "UTC")
+        self._tables = 0
 
     def functions(self) -> list[str]:
         """The names of Flink's built-in functions."""
@@ -75,6 +76,52 @@ class Answers:
             if text in known:
                 self._read([text], query, found)
         return [found[text] for text in texts]
+
+    def written(self, found: Sequence[tuple[str, str]], where: str = "") -> list[Answer]:
+        """What INSERT stores of each expression over `db.samples` in a column of the type that stands beside it."""
+        import jpype
+
+        answers: dict[tuple[str, str], Answer] = {}
+        for kind in dict.fromkeys(kind for _, kind in found):
+            taken = []
+            one = self._table_of([kind])
+            for text in dict.fromkeys(text for text, other in found if other == kind):
+                try:
+                    self._session.batch.explainSql(f"INSERT INTO {one} SELECT id, {text} FROM db.samples {where}")
+                except jpype.JException as error:
+                    answers[text, kind] = Answer(error=_reason(error))
+                else:
+                    taken.append(text)
+            for start_ in range(0, len(taken), _BATCH):
+                self._write(taken[start_ : start_ + _BATCH], kind, where, answers)
+        return [answers[each] for each in found]
+
+    def _write(self, texts: Sequence[str], kind: str, where: str, answers: dict[tuple[str, str], Answer]) -> None:
+        import jpype
+
+        table = self._table_of([kind] * len(texts))
+        try:
+            self._session.batch.executeSql(
+                f"INSERT INTO {table} SELECT id, {', '.join(texts)} FROM db.samples {where}"
+            ).await_()
+            rows = self._rows(f"SELECT * FROM {table}")
+        except jpype.JException as error:
+            if len(texts) == 1:
+                answers[texts[0], kind] = Answer(kind, error=_reason(error))
+                return
+            half = len(texts) // 2
+            self._write(texts[:half], kind, where, answers)
+            self._write(texts[half:], kind, where, answers)
+            return
+        for number, text in enumerate(texts):
+            answers[text, kind] = Answer(kind, [row[number + 1] for row in rows])
+
+    def _table_of(self, kinds: Sequence[str]) -> str:
+        """A new table of columns of these types, behind the id."""
+        self._tables += 1
+        listed = ", ".join(f"x{number} {kind}" for number, kind in enumerate(kinds))
+        self._session.batch.executeSql(f"CREATE TABLE db.written_{self._tables} (id INT, {listed})")
+        return f"db.written_{self._tables}"
 
     def _read(self, texts: Sequence[str], query: str, found: dict[str, Answer]) -> None:
         import jpype

@@ -266,6 +266,38 @@ def test_what_flink_has_alone(session: Session, text: str) -> None:
         session.sql(f"SELECT {text} AS x FROM samples").to_arrow()
 
 
+_TARGETS = (
+    "BOOLEAN", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(3, 1)", "DECIMAL(38, 18)", "STRING",
+    "VARCHAR(2)", "CHAR(5)", "BYTES", "VARBINARY(2)", "DATE", "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(9)",
+    "TIMESTAMP_LTZ(6)", "ARRAY<BIGINT>", "MAP<STRING, BIGINT>", "ROW<p BIGINT, q STRING>",
+)  # fmt: skip
+# What became another value, or one where Flink has none.
+ASSIGNED = (
+    ("i32", "DECIMAL(3, 1)"), ("d18", "FLOAT"), ("i32", "FLOAT"), ("f64", "FLOAT"), ("d2", "INT"), ("b", "INT"),
+    ("s", "VARCHAR(2)"), ("CAST('ab' AS CHAR(5))", "VARCHAR(2)"), ("s || 'x'", "VARCHAR(2)"), ("'abc   '", "CHAR(5)"),
+    ("'7'", "CHAR(5)"), ("s", "CHAR(5)"), ("CAST(s AS CHAR(2))", "CHAR(5)"), ("UPPER(c)", "CHAR(5)"), ("tn", "DATE"),
+    ("x'010203'", "BINARY(2)"), ("x'01'", "BINARY(2)"), ("y", "VARBINARY(2)"), ("y", "BINARY(2)"),
+    ("tn", "TIMESTAMP(0)"), ("dy", "TIMESTAMP(3)"), ("ts", "DATE"), ("tn", "TIMESTAMP_LTZ(6)"), ("a", "ARRAY<BIGINT>"),
+    ("a", "ARRAY<STRING>"), ("ROW(1, 'x')", "ROW<p BIGINT, q STRING>"), ("clock", "TIME(3)"),
+)  # fmt: skip
+
+
+def test_assigned(flink: JavaProcess, session: Session) -> None:
+    """What INSERT stores of a value in a column of another type."""
+    seed = Random().randrange(10**9) if SEARCHES else 1
+    random = Random(seed)
+    drawn = [each.text for each in FLINK.expressions(seed, examples(24)) if each.is_of_rows]
+    found = [*ASSIGNED, *((text, random.choice(_TARGETS)) for text in drawn)]
+    for (text, target), theirs in zip(found, flink.written(found), strict=True):
+        session.sql("DROP TABLE IF EXISTS stored")
+        session.sql(f"CREATE TABLE stored (id INT, x {target})")
+        ours = asked(session, f"INSERT INTO stored SELECT id, {text} FROM samples")
+        if not isinstance(ours, Exception):
+            ours = asked(session, "SELECT x FROM stored ORDER BY id")
+        seen = verdict(theirs, ours, Expression("operator", text))
+        assert seen[0] in ("equal", "both refuse", "refused"), (seed, text, target, seen)
+
+
 def test_generated(flink: JavaProcess, session: Session) -> None:
     seed = Random().randrange(10**9) if SEARCHES else 1
     found = [*FLINK.expressions(seed, examples(120)), *NESTED.expressions(seed, examples(60))]

@@ -4,10 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from maintenance.errors import PaimonError
@@ -477,6 +480,66 @@ def test_written(spark: SparkSession, session: Session, text: str) -> None:
         assert _verdict(expected, stored, Expression("operator", text)) == ("equal", ""), name
     where = f"SELECT id FROM changed WHERE x <=> ({text})"
     assert session.sql(where).to_arrow().num_rows == len(ROWS)
+
+
+_TARGETS = (
+    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 2)", "DECIMAL(38, 18)",
+    "DECIMAL(3, 1)", "STRING", "VARCHAR(2)", "VARCHAR(5)", "BINARY", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ",
+    "ARRAY<BIGINT>", "ARRAY<STRING>", "MAP<STRING, BIGINT>", "STRUCT<p: BIGINT, q: STRING>",
+)  # fmt: skip
+# What became another value, or one where Spark has none.
+ASSIGNED = (
+    ("f64 < d2", "DOUBLE"), ("i32", "BOOLEAN"), ("-2.5", "BIGINT"), ("i64", "TINYINT"), ("f64", "DECIMAL(10, 2)"),
+    ("f64", "STRING"), ("ts", "DATE"), ("day", "TIMESTAMP_NTZ"), ("'ab   '", "VARCHAR(2)"), ("s", "INT"),
+    ("a", "ARRAY<STRING>"), ("array(1.5D)", "ARRAY<INT>"), ("TRY_CAST(n AS TIMESTAMP)", "STRUCT<p: INT, q: STRING>"),
+)  # fmt: skip
+
+
+def test_assigned(spark: SparkSession, session: Session) -> None:
+    """What INSERT, UPDATE and MERGE store of a value in a column of another type."""
+    seed = Random().randrange(10**9) if SEARCHES else 1
+    random = Random(seed)
+    drawn = [(each.text, random.choice(_TARGETS)) for each in expressions(seed, examples(20)) if each.is_of_rows]
+    for text, target in (*ASSIGNED, *drawn):
+        theirs = _stored_by_spark(spark, text, target)
+        for statement, ours in _stored(session, text, target).items():
+            seen = _verdict(theirs, ours, Expression("operator", text))
+            assert seen[0] in ("equal", "both refuse", "refused"), (seed, text, target, statement, seen)
+
+
+def _stored_by_spark(spark: SparkSession, text: str, target: str) -> pa.Table | Exception:
+    with TemporaryDirectory() as folder:
+        spark.sql(f"CREATE TABLE stored (id INT, x {target}) USING parquet LOCATION '{folder}/stored'")
+        try:
+            spark.sql(f"INSERT INTO stored SELECT id, {text} AS x FROM samples")
+            return spark.sql("SELECT x FROM stored ORDER BY id").toArrow()
+        except (PySparkException, Py4JJavaError) as error:
+            return error
+        finally:
+            spark.sql("DROP TABLE stored")
+
+
+def _stored(session: Session, text: str, target: str) -> dict[str, pa.Table | Exception]:
+    """By the statement."""
+    whens = f"WHEN MATCHED AND samples.id < 0 THEN UPDATE SET x = NULL WHEN MATCHED THEN UPDATE SET x = {text}"
+    columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
+    of_stored = re.sub(r"\bid\b", "k", text)
+    statements = {
+        "INSERT": ("k INT", "NULL, NULL FROM samples LIMIT 0", f"INSERT INTO stored SELECT id, {text} FROM samples"),
+        "UPDATE": (f"k INT, {columns}", "*, NULL FROM samples", f"UPDATE stored SET x = {of_stored}"),
+        "MERGE": ("k INT", "id, NULL FROM samples", f"MERGE INTO stored USING samples ON k = id {whens}"),
+    }
+    found: dict[str, pa.Table | Exception] = {}
+    for name, (names, rows, statement) in statements.items():
+        session.sql("DROP TABLE IF EXISTS stored")
+        session.sql(f"CREATE TABLE stored ({names}, x {target})")
+        session.sql(f"INSERT INTO stored SELECT {rows}")
+        try:
+            session.sql(statement)
+            found[name] = session.sql("SELECT x FROM stored ORDER BY k").to_arrow()
+        except Exception as error:  # noqa: BLE001 (what is not of the family is a verdict)
+            found[name] = error
+    return found
 
 
 def test_a_difference_would_be_seen() -> None:

@@ -1,7 +1,7 @@
 """Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
-from maintenance.sql.dialects import Flink, PaimonSpark
+from maintenance.sql.dialects import Flink
 from maintenance.sql.duckdb.dataset import RelationDataset
 from maintenance.sql.duckdb.digests import register_digests
 from maintenance.sql.duckdb.duck_types import like_given, named_like, shown_type
@@ -18,17 +18,16 @@ from maintenance.sql.duckdb.faults import explained
 from maintenance.sql.duckdb.plain_files import plain_query
 from maintenance.sql.duckdb.quotients import register_quotients
 from maintenance.sql.duckdb.variant_functions import register_variant_functions
+from maintenance.sql.expressions.assigned import assigned
 from maintenance.sql.expressions.decimals import widened
 from maintenance.sql.expressions.macros import register_macros
 from maintenance.sql.expressions.templates import Duck
-from maintenance.sql.query.carried import CARRIED, MICROS, REST, carried, uncarried
+from maintenance.sql.query.carried import carried, uncarried
 from maintenance.sql.query.case_names import marked_rows, plain_rows
 from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.sql.zones import duck_zone
-from maintenance.types.arrow import data_type_of_arrow
-from maintenance.types.casts.cast import STRING, cast
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
@@ -59,6 +58,8 @@ def run_embedded(
 ) -> pa.Table:
     """The rows of a query. `fields`: see `run_query`; `bound`: of its earlier runs."""
     plainly = True
+    if fields is not None:
+        resolved = assigned(resolved, fields)
     while True:
         try:
             rows = _run(resolved, fields, bound, plainly=plainly)
@@ -125,7 +126,7 @@ def _run(
         register_quotients(_root(os.getpid()), query, os.getpid())
         if bound is not None and len(plain) == len(resolved.relations):
             return with_variants(bound.run(query, resolved.zone))
-        return with_variants(_fetched(connection, query, fields, is_spark=resolved.source.dialect is PaimonSpark))
+        return with_variants(_fetched(connection, query, fields))
     except duckdb.Error as error:
         if not resolved.is_wide and _is_overflow(error, resolved):
             raise _OverflowError from error
@@ -174,51 +175,19 @@ def _over_files(query: str, plain: Mapping[str, str]) -> str:
     return query
 
 
-def _fetched(
-    connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None, *, is_spark: bool
-) -> pa.Table:
+def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None) -> pa.Table:
     relation = connection.sql(query)
     if relation is None or fields is None:
         return _rows_of(relation)
     types = [str(kind) for kind in relation.types]
-    check_assignable(types, fields, is_spark=is_spark)
-    # DuckDB writes these numbers otherwise.
-    texts = {
-        number for number, kind in enumerate(types) if kind in ("FLOAT", "DOUBLE") and fields[number].type.is_string
-    }
-    target_types = [
-        kind if number in texts else like_given(field.type, given)
-        for number, (field, kind, given) in enumerate(zip(fields, types, relation.types, strict=True))
-    ]
+    check_assignable(types, fields)
+    target_types = [like_given(field.type, given) for field, given in zip(fields, relation.types, strict=True)]
     if target_types != types:
         names = [f"column_{number}" for number in range(len(types))]
-        listed = ", ".join(map(_converted, names, types, target_types))
+        listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
         relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
     rows = relation.to_arrow_table().rename_columns([field.name for field in fields])
-    return uncarried(_named(_as_texts(_narrowed(rows, target_types), texts), fields))
-
-
-def _converted(name: str, kind: str, target: str) -> str:
-    # A time of the zone's clock has no zone in its text.
-    if target != "VARCHAR":
-        return f"CAST({name} AS {target})"
-    if kind.startswith(CARRIED):
-        return f"paimon_plain({name}.{MICROS}, {name}.{REST})"
-    return f"paimon_text({name})" if kind == "TIMESTAMP WITH TIME ZONE" else f"CAST({name} AS VARCHAR)"
-
-
-def _as_texts(rows: pa.Table, numbers: Iterable[int]) -> pa.Table:
-    """Values of these columns as the texts that Paimon casts them to."""
-    for number in numbers:
-        column = rows.column(number)
-        shown = cast(column, data_type_of_arrow(column.type), STRING)
-        rows = rows.set_column(number, rows.field(number).name, shown)
-    return rows
-
-
-def _becomes_text(kind: str, field: DataField) -> bool:
-    """Whether a plain value is given to a column of texts."""
-    return field.type.is_string and kind not in ("VARCHAR", '"NULL"') and _is_plain(kind)
+    return uncarried(_named(_narrowed(rows, target_types), fields))
 
 
 def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
@@ -264,26 +233,13 @@ def _named(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
     return rows
 
 
-def check_assignable(types: Sequence[str], fields: Sequence[DataField], *, is_spark: bool) -> None:
-    """Raises: SqlError: another number of columns, or texts where other values belong.
-
-    Plain values become texts in Spark; Flink refuses that, too.
-    """
+def check_assignable(types: Sequence[str], fields: Sequence[DataField]) -> None:
+    """Raises: SqlError: another number of columns, or a text where a VARIANT or VECTOR belongs."""
     if len(types) != len(fields):
         names = ", ".join(field.name for field in fields)
         fix = f"Give a value for each of these columns: {names}."
         raise SqlError(f"{len(types)} columns are given where {len(fields)} are needed", "query", fix)
     for kind, field in zip(types, fields, strict=True):
-        is_nested = kind != '"NULL"' and not _is_plain(kind)
-        is_other = (
-            (kind == "VARCHAR")
-            if not field.type.is_string
-            else is_nested or (_becomes_text(kind, field) and not is_spark)
-        )
-        if is_other:
+        if kind == "VARCHAR" and not field.type.is_string:
             problem = f"column '{field.name}' is {field.type}, and the query gives {shown_type(kind)}"
             raise SqlError(problem, "query", "Cast it in the query.")
-
-
-def _is_plain(kind: str) -> bool:
-    return kind.startswith(CARRIED) or (not kind.startswith(("STRUCT", "MAP", "ENUM")) and not kind.endswith("]"))

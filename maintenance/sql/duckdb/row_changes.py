@@ -222,9 +222,10 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
     fields = [*table.schema.fields, *(ROW_ID for name in old.column_names if name == ROW_ID.name)]
     target = with_declared(carried(old.select([field.name for field in fields]), fields), fields)
     bound = {**change.bound, TARGET: target.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
-    computed = [field for field in table.schema.fields if _is_computed(change, field)]
+    computed = _computed(table, change)
     resolved = prepared(session, _query(change, computed), change.source, bound)
-    types = [DataField(0, _CLAUSE, DataType("BIGINT")), DataField(0, _ROW, DataType("BIGINT")), *computed]
+    numbers = [DataField(0, name, DataType("BIGINT")) for name in (_CLAUSE, _ROW)]
+    types = [*numbers, *(field for _, field in computed)]
     from maintenance.sql.duckdb.embedded import run_embedded  # takes long to import, and Spark has no need of it
 
     found = _once(table, run_embedded(resolved, types), change)
@@ -232,32 +233,49 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
     kinds = pa.array([_KINDS[clause.action] for clause in change.clauses], pa.string()).take(pa.array(chosen))
     columns = [kinds, found.column(_ROW)]
     for column in table.schema.fields:
-        of_clauses = np.array([_is_new(clause, column.name) for clause in change.clauses], bool)
-        columns.append(_merged(table, column, old, found, of_clauses[chosen]))
+        own = {
+            number: found.column(len(numbers) + place)
+            for place, (number, each) in enumerate(computed)
+            if each.name == column.name
+        }
+        columns.append(_merged(table, column, old, found.column(_ROW), chosen, own))
     return pa.Table.from_arrays(columns, names=[KIND, _ROW, *table.schema.field_names])
 
 
-def _merged(table: Table, field: DataField, old: pa.Table, found: pa.Table, is_new: np.ndarray) -> pa.ChunkedArray:
-    """A column of the rows that change. `is_new`: bool, shape (n,), of which rows it has been computed."""
+def _merged(
+    table: Table,
+    field: DataField,
+    old: pa.Table,
+    rows: pa.ChunkedArray,
+    chosen: np.ndarray,
+    computed: Mapping[int, pa.ChunkedArray],
+) -> pa.ChunkedArray:
+    """A column of the rows that change.
+
+    Args: `rows`: the number of the old one, null where there is none; `chosen`: int64, shape (n,), the clause of each;
+        `computed`: what a clause has computed.
+    """
     where = f"table {table.identifier}"
-    if field.name in found.column_names:
-        new = converted(found.column(field.name), field, where)
-        if is_new.all():
-            return new
-    else:
-        new = pa.chunked_array([pa.nulls(found.num_rows, arrow_type(field.type))])
+    values = {number: converted(column, field, where) for number, column in computed.items()}
+    if len(values) == 1 and (chosen == next(iter(values))).all():
+        return next(iter(values.values()))
     kept = natural(old.column(field.name), field)
-    row = found.column(_ROW).to_numpy(zero_copy_only=False)
-    known = np.where(is_new | np.isnan(row), 0, row).astype(np.int64)
-    places = np.where(is_new, len(kept) + np.arange(len(row)), known)
+    row = rows.to_numpy(zero_copy_only=False)
+    is_new = np.isin(chosen, list(values))
     nothing = ~is_new & np.isnan(row)
-    both = pa.chunked_array([*kept.chunks, *new.chunks], new.type)
+    places = np.where(is_new | np.isnan(row), 0, row).astype(np.int64)
+    chunks, start = kept.chunks, len(kept)
+    for number, column in values.items():
+        places = np.where(chosen == number, start + np.arange(len(places)), places)
+        chunks, start = [*chunks, *column.chunks], start + len(column)
+    both = pa.chunked_array(chunks, arrow_type(field.type))
     return both.take(pa.array(places, mask=nothing))
 
 
-def _is_computed(change: RowChange, field: DataField) -> bool:
-    """Whether a clause gives a column new values."""
-    return any(_is_new(clause, field.name) for clause in change.clauses)
+def _computed(table: Table, change: RowChange) -> list[tuple[int, DataField]]:
+    """What clauses compute: the number of each, and the column, whose type it has by itself."""
+    numbered = list(enumerate(change.clauses))
+    return [(number, each) for each in table.schema.fields for number, clause in numbered if _is_new(clause, each.name)]
 
 
 def _is_new(clause: RowClause, name: str) -> bool:
@@ -281,14 +299,17 @@ def _once(table: Table, rows: pa.Table, change: RowChange) -> pa.Table:
     return rows.take(pa.array(np.sort(np.concatenate([places, np.flatnonzero(~is_matched)]))))
 
 
-def _query(change: RowChange, computed: Sequence[DataField]) -> exp.Expr:
-    """The number of the clause that fits, the row, and the columns that some clause computes."""
+def _query(change: RowChange, computed: Sequence[tuple[int, DataField]]) -> exp.Expr:
+    """The number of the clause that fits, the row, and what the clauses compute."""
     fits = [_fits(change, clause) for clause in change.clauses]
     numbers: list[exp.Expr] = [exp.Literal.number(number) for number in range(len(fits))]
     outputs = [exp.alias_(_case(fits, numbers), _CLAUSE), exp.alias_(_column(_ROW, change.alias), _ROW)]
-    for column in computed:
-        values = [_value(change, clause, column.name) for clause in change.clauses]
-        outputs.append(exp.alias_(_case(fits, values), column.name, quoted=True))
+    for place, (number, column) in enumerate(computed):
+        value = _value(change, change.clauses[number], column.name)
+        # A clause has the rows that no one before it has. What is NULL in all of them has no type in Flink.
+        before = [exp.null() for _ in range(number)]
+        made = value if isinstance(value, exp.Null) else _case(fits[: number + 1], [*before, value])
+        outputs.append(exp.alias_(made, f"{column.name} {place}", quoted=True))
     query = exp.select(*outputs).from_(exp.alias_(exp.to_table(TARGET), change.alias, table=True, quoted=True))
     if change.using is not None:
         whens = {clause.when for clause in change.clauses}
@@ -330,9 +351,7 @@ def _fits(change: RowChange, clause: RowClause) -> exp.Expr:
 
 
 def _value(change: RowChange, clause: RowClause, name: str) -> exp.Expr:
-    """The new value of a column; nothing if the clause gives none."""
-    if not _is_new(clause, name):
-        return exp.null()
+    """The new value of a column."""
     if clause.values is None:
         assert change.using is not None
         return _column(name, change.using.alias_or_name)

@@ -128,7 +128,9 @@ def _case(typing: Typing, node: exp.Case, scope: Scope) -> Typed:
         raise refusals.error_at(typing.source, node, "a CASE of NULLs has no type", "Write CAST(NULL AS INT).")
     ifs = [exp.If(this=condition, true=result) for condition, result in zip(conditions, nodes, strict=False)]
     last = nodes[-1] if default is not None else None
-    declared = common_char(results) if default is not None else None
+    declared = common_char([each for each in results if each.kind != NULL])
+    if declared is not None and (default is None or any(each.kind == NULL for each in results)):
+        declared = declared.as_nullable()
     return Typed(exp.Case(ifs=ifs, default=last), kind, node, declared=declared)
 
 

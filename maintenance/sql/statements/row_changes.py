@@ -33,6 +33,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 from maintenance.types.casts.zones import UTC
+from maintenance.types.data_type import MAX_LENGTH, DataType
 
 if TYPE_CHECKING:
     from maintenance.operations.plan_store import StoredPlan
@@ -146,10 +147,30 @@ class Update:
         if session.zone != UTC and any(has_moments(value) for value in self.assignments.values()):
             return False
         try:
-            resolved(table, texts, in_process=True)
+            assigned = resolved(table, texts, in_process=True)
         except PredicateError:
             return False
+        values = self._values(table)
+        if not all(_is_of_type(values[name], each.field.type) for name, each in assigned.items()):
+            return False
         return where is None or _is_filter(where, table)
+
+
+_MOMENTS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ)
+
+
+def _is_of_type(value: exp.Expr, kind: DataType) -> bool:
+    """Whether a value can be stored as it is written. What becomes another type does so by the dialect's rules."""
+    if isinstance(value, exp.Literal) and value.is_string:
+        return kind.is_string and kind.length == MAX_LENGTH
+    if isinstance(value, exp.Cast):
+        return kind.is_timestamp if value.is_type(*_MOMENTS) else value.is_type(kind.root)
+    if isinstance(value, exp.Boolean):
+        return kind.root == "BOOLEAN"
+    if isinstance(value, exp.Column | exp.Null):
+        return True
+    is_whole = value.sql().strip("-() ").isdecimal()
+    return kind.is_integer if is_whole else kind.root in ("DECIMAL", "DOUBLE")
 
 
 _UNNAMED = "paimon_source"

@@ -102,7 +102,7 @@ def test_lengths_of_texts_and_times_are_those_of_the_table(tmp_path: Path) -> No
     session.sql("INSERT INTO t VALUES (1, CAST(NULL AS CHAR(5)), TIME '01:02:03', '')")
     session.sql("INSERT INTO t VALUES (2, 'ab', TIME '01:02:04', '')")
     session.sql("UPDATE t SET x = TYPEOF(c) WHERE d < TIME '01:02:04'")
-    session.sql("DELETE FROM t WHERE c IN ('ab', x)")
+    session.sql("DELETE FROM t WHERE c IN ('ab   ', x)")
     source, values = "(SELECT 3 AS j) AS s ON k = j", "(k, x) VALUES (j, MAP[1, 'm'][1])"
     session.sql(f"MERGE INTO t USING {source} WHEN NOT MATCHED THEN INSERT {values}")
     assert [(row[0], row[3]) for row in rows(session)] == [(1, "CHAR(5)"), (3, "m")]
