@@ -4,7 +4,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,29 @@ _ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name 
 
 
 def for_people(rows: "pa.Table") -> "pa.Table":
-    """What an operation reports, for a terminal: each size in its unit. A size is a number of a column `bytes`, or of
-    one whose name ends so."""
+    """What an operation reports, for a terminal: each size in its unit, times to the second, truth values as words.
+
+    A size is a number of a column `bytes`, or of one whose name ends so.
+    """
     import pyarrow as pa
 
-    for place, field in enumerate(rows.schema):
+    def shown(field: pa.Field) -> Callable[[Any], str] | None:
         if _IS_SIZE.search(field.name) and pa.types.is_integer(field.type):
-            texts = [None if size is None else size_text(size) for size in rows.column(place).to_pylist()]
+            return size_text
+        if pa.types.is_timestamp(field.type):
+            return "{:%Y-%m-%d %H:%M:%S}".format
+        return _yes_or_no if pa.types.is_boolean(field.type) else None
+
+    for place, field in enumerate(rows.schema):
+        text = shown(field)
+        if text is not None:
+            texts = [None if value is None else text(value) for value in rows.column(place).to_pylist()]
             rows = rows.set_column(place, field.name, pa.array(texts, pa.string()))
     return rows
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def text_of(rows: "pa.Table", output: str) -> str:
