@@ -11,9 +11,11 @@ from paimon_maintenance.operators.airflow_release import BaseHook, BaseOperator,
 
 if TYPE_CHECKING:
     from maintenance.catalog import Catalog
+    from maintenance.project.config import Project
     from maintenance.sql import Session
 
 ENGINE = "engine"
+_VARIABLES = ("PAIMON_PROFILE", "PAIMON_WAREHOUSE", "PAIMON_TABLES")
 # What a connection has besides its extra, as options of the catalog.
 _LOGIN, _PASSWORD = "s3.access-key", "s3.secret-key"
 
@@ -60,15 +62,24 @@ class Lake:
 
         return open_catalog(self._options()[0])
 
+    def project(self) -> "Project | None":
+        """What a tables.yaml says that is named; None: none is. Raises: OptionError, with the line of the mistake."""
+        others = self.paimon_conn_id, self.profile, self.warehouse, *map(os.environ.get, _VARIABLES[:2])
+        path = self.tables or (None if any(others) else os.environ.get(_VARIABLES[2]))
+        if not path:
+            return None
+        from maintenance.project.config import parse_project
+
+        return parse_project(Path(path), may_be_empty=True)
+
     def _options(self) -> tuple[Mapping[str, str], str | None]:
         """The options of the catalog, and the engine."""
         if self.paimon_conn_id:
             return _of_connection(self.paimon_conn_id)
         if self.warehouse:
             return {"warehouse": self.warehouse}, None
-        variables = ("PAIMON_PROFILE", "PAIMON_WAREHOUSE", "PAIMON_TABLES")
         profile, warehouse, tables = (
-            (self.profile, None, self.tables) if self.profile or self.tables else map(os.environ.get, variables)
+            (self.profile, None, self.tables) if self.profile or self.tables else map(os.environ.get, _VARIABLES)
         )
         if profile:
             from maintenance.cli.profiles import load_profile
@@ -84,7 +95,7 @@ class Lake:
         raise OptionError(
             "nothing says where the tables are",
             "operator",
-            f"Give paimon_conn_id, profile, tables or warehouse, or set {', '.join(variables)} for the workers.",
+            f"Give paimon_conn_id, profile, tables or warehouse, or set {', '.join(_VARIABLES)} for the workers.",
         )
 
 

@@ -25,6 +25,8 @@ from paimon_maintenance.operators.links import PlanLink, TableLink
 _MOST_ROWS = 1000
 # Groups of a plan that are shown where somebody decides about it.
 _SHOWN_GROUPS = 20
+# Findings that the failure of a task names.
+_SHOWN_FINDINGS = 3
 Nothing = Literal["succeed", "skip"]
 
 
@@ -82,8 +84,10 @@ class PaimonOperator(OfLake):
         result = procedure.run(self._call(context))
         rows, nothing = result.to_arrow(), result.nothing_to_do
         done = told(self.operation, self.arguments.get("table"), rows, nothing_to_do=nothing)
-        if procedure.judges and done["rows"]:
-            raise OptionError(f"{done['count']} findings: {done['rows'][:3]}", self._place(), "Repair what they name.")
+        if result.wrong:
+            found, more = "; ".join(result.wrong[:_SHOWN_FINDINGS]), len(result.wrong) - _SHOWN_FINDINGS
+            text = f"{found}; and {more} more" if more > 0 else found
+            raise OptionError(text, self._place(), "Repair what is named here.")
         return self._done(done)
 
     def _call(self, context: Any) -> Any:
@@ -97,7 +101,14 @@ class PaimonOperator(OfLake):
         missing = [each.name for each in procedure.parameters if each.required and each.name not in values]
         if missing:
             raise OptionError(f"'{missing[0]}' is empty", f"arguments of {self.operation}", "Say what it is.")
-        return Call(self.lake.session(run_name(context)), procedure.with_options(values), self.log.info)
+        beside: Mapping[str, Any] = {}
+        project = self.lake.project() if procedure.by_tables_yaml else None
+        if project is not None:
+            from maintenance.project.given import given_by
+
+            found = given_by(project, procedure.by_tables_yaml, str(values.get("table", "")))
+            values, beside = {**found.arguments, **values}, found.beside
+        return Call(self.lake.session(run_name(context)), procedure.with_options(values), self.log.info, beside)
 
     def _done(self, done: dict[str, Any]) -> dict[str, Any]:
         if done["nothing_to_do"] and self.nothing_to_do == "skip":

@@ -60,7 +60,7 @@ class Target:
         with _extra_cli(self.described):
             from maintenance.project.config import parse_project
 
-            return parse_project(self.described)
+            return parse_project(self.described, may_be_empty=True)
 
     def session(self) -> "Session":
         """Raises: PaimonError: the catalog cannot be opened."""
@@ -419,9 +419,9 @@ def tables(target: Target, database: str | None, is_long: bool) -> None:
     from maintenance.cli.arrow import load_arrow
 
     load_arrow()
-    from maintenance.cli.fleet import as_rows, figures
+    from maintenance.cli.fleet import figures
 
-    target.print_objects(as_rows(figures(catalog, names), for_people=target.output == "table"))
+    target.print_report(figures(catalog, names))
 
 
 def _names(catalog: "Catalog", database: str | None) -> list[tuple[str, str]]:
@@ -588,46 +588,6 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
     result = target.session().sql(text)
     target.show(result)
     return 0 if result.to_arrow().num_rows else NOTHING_TO_DO
-
-
-@_command(
-    A_TABLE_OR_ALL,
-    click.option("--max-age", help="How old the newest rows may be, such as '1 d'."),
-    click.option("--parts", is_flag=True, help="The parts of the table's health: value, target, points and weight."),
-    HISTORY,
-)
-def health(target: Target, table: str | None, max_age: str | None, parts: bool, history: str | None) -> int:
-    """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
-
-    Without a table every table of the catalog is judged, and has one line, with its score from 0 to 100: the mean of
-    its parts by their weights. A conflict of writers that was acknowledged passes until the next one. With --tables the
-    limits and targets of that file hold.
-
-    \b
-    paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
-    paimonctl --warehouse /data/lake health db.trips --parts
-    """
-    from maintenance.cli.fleet import as_part_rows, as_rows, judgements_of
-    from maintenance.cli.fleet import health as health_of
-    from maintenance.cli.judged import Judge
-    from maintenance.options.option import duration
-
-    age, catalog, project = duration(max_age) if max_age is not None else None, target.catalog(), target.project()
-    judge = Judge(catalog, _history_of(history, project), project, age)
-    if parts:
-        if table is None:
-            raise click.UsageError("--parts needs a table")
-        record = judge.record(table)
-        target.print_objects(as_part_rows(record, for_people=target.output == "table"))
-        click.echo(f"Health: {record.score} of 100.", err=True)
-        return 0
-    if table is not None:
-        found = judgements_of(judge, table)
-        target.print_objects(found)
-        return 0 if all(each["healthy"] == "yes" for each in found) else FAILED
-    lines = health_of(judge, catalog, _names(catalog, None))
-    target.print_objects(as_rows(lines, for_people=target.output == "table"))
-    return 0 if all(line.healthy for line in lines) else FAILED
 
 
 @_command(_since("1 d"), HISTORY)

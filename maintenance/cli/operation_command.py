@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,16 +11,12 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, made, shown
 from maintenance.cli.progress import shown_progress
-from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.parameters import Parameter
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import keep_plan
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.session_state import SessionState
-
-if TYPE_CHECKING:
-    from maintenance.project.config import Project
 
 # Of procedures that SQL has by itself; those of operations say it themselves.
 _HINTS = {
@@ -48,12 +42,15 @@ def operation_command(name: str) -> click.Command:
         else:
             _check_with_plan(given)
         values = _values(procedure, given)
-        project = target.project() if procedure.by_retention or procedure.by_fleet else None
-        beside = {}
-        if project is not None and procedure.by_retention:
-            values = {**_retention(project, str(values.get(TABLE.name, ""))), **values}
-        elif project is not None:
-            beside["settings"] = project.fleet_settings(partial(_kept, project, datetime.now(UTC)))
+        beside: Mapping[str, Any] = {}
+        project = target.project() if procedure.by_tables_yaml else None
+        if project is not None:
+            from maintenance.project.given import given_by
+
+            found = given_by(project, procedure.by_tables_yaml, str(values.get(TABLE.name, "")))
+            if found.said:
+                click.echo(f"By {found.said}.", err=True)
+            values, beside = {**found.arguments, **values}, found.beside
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
             call = Call(target.session(), values, progress, beside)
@@ -69,9 +66,7 @@ def operation_command(name: str) -> click.Command:
             else:
                 result = procedure.run(call)
         target.report(result)
-        if procedure.judges and result.to_arrow().num_rows:
-            return FAILED
-        return NOTHING_TO_DO if result.nothing_to_do else 0
+        return FAILED if result.wrong else NOTHING_TO_DO if result.nothing_to_do else 0
 
     summary = SUMMARIES[name]
     return click.Command(
@@ -92,7 +87,8 @@ def show_plan(target: Any, session: SessionState, command: str, plan: StoredPlan
 
 
 def _help(command: str, procedure: Procedure) -> str:
-    arguments = " ".join(f"<{parameter.name}>" for parameter in procedure.parameters if parameter.required)
+    places = [each for each in procedure.parameters if each.required or each.by_position]
+    arguments = " ".join(f"<{each.name}>" if each.required else f"[{each.name}]" for each in places)
     start = f"paimonctl --warehouse /data/lake {command}"
     lines = [SUMMARIES[procedure.name], "", "\b", f"{start} {arguments}".rstrip()]
     if procedure.planning is not None:
@@ -101,8 +97,9 @@ def _help(command: str, procedure: Procedure) -> str:
 
 
 def _check_required(context: click.Context, procedure: Procedure, given: Mapping[str, Any]) -> None:
+    required = [parameter.name for parameter in procedure.parameters if parameter.required]
     for parameter in context.command.params:
-        if isinstance(parameter, click.Argument) and given[parameter.name or ""] is None:
+        if parameter.name in required and given[parameter.name] is None:
             raise click.MissingParameter(ctx=context, param=parameter)
 
 
@@ -123,25 +120,6 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
     return procedure.with_options(values)
 
 
-def _retention(project: "Project", identifier: str) -> Mapping[str, Any]:
-    """The retention of a table that tables.yaml says; it goes by it as the expiry in Dagster does."""
-    from maintenance.project.chain import retention
-    from maintenance.project.effective import said_of
-
-    table = project.table(identifier)
-    if table is None:
-        return {}
-    if text := said_of(table, "retention"):
-        click.echo(f"By {text}.", err=True)
-    return {name: value for name, value in retention(table, table.zone).items() if value is not None}
-
-
-def _kept(project: "Project", now: datetime, identifier: str) -> RetentionChoice:
-    """What the expiry of a table keeps."""
-    table = project.table(identifier)
-    return RetentionChoice() if table is None else table.kept(now)
-
-
 def _parameters(procedure: Procedure) -> list[click.Parameter]:
     """Arguments may be left out for the sake of --apply; what is missing is said before anything is done."""
     parameters = [_parameter(parameter) for parameter in procedure.parameters]
@@ -159,7 +137,7 @@ def _parameters(procedure: Procedure) -> list[click.Parameter]:
 
 
 def _parameter(parameter: Parameter) -> click.Parameter:
-    if parameter.required:
+    if parameter.required or parameter.by_position:
         return click.Argument([parameter.name], required=False)
     names = ["--" + parameter.name.replace("_", "-"), parameter.name]
     text = parameter.text or _HINTS.get(parameter.name)

@@ -35,6 +35,8 @@ def for_people(rows: "pa.Table") -> "pa.Table":
             return size_text
         if pa.types.is_timestamp(field.type):
             return "{:%Y-%m-%d %H:%M:%S}".format
+        if pa.types.is_floating(field.type):
+            return "{:,.10g}".format
         return _yes_or_no if pa.types.is_boolean(field.type) else None
 
     for place, field in enumerate(rows.schema):

@@ -1,15 +1,15 @@
 """What `paimonctl report` prints: what maintenance did, and what is wrong now with the tables of the catalog."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from maintenance.catalog import Catalog
 from maintenance.cli.fleet import Name, for_each
-from maintenance.cli.judged import Judge
 from maintenance.errors import NotFoundError
+from maintenance.operations.fleet.health import Judge, JudgedBy
 from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, lines_of, open_problems, past_lines, report
 from maintenance.spelling import suggestion
@@ -30,14 +30,14 @@ def report_since(
     now = datetime.now(UTC)
     found = report(catalog, history_table(database), now - back, now)
     others = [name for name in names if name[0] != database]
-    judge = Judge(catalog, database, project)
+    judge = Judge(catalog, _judged_by(project, database))
 
     def look(name: Name) -> list[StillOpen]:
         identifier = ".".join(name)
         described = None if project is None else project.table(identifier)
         who = "" if described is None else ", ".join(described.owners)
         try:
-            judgements = judge(identifier)
+            judgements = judge.judgements(identifier, now)
         except NotFoundError:
             return []  # it was dropped since
         return open_problems(identifier, judgements, who)
@@ -45,6 +45,14 @@ def report_since(
     missing = [] if project is None else list(_missing(project, [".".join(name) for name in others]))
     still_open = [*missing, *(each for open_here in for_each(look, others) for each in open_here)]
     return Report(found.since, found.until, found.deeds, still_open, found.left_out)
+
+
+def _judged_by(project: "Project | None", history: str) -> JudgedBy:
+    if project is None:
+        return JudgedBy(history=history)
+    from maintenance.project.given import judged_by
+
+    return replace(judged_by(project), history=history)
 
 
 def past(catalog: Catalog, database: str, back: timedelta, table: str | None) -> Sequence[Deed]:

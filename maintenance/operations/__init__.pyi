@@ -35,6 +35,7 @@ from maintenance.operations.expiry.expire_partitions import ExpirePartitionsRepo
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.fleet.fleet_costs import fleet_costs
+from maintenance.operations.fleet.health import HealthReport, JudgedBy
 from maintenance.operations.fleet.plan_fleet import plan_fleet
 from maintenance.operations.indexes.advise_file_index import advise_file_index
 from maintenance.operations.indexes.analyze_table import analyze_table
@@ -227,6 +228,15 @@ def forecast(
     warehouse: str = ...,
     now: datetime | None = ...,
 ) -> ForecastReport: ...
+def health(
+    catalog: Catalog,
+    *,
+    table: str | None = ...,
+    max_age: timedelta | None = ...,
+    history: str | None = ...,
+    settings: JudgedBy = ...,
+    progress: Progress | None = ...,
+) -> HealthReport: ...
 def ingest(
     spark: SparkSession | None,
     table: Table,
@@ -395,6 +405,7 @@ __all__ = [
     "fleet_costs",
     "forecast",
     "fsck",
+    "health",
     "held_bytes",
     "ingest",
     "ingest_landed",

@@ -229,10 +229,16 @@ P = TypeVar("P", bound=Planned)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A report as rows. `rows`: None: there is nothing to tell but that it is done."""
+    """A report as rows.
+
+    Attributes:
+        rows: None: there is nothing to tell but that it is done.
+        wrong: what it says is wrong, a text for each: the command and the task of Airflow that ask for it fail.
+    """
 
     rows: pa.Table | None = None
     nothing_to_do: bool = False
+    wrong: tuple[str, ...] = ()
 
     @classmethod
     def texts(
@@ -243,6 +249,13 @@ class Shown:
         columns = [pa.array([row[i] for row in listed], pa.string()) for i in range(len(names))]
         nothing = not listed if nothing_to_do is None else nothing_to_do
         return cls(pa.Table.from_arrays(columns, names=list(names)), nothing)
+
+    @classmethod
+    def findings(cls, names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> "Shown":
+        """Rows of texts, each of which says what is wrong."""
+        listed = list(rows)
+        wrong = tuple(" ".join(text for text in row if text) for row in listed)
+        return replace(cls.texts(names, listed, nothing_to_do=False), wrong=wrong)
 
     @classmethod
     def one(cls, row: Mapping[str, Any], *, nothing_to_do: bool = False) -> "Shown":
@@ -278,6 +291,14 @@ class Spelling:
     parameters: Sequence[str | Parameter] | None = None
     shown: Callable[[Any], Shown] | None = None
     has_plans: bool = True
+
+
+BY_RETENTION = "retention"
+"""The retention of the table, where the call says no other: its parameters are those of `expire_snapshots`."""
+BY_FLEET = "fleet"
+"""What is said of the work on all tables, as `settings` of the request."""
+BY_HEALTH = "health"
+"""By what each table is judged, as `settings` of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,10 +339,8 @@ class Operation(Generic[Request, P, Report]):
         takes_options: calls may set options of the table.
         sets: parameters of calls that set one of them.
         uses_spark: it has work for Spark.
-        judges: its rows say what is wrong.
-        by_retention: a command goes by the retention that a tables.yaml gives the table, where it is not told another:
-            its parameters are called as those of `expire_snapshots`.
-        by_fleet: a command gives its request what a tables.yaml says of the work on all tables, as `settings`.
+        by_tables_yaml: what a call gets from a tables.yaml, where there is one: `BY_RETENTION`, `BY_FLEET` or
+            `BY_HEALTH`; empty: nothing.
         looks_only: it changes nothing, so there is nothing to plan either.
         spellings: None = its own name; empty: statements of SQL do it.
         has_job: Dagster has a job of its own for it, besides the one that takes any statement.
@@ -346,9 +365,7 @@ class Operation(Generic[Request, P, Report]):
     takes_options: bool = False
     sets: Sequence[Parameter] = ()
     uses_spark: bool = False
-    judges: bool = False
-    by_retention: bool = False
-    by_fleet: bool = False
+    by_tables_yaml: str = ""
     looks_only: bool = False
     has_job: bool = True
     spellings: Sequence[Spelling] | None = None

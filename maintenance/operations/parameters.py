@@ -39,6 +39,7 @@ class Param:
         is_kept: whether a plan says it. Without it the plan's groups do, or it only matters while the work is done.
         is_each: a call may have several, and each is a request of its own.
         repeats: a command may have several, which are read as a list.
+        by_position: a command takes it by its position, though it may be left out.
     """
 
     text: str
@@ -52,6 +53,7 @@ class Param:
     is_kept: bool = True
     is_each: bool = False
     repeats: bool = False
+    by_position: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Parameter:
         default: of the field.
         is_each: a call may have several, and each is a request of its own.
         repeats: a command may have several, which are read as a list.
+        by_position: a command takes it by its position, though it may be left out.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Parameter:
     unit: str = ""
     is_each: bool = False
     repeats: bool = False
+    by_position: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,6 +143,7 @@ def _parameter(field: str, hint: Any, told: Param, default: Any, is_required: bo
         unit=told.unit,
         is_each=told.is_each,
         repeats=told.repeats,
+        by_position=told.by_position,
     )
 
 

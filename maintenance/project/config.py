@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, field_validator, model_validator
+from pydantic import AfterValidator, Field, InstanceOf, PrivateAttr, ValidationInfo, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from maintenance.errors import OptionError, PaimonError, SchemaError
@@ -56,6 +56,7 @@ from maintenance.project.yaml_file import YamlFile
 from maintenance.spark.engine import LOCAL_MASTER, Engine, EngineKind
 from maintenance.types.data_type import DataField
 
+_MAY_BE_EMPTY = "may be empty"
 ENGINE_MEANS = (
     "spark, sail (which needs no Java), embedded (no Spark), or auto: Spark where a Java is found, else Sail."
 )
@@ -477,8 +478,8 @@ class Project(Entry):
         return tables
 
     @model_validator(mode="after")
-    def is_about_something(self) -> "Project":
-        if not self.patterns and not self.tables:
+    def is_about_something(self, info: ValidationInfo) -> "Project":
+        if not (info.context or {}).get(_MAY_BE_EMPTY) and not self.patterns and not self.tables:
             raise ValueError("there are neither tables nor patterns")
         return self
 
@@ -574,9 +575,12 @@ def rooted(project: Project, folder: Path) -> Project:
     return project.model_copy(update={"warehouse": warehouse, "tables": tables})
 
 
-def parse_project(path: Path) -> Project:
-    """tables.yaml as it is written. Raises OptionError, with the line of the mistake."""
+def parse_project(path: Path, *, may_be_empty: bool = False) -> Project:
+    """tables.yaml as it is written. `may_be_empty`: it need not be about any table.
+
+    Raises: OptionError, with the line of the mistake.
+    """
     file = YamlFile.read(path)
-    project = file.as_model(Project)
+    project = file.as_model(Project, {_MAY_BE_EMPTY: may_be_empty})
     project._file = file
     return project

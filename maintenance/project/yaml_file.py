@@ -59,12 +59,15 @@ class YamlFile:
         """The path and line of a place in the file."""
         return _where(self.path, _mark(self.root, place))
 
-    def as_model(self, model: type[Model]) -> Model:
-        """The file as a model. Raises: OptionError, with the line of the first mistake, and of the others."""
+    def as_model(self, model: type[Model], context: Mapping[str, Any] | None = None) -> Model:
+        """The file as a model. `context`: of its validators.
+
+        Raises: OptionError, with the line of the first mistake, and of the others.
+        """
         from pydantic import ValidationError
 
         try:
-            return model.model_validate(self.content)
+            return model.model_validate(self.content, context=context)
         except ValidationError as error:
             raise mistake_in(self.path, self.root, error) from error
 

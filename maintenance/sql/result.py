@@ -14,11 +14,14 @@ def _nothing() -> pa.Table:
 class Result:
     """The rows of a statement. A statement that returns none has a table without columns.
 
-    `nothing_to_do`: an operation found nothing to change.
+    Attributes:
+        nothing_to_do: an operation found nothing to change.
+        wrong: what an operation that looks says is wrong, a text for each.
     """
 
     rows: pa.Table = field(default_factory=_nothing)
     nothing_to_do: bool = False
+    wrong: tuple[str, ...] = ()
 
     def to_arrow(self) -> pa.Table:
         return self.rows

@@ -31,7 +31,9 @@ def test_operations_are_planned_applied_skipped_and_refused(tmp_path: Path) -> N
         "apply": "success",
         "compact": "skipped",
         "expire": "success",
+        "healthy": "success",
         "refused": "failed",
+        "stale": "failed",
     }
     plan = run.xcom("operators", "plan")
     assert session.sql("SELECT COUNT(*) AS n FROM `t$files`").to_arrow().to_pylist() == [{"n": 1}]
@@ -44,6 +46,10 @@ def test_operations_are_planned_applied_skipped_and_refused(tmp_path: Path) -> N
     # What is refused is not tried again, though the task may be.
     assert run.ask("SELECT try_number FROM task_instance WHERE task_id = 'refused'") == [(1,)]
     assert "default.missing" in said
+    assert run.xcom("operators", "healthy")["rows"][0] == {
+        "check": "readable", "healthy": "yes", "found": "metadata and data files are there", "fix": "",
+    }  # fmt: skip
+    assert "default.t: freshness: the newest rows are" in said
     assert SECRET not in said
     (newest,) = session.sql("SELECT * FROM `t$snapshots`").to_arrow().to_pylist()
     assert (

@@ -90,9 +90,8 @@ OPERATION = Operation(
     Fsck,
     as_asked,
     apply,
-    shown=lambda report: Shown.texts(("fault",), [(str(fault),) for fault in report.faults], nothing_to_do=False),
+    shown=lambda report: Shown.findings(("fault",), [(str(fault),) for fault in report.faults]),
     uses_spark=True,
-    judges=True,
     looks_only=True,
     has_job=False,
 )

@@ -300,9 +300,8 @@ OPERATION = Operation(
     ProveCompactions,
     as_asked,
     apply,
-    shown=lambda report: Shown.texts(_COLUMNS, _rows(report), nothing_to_do=False),
+    shown=lambda report: Shown.findings(_COLUMNS, _rows(report)),
     uses_spark=True,
-    judges=True,
     looks_only=True,
 )
 

@@ -23,7 +23,7 @@ from maintenance.operations.fleet.plan_fleet import LATER, NOW, FleetLine, PlanF
 from maintenance.operations.fleet.plan_fleet import plan as plan_work
 from maintenance.operations.fleet.settings import FleetSettings, Prices
 from maintenance.operations.history import HISTORY_DATABASE, SUCCEEDED, history_table, read_span
-from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling, as_asked
+from maintenance.operations.operation import BY_FLEET, Operation, Plan, Run, Shown, Spelling, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.parameters import Param
 from maintenance.operations.retention.held_bytes import LIVE, holdings
@@ -272,7 +272,7 @@ OPERATION = Operation(
     said=lambda report: [report.summary],
     of_catalog=True,
     looks_only=True,
-    by_fleet=True,
+    by_tables_yaml=BY_FLEET,
     has_job=False,
     spellings=(
         Spelling("fleet_costs", ""),

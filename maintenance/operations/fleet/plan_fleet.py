@@ -47,7 +47,7 @@ from maintenance.operations.history import (
     read_span,
     write_history,
 )
-from maintenance.operations.operation import Operation, Run, Shown, Spelling, operation
+from maintenance.operations.operation import BY_FLEET, Operation, Run, Shown, Spelling, operation
 from maintenance.operations.parameters import Param, one_of
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.shape import table_shape
@@ -567,7 +567,7 @@ OPERATION = Operation(
     said=_said,
     of_catalog=True,
     uses_spark=True,
-    by_fleet=True,
+    by_tables_yaml=BY_FLEET,
     takes_bin=True,
     has_plans=False,
     has_job=False,

@@ -19,7 +19,7 @@ from maintenance.operations.bin.bytes_in_bin import BytesInBin, due_in_bin
 from maintenance.operations.bin.empty_bin import WINDOW, EmptyBin
 from maintenance.operations.expiry.expire_partitions import DuePartitions, partitions_due
 from maintenance.operations.expiry.rules import RetentionChoice
-from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.operation import BY_RETENTION, Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
 from maintenance.operations.parameters import Param, keywords_of
@@ -206,7 +206,7 @@ OPERATION = Operation(
     apply,
     _shown,
     looks_only=True,
-    by_retention=True,
+    by_tables_yaml=BY_RETENTION,
     takes_options=True,
     said=_said,
     has_job=False,

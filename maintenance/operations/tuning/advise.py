@@ -116,7 +116,8 @@ def _buckets(table: Table, entries: list[ManifestEntry]) -> Iterator[Advice]:
         yield Advice("buckets", found, f"{wanted / number:.1f} times as many tasks share a partition", set_it)
     elif usual < SMALL_BUCKET and wanted < number:
         found = f"{number_of(number, 'bucket')} in a partition, half of them below {size_text(int(usual))}"
-        gain = f"a commit to a whole partition writes {wanted} files in place of {number}, and reads open as many fewer"
+        files = number_of(wanted, "file")
+        gain = f"a commit to a whole partition writes {files} in place of {number}, and reads open as many fewer"
         yield Advice("buckets", found, gain, set_it)
 
 

@@ -37,17 +37,8 @@ class Made:
     def procedure(self) -> Procedure:
         has_plans = self.operation.has_plans and self.spelling.has_plans
         planning = Planning(self.operation.keys, self.make, self.apply) if has_plans else None
-        operation = self.operation
         parameters = tuple(self._parameters())
-        return Procedure(
-            self.spelling.name,
-            parameters,
-            self.run,
-            planning,
-            operation.judges,
-            operation.by_retention,
-            operation.by_fleet,
-        )
+        return Procedure(self.spelling.name, parameters, self.run, planning, self.operation.by_tables_yaml)
 
     def run(self, call: Call) -> Result:
         """Carry out a call; after a dry run, say what would be done."""
@@ -58,7 +49,8 @@ class Made:
             for request in self._requests(call, place)
         ]
         rows = pa.concat_tables(result.rows for result in results) if call.get(DRY_RUN.name) else results[-1].rows
-        return Result(rows, all(result.nothing_to_do for result in results))
+        wrong = tuple(text for result in results for text in result.wrong)
+        return Result(rows, all(result.nothing_to_do for result in results), wrong)
 
     def make(self, call: Call) -> StoredPlan | None:
         """What a call would do now; None for several requests: a plan is of one."""
@@ -136,7 +128,7 @@ class Made:
         shown: Shown = (self.spelling.shown or self.operation.shown)(report)
         if shown.rows is None:
             return call.done(nothing_to_do=shown.nothing_to_do)
-        return Result(shown.rows, shown.nothing_to_do)
+        return Result(shown.rows, shown.nothing_to_do, shown.wrong)
 
 
 def _chosen(known: dict[str, Parameter], part: str | Parameter) -> Parameter:

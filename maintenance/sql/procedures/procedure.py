@@ -90,17 +90,14 @@ class Procedure:
         parameters: of both engines and those of its own.
         run: what it does, and what that reports.
         planning: None = it has no plans that are stored.
-        judges: its rows say what is wrong.
-        by_retention, by_fleet: as of an `Operation`.
+        by_tables_yaml: as of an `Operation`.
     """
 
     name: str
     parameters: Sequence[Parameter]
     run: Callable[[Call], Result]
     planning: Planning | None = None
-    judges: bool = False
-    by_retention: bool = False
-    by_fleet: bool = False
+    by_tables_yaml: str = ""
 
     @property
     def by_name(self) -> dict[str, Parameter]:

@@ -50,7 +50,7 @@ def test_people_read_sizes_and_times(lake: Path, capsys: pytest.CaptureFixture[s
     text = printed(capsys, "--warehouse", str(lake), "tables", "--long")
     (line,) = [line for line in text.splitlines() if "orders" in line]
     assert "KiB" in line or "bytes" in line
-    assert "level 0" in text.splitlines()[1] + text.splitlines()[0]
+    assert "level0_files" in text.splitlines()[1] + text.splitlines()[0]
 
 
 def test_every_table_is_judged(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:

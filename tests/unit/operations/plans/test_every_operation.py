@@ -30,6 +30,7 @@ WITHOUT_PLAN = {
     "explain_scan": LOOKS_ONLY,
     "forecast": LOOKS_ONLY,
     "fsck": LOOKS_ONLY,
+    "health": LOOKS_ONLY,
     "held_bytes": LOOKS_ONLY,
     "probe_file_index": LOOKS_ONLY,
     "prove_compactions": LOOKS_ONLY,
