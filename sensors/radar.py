@@ -2,15 +2,17 @@
 
 The cursor holds, for each table, the snapshot last judged, the checks that failed then and what was published. A table
 is judged again when its newest snapshot is another one, when tables.yaml gives it other settings, and now and then,
-since time alone turns a check (its age, a holder's age). One that cannot be read has a check that says so, and is
-looked at again after a while, twice as long each time. Tables are read side by side and in turn: a tick that comes near
-its time limit leaves the rest to the next one, which begins with them. Where the warehouse itself cannot be reached,
-that alone is reported.
+since time alone turns a check (its age, a holder's age). The latter takes two seconds of a tick, for those that were
+judged longest ago, so that thousands of tables at rest do not keep a processor busy. One that cannot be read has a
+check that says so, and is looked at again after a while, twice as long each time. Tables are read side by side and in
+turn: a tick that comes near its time limit leaves the rest to the next one, which begins with them. Where
+the warehouse itself cannot be reached, that alone is reported.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -40,6 +42,8 @@ from paimon_maintenance.sensors.publishing import Event, Examined, Judged, Publi
 from paimon_maintenance.sensors.turns import Turn, Turns
 
 INTERVAL_SECONDS = 30
+# Of a tick, for tables without news.
+_AT_REST_SECONDS = 2.0
 # What is remembered of the page over all tables.
 _FLEET = "fleet_page"
 # Older runs are not on a table's page.
@@ -71,10 +75,16 @@ class Examiner:
     zone: ZoneInfo
     orphans: Callable[[str], int | None]
 
-    def is_due(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
-        """Whether to judge a table: it has another snapshot or settings, or was last judged long enough ago."""
-        over = self.now.timestamp() >= (trouble.again if trouble else before.at + self.again)
+    def has_news(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
+        """Whether a table has another snapshot or settings, or could not be read and its pause is over."""
+        over = trouble is not None and self.now.timestamp() >= trouble.again
         return over or self._state_of(config, before.state) != before.state
+
+    def at_rest(self, tables: Iterable[TableConfig], before: Mapping[str, Judged | None]) -> list[TableConfig]:
+        """The tables that were last judged long enough ago to be judged again, the longest first."""
+        judged = [(known.at, table) for table in tables if (known := before[table.identifier]) is not None]
+        due = [one for one in judged if self.now.timestamp() >= one[0] + self.again]
+        return [table for _, table in sorted(due, key=itemgetter(0))]
 
     def at(self, config: TableConfig) -> Examined | None:
         """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
@@ -148,11 +158,15 @@ def radar_sensor(
             examiner.at,
             cursor,
             now.timestamp(),
-            ready=lambda table, trouble: examiner.is_due(table, before[table.identifier] or Judged(), trouble),
+            ready=lambda table, trouble: examiner.has_news(table, before[table.identifier] or Judged(), trouble),
             broken=is_broken,
             longest_pause=again,
         )
-        turn = turns.take(tables if whole.reachable else ())
+        there = tables if whole.reachable else ()
+        turn = turns.take(there)
+        rest = [table for table in there if table.identifier not in {*turn.found, *turn.errors, *turn.troubles}]
+        later = replace(turns, cursor=replace(cursor, first=""), seconds=_AT_REST_SECONDS, ready=lambda *_: True)
+        turn = turn.and_then(later.take(examiner.at_rest(rest, before)))
         materialized, by_runs = _materialized(context.instance, turn)
         publisher = Publisher(
             now,

@@ -41,6 +41,16 @@ class Turn(Generic[Found]):
     first: str
     looked: int
 
+    def and_then(self, other: "Turn[Found]") -> "Turn[Found]":
+        """This and a look at further tables in the same tick, which do not decide with which the next one begins."""
+        return Turn(
+            {**self.found, **other.found},
+            {**self.errors, **other.errors},
+            {**self.troubles, **other.troubles},
+            self.first,
+            self.looked + other.looked,
+        )
+
     def cursor(self, tables: Mapping[str, Kept]) -> Cursor[Kept]:
         """What the next tick is left. `tables`: what is remembered of each."""
         return Cursor(self.first, tables, self.troubles)

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.publishing import Judged
-from paimon_maintenance.sensors.radar import cursor_of
+from paimon_maintenance.sensors.radar import Examiner, cursor_of
 from tests.dagster.conftest import Receiver, checks_of, evaluate, switch_on
 
 
@@ -103,6 +104,20 @@ def test_a_table_at_rest_is_judged_again_as_often_as_the_settings_say(
     judged = [cursor_of(data.cursor).tables["shop.orders"].at for data in (first, again, rested)]
     assert judged[0] < judged[1] == judged[2]
     assert not reported(again, "shop.orders"), "nothing has turned"
+
+
+def test_tables_at_rest_are_judged_in_the_order_in_which_they_were_judged_last(project: Project) -> None:
+    now = datetime.now(UTC)
+    nothing: Any = None
+    examiner = Examiner(nothing, now, nothing, 300.0, nothing, nothing)
+    tables = [project.tables[0].model_copy(update={"identifier": f"shop.t{number}"}) for number in range(5)]
+    ages: list[float | None] = [400, 200, 900, None, 300]
+    known = {
+        table.identifier: None if age is None else Judged(at=now.timestamp() - age)
+        for table, age in zip(tables, ages, strict=True)
+    }
+    due = [table.identifier for table in examiner.at_rest(tables, known)]
+    assert due == ["shop.t2", "shop.t0", "shop.t4"], "one was judged a while ago, and one never"
 
 
 def test_a_table_whose_settings_have_changed_is_judged_at_the_next_tick(
