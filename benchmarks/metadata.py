@@ -366,7 +366,7 @@ def compare(sizes: Sequence[int], actions: Sequence[str], rounds: int) -> None:
                     line += f"  {more['growth']} of linear growth"
                 before[name, action] = count, cpu
                 print(line, flush=True)
-                tell(f"{name}, {count:,} files", f"ours, {action}", taken, **more)
+                tell(f"{name}, {count:,} files: {action}", "ours", taken, **more)
             shutil.rmtree(warehouse)
     shutil.rmtree(CACHE)
 

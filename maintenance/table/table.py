@@ -1,7 +1,7 @@
 """A table: its schema and options at one moment, and reading and writing it without Spark."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -120,9 +120,9 @@ class Table(TableHandle):
         """
         return replace(self, follows=(base,))
 
-    def write_state(self, user: str) -> WriteState:
-        """The state that rows are written upon. `user`: who will commit them."""
-        return again_if_expired(lambda: state_of(self, self.latest_snapshot(), user))
+    def write_state(self, user: str, partitions: Callable[[], Collection[bytes]] | None = None) -> WriteState:
+        """The state that rows are written upon. `user`: who will commit them; `partitions`: as of `state_of`."""
+        return again_if_expired(lambda: state_of(self, self.latest_snapshot(), user, partitions))
 
     def hash_files(self) -> HashFiles | None:
         """The HASH index files of each (partition, bucket) of a table with dynamic buckets, None for any other."""

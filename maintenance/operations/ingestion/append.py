@@ -12,6 +12,7 @@ from maintenance.operations.ingestion.row_attempts import RowAttempts
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.row_kind import kinds_of_texts
+from maintenance.write.partitions import by_partition
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
 from maintenance.write.table_write import write_rows
@@ -43,7 +44,9 @@ def append(
     context = table.write_context()
     kinds = None if row_kinds is None else kinds_of_texts(row_kinds)
     rows = conform(_table(data), kinds, context)
-    work = RowAttempts(None, table, identity)
+    work = RowAttempts(
+        None, table, identity, partitions=lambda: {partition for partition, _ in by_partition(rows, context)}
+    )
     for attempt in work:
         with attempt:
             attempt.wrote(write_rows(context, attempt.state, rows))

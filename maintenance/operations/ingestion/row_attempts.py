@@ -12,7 +12,7 @@ Rows are written again when another writer gave keys their places meanwhile, or 
 or when what tells the places of keys has expired before it was read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ class RowAttempts:
     """The attempts at one write. What was written is committed, and its buckets are compacted.
 
     Args: `spark`: its tasks compact, None = threads of this process; `progress`: gets a line for each thing that the
-        compaction does.
+        compaction does; `partitions`: of the rows, as of `state_of`.
     Raises, while attempts are made: as `append_or_abort`; VisibilityError: see `wait_until_visible`.
     """
 
@@ -50,10 +50,12 @@ class RowAttempts:
         table: Table,
         identity: CommitIdentity,
         progress: Progress = lambda _: None,
+        partitions: Callable[[], Collection[bytes]] | None = None,
     ) -> None:
         check_marking(table)
         self.table = table
         self._identity = identity
+        self._partitions = partitions
         self._compactor = Compactor(spark, table, progress)
         self._run = in_threads if spark is None else runner(spark)
         self._room = InlineCompaction()
@@ -67,7 +69,8 @@ class RowAttempts:
 
     def __iter__(self) -> Iterator["RowAttempt"]:
         for number in range(1, _ATTEMPTS + 1):
-            attempt = RowAttempt(self.table, self.table.write_state(self._identity.user), last=number == _ATTEMPTS)
+            state = self.table.write_state(self._identity.user, self._partitions)
+            attempt = RowAttempt(self.table, state, last=number == _ATTEMPTS)
             yield attempt
             committed = None if attempt.messages is None else self._commit(attempt, attempt.messages)
             if committed is not None:
