@@ -12,14 +12,20 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import chdir, contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
 from aiosmtpd.controller import Controller
+
+from maintenance.project.config import load_project
+from maintenance.spark.connect_server import connect_server
+from maintenance.spark.engine import EngineKind
+from paimon_maintenance.run_launcher import parent
 
 ROOT = Path(__file__).parents[2]
 # Both are generous, since machines are shared: on a quiet one all of it comes in seconds.
@@ -50,7 +56,8 @@ class Dagster:
     Args:
         folder: gets the project's dagster.yaml, and the storage beside it.
         logs: the folder for what both say.
-        dev: one command starts all, ``dagster dev``.
+        dev: one command starts all, ``dagster dev``, and each run is a process with a Spark of its own. Else runs are
+            forked and share one Spark, as with `make ui`.
     """
 
     def __init__(
@@ -84,8 +91,10 @@ class Dagster:
         # Two processes that find no database would both create it.
         with chdir(folder), dg.DagsterInstance.from_config(str(folder)) as instance:
             assert all((instance.run_storage, instance.event_log_storage, instance.schedule_storage))
+        self._shared = ExitStack()
+        shared = [] if dev else [self._start(*self._parent_of_runs(tables))]
         locations, address = ["-w", str(workspace)], ["-h", "127.0.0.1", "-p", str(self.port)]
-        self._processes = (
+        self._processes = shared + (
             [self._start("dagster", "dev", *locations, *address)]
             if dev
             else [
@@ -94,9 +103,21 @@ class Dagster:
             ]
         )
 
+    def _parent_of_runs(self, tables: Path) -> list[str]:
+        """The command of the process from which runs are forked; the Spark that they share is started."""
+        assert parent.unusable() is None
+        spark = load_project(tables).spark
+        if spark.chosen.settled().kind is EngineKind.SPARK:
+            server = connect_server(spark.options, log=self._logs / "spark-connect.log", seconds=STARTING)
+            self._environment |= self._shared.enter_context(server).environment()
+        # The path of a socket must be short.
+        address = Path(self._shared.enter_context(TemporaryDirectory(prefix="paimon-runs-"))) / "socket"
+        self._environment |= {parent.SOCKET_VARIABLE: str(address)}
+        return parent.command(str(address))
+
     def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         program = Path(sys.executable).parent / command
-        with (self._logs / f"{command}.log").open("wb") as log:
+        with (self._logs / f"{Path(command).name}.log").open("wb") as log:
             return subprocess.Popen(
                 [str(program), *arguments],
                 cwd=self.folder,  # paths in dagster.yaml start there
@@ -159,6 +180,7 @@ class Dagster:
                 process.wait(timeout=20)
             _signal(process, signal.SIGKILL)
             process.wait()
+        self._shared.close()
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
