@@ -23,6 +23,7 @@ from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.project.config import Project, load_project
 from maintenance.scan.explain import INDEX
+from maintenance.spark.workers import check_workers
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
@@ -261,6 +262,13 @@ def dagster_instance() -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
+def start_spark(project: Project) -> None:
+    """Open the session that all runs share, where there is one, and its first process of Python."""
+    session = spark_of(project).session()
+    if session is not None:
+        check_workers(session)
+
+
 def all_deliveries() -> dict[str, list[list[Delivery]]]:
     """The whole feed of each table, by round."""
     streams: dict[str, tuple[pa.Table, str, Sequence[Any]]] = {
@@ -275,12 +283,15 @@ def main() -> int:
     started = time.monotonic()
     project = load_project(FOLDER / "demo" / "tables.yaml")
     landings = {table.identifier: Path(table.landing.path) for table in project.tables if table.landing}
-    with dagster_instance() as instance:
+    # Java starts beside this process, which has other things to do until its first run.
+    with dagster_instance() as instance, ThreadPoolExecutor(1) as beside:
+        spark = beside.submit(start_spark, project)
         clear(project, instance)
         catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog)
         demo = Demo(project, build_definitions(project), instance, catalog)
         _say("Reading the flights and the weather of New York in 2013")
         feed = all_deliveries()
+        spark.result()
         results: dict[str, list[RoundResult]] = {FLIGHTS: [], WEATHER: [], ROUTE_DAY: []}
         changes: list[Change] = []
         corrected: Corrected | None = None
