@@ -60,9 +60,9 @@ def check_vectors(
     Args: `live`: at least the files that have vectors; `untold`: also refuse a dead vector of which nothing is
         known. Raises: CorruptFileError.
     """
-    rows = {(entry.partition, entry.bucket, entry.file.file_name): entry.file.row_count for entry in live}
     if snapshot.index_manifest is None:
         return
+    rows = {(entry.partition, entry.bucket, entry.file.file_name): entry.file.row_count for entry in live}
     path = manifests.paths.manifest(snapshot.index_manifest)
     dead: list[DeadVector] = []
     for entry in index:

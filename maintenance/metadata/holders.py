@@ -111,11 +111,16 @@ class Needed:
         names = {*candidates, *(part.data_file_name for state in self.states for part in _vectors(state))}
         entries = self._entries(manifests, names, sharing)
         used: set[str] = set()
+        before: tuple[str, ...] | None = None
+        live: list[ManifestEntry] = []
         for state in self.states:
-            live = merge_scan(e for meta in state.manifests for e in entries.get(meta.file_name, ()))
+            # Most states differ from the one before in manifests alone that have nothing of these files.
+            naming = tuple(meta.file_name for meta in state.manifests if meta.file_name in entries)
+            if naming != before:
+                before, live = naming, merge_scan(entry for name in naming for entry in entries[name])
+                for entry in live:
+                    used.update((entry.file.file_name, *entry.file.extra_files))
             _check_vectors(state, live, manifests)
-            for entry in live:
-                used.update((entry.file.file_name, *entry.file.extra_files))
         for delta in self.deltas:
             for entry in (e for meta in delta.manifests for e in entries.get(meta.file_name, ())):
                 if entry.kind == FileKind.ADD:

@@ -1,6 +1,6 @@
 """What must stay: of snapshots, tags and changelogs of every branch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,14 @@ import pytest
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.index_manifest import DeletionVectorRange
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata import holders as module
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import Holder, HolderCensus, counting_ids, holders_of, needed_by
+from maintenance.metadata.manifests import merge_scan
 from maintenance.metadata.schemas import Schemas
 from maintenance.options.catalog import CacheSettings
 from tests.unit.commit.entries import delete
@@ -202,3 +205,23 @@ def test_lists_that_disagree_on_a_manifest_are_each_checked(table: HandMade) -> 
     ]
     with pytest.raises(CorruptFileError, match=f"the holder .* expected {meta.file_size + 1} bytes"):
         needed_by([held(state) for state in states], table.manifests)
+
+
+def test_states_that_differ_in_other_files_are_looked_at_once(table: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = table.list_of([file("a"), file("b")])
+    named: dict[str, Any] = {"base_manifest_list": base[0], "base_manifest_list_size": base[1]}
+    later = [table.state(number, [], [file(f"new-{number}")], **named) for number in range(1, 6)]
+    without = table.state(6, [], [delete("a")], **named)
+    merges: list[int] = []
+
+    def counted(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+        merges.append(1)
+        return merge_scan(entries)
+
+    monkeypatch.setattr(module, "merge_scan", counted)
+    assert used(table, list(map(held, later)), "a") == {"a"}
+    assert len(merges) == 1
+    assert used(table, [held(without), *map(held, later)], "a", "b") == {"a", "b"}
+    assert used(table, [held(without)], "a", "b") == {"b"}
+    assert used(table, [held(later[0]), held(without)], "a", "new-2") == {"a"}
+    assert len(merges) == 1 + 2 + 1 + 2
