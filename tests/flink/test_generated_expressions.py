@@ -116,6 +116,10 @@ QUERIES = (
     *(f"SELECT f64 AS w FROM samples WHERE {condition}" for condition in (
         "f64 = 0", "0e0 = f64", "f64 BETWEEN 0 AND 0", "NOT (f64 <> 0)", "f64 = 0 OR id = 2", "f64 = i8", "f64 = d2",
         "CAST(f64 AS FLOAT) = 0e0", "f64 * 1 = 0e0", "f64 = 0 GROUP BY f64")),
+    *(f"SELECT id AS w FROM samples WHERE {condition}" for condition in (
+        "s = s", "NOT (s <> s)", "s IN (s, n)", "s BETWEEN s AND n", "i32 IN (CASE WHEN b THEN i32 END, i32)",
+        "f64 = f64", "samples.s = s AND id > 0", "UPPER(s) = UPPER(s)", "r.p = r.p", "s NOT IN (s, 'x')",
+        "i32 IN (i32, 2.5)")),
     "SELECT f64 AS w FROM samples GROUP BY f64, i32 HAVING f64 = 0e0",
     "SELECT q.f64 AS w FROM samples AS p JOIN samples AS q ON p.f64 = q.f64 WHERE p.f64 = 0e0",
     "SELECT f64 * (i32 - 1) AS w FROM samples WHERE f64 = 0e0", "SELECT 0e0 * -(i8) AS w FROM samples WHERE i8 = 1",

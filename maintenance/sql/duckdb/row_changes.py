@@ -53,6 +53,8 @@ from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.sql.cursor import Source
+from maintenance.sql.dialects import Flink
+from maintenance.sql.expressions.filters import with_itself
 from maintenance.sql.query.carried import carried, natural, with_declared
 from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.run import prepared
@@ -346,7 +348,9 @@ def _fits(change: RowChange, clause: RowClause) -> exp.Expr:
         parts.append(exp.Not(this=there) if clause.when == "not_matched" else there)
         parts.append(exp.Not(this=in_source) if clause.when == "not_matched_by_source" else in_source)
     if clause.condition is not None:
-        parts.append(exp.paren(clause.condition.copy()))
+        is_filter = change.using is None and change.source.dialect is Flink
+        simple = with_itself(clause.condition, [change.alias.lower()]) if is_filter else None
+        parts.append(exp.paren((simple or clause.condition).copy()))
     return exp.and_(*parts) if parts else exp.true()
 
 

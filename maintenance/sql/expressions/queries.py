@@ -11,6 +11,7 @@ from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions import kinds, refusals, zeros
 from maintenance.sql.expressions.conversions import Wanted, converted
 from maintenance.sql.expressions.entries import Typed
+from maintenance.sql.expressions.filters import with_itself
 from maintenance.sql.expressions.forms import FORMS, ordered, specification
 from maintenance.sql.expressions.generators import name_of, rows_of, unnested, with_places
 from maintenance.sql.expressions.kinds import NULL, plain
@@ -103,7 +104,7 @@ class Queries:
             self._named_window(window, scope)
         where = select.args.get("where")
         if where is not None:
-            where.set("this", self.typing.truth(where.this, scope))
+            where.set("this", self.typing.truth(self._simplified(where.this, scope), scope))
         outputs: list[exp.Expr] = []
         given: list[Columns] = []
         select.meta[_DECLARED] = listed = list[tuple[str, DataType | None]]()
@@ -135,6 +136,14 @@ class Queries:
         if distinct is not None:
             self._tell_apart(select, columns)
         return columns
+
+    def _simplified(self, condition: exp.Expr, scope: Scope) -> exp.Expr:
+        """A condition as Flink's planner simplifies it in WHERE."""
+        simple = with_itself(condition, scope.sources) if self.typing.is_flink else None
+        if simple is None:
+            return condition
+        self.typing.truth(condition, scope)  # what is wrong with it is an error all the same
+        return simple
 
     def _tell_apart(self, query: exp.Expr, columns: Columns) -> None:
         """Let zeros of both signs be two values in Flink where a query gives each row once."""

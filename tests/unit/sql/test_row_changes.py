@@ -108,6 +108,25 @@ def test_lengths_of_texts_and_times_are_those_of_the_table(tmp_path: Path) -> No
     assert [(row[0], row[3]) for row in rows(session)] == [(1, "CHAR(5)"), (3, "m")]
 
 
+def test_a_column_that_a_condition_compares_with_itself(tmp_path: Path) -> None:
+    """In Flink that is true of a row whose column is NULL, too."""
+    sessions = {name: Session({"warehouse": str(tmp_path / name)}, dialect=name) for name in ("flink", "spark")}
+    for session in sessions.values():
+        session.sql("CREATE TABLE t (k INT, s STRING)")
+        session.sql("INSERT INTO t VALUES (1, 'a'), (2, NULL)")
+        session.sql("DELETE FROM t WHERE s IN (s, 'x')")
+    assert {name: rows(session) for name, session in sessions.items()} == {"flink": [], "spark": [(2, None)]}
+
+
+def test_clauses_give_a_column_values_of_different_types(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (k INT, s STRING)")
+    session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    session.sql("""MERGE INTO t USING t AS o ON t.k = o.k WHEN MATCHED AND o.k = 1 THEN UPDATE SET s = o.k
+        WHEN MATCHED AND o.k = 2 THEN UPDATE SET s = o.s || 'x' WHEN MATCHED THEN UPDATE SET s = NULL""")
+    assert rows(session) == [(1, "1"), (2, "bx"), (3, None)]
+
+
 def test_fields_of_the_side_that_a_clause_is_about(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")
     for name, row in (("t", "(1, struct(5, struct(6)), 0)"), ("s", "(2, struct(7, struct(8)), 0)")):
