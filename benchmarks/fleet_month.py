@@ -10,8 +10,8 @@ no policy is told it:
 - `gain by cost`: as AutoComp (LinkedIn, on OpenHouse) describes it: the reduction of files and the cost, each brought
   to 0 to 1 over all candidates, weighted with 0.7 and 0.3; the cost is guessed by the bytes and one constant.
 - `our ranking`: by what a second is worth, learnt from the runs so far (`maintenance.operations.fleet`).
-- `ours`: the same within the limits that a plan keeps to: it begins nothing of which less than half fits into what is
-  left of the night, and a part of the time goes to what has waited longest. The others do neither.
+- `ours`: the same within the limits that a plan keeps to: it begins what fits into what is left of the night, and
+  large actions while half of them fits; a part of the time goes to what has waited longest. The others do neither.
 """
 
 import argparse

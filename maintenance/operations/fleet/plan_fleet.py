@@ -368,14 +368,18 @@ def _why_not(one: Candidate, left: Allowance, budget: Budget, opens: datetime, r
         return f"outside of the windows: the next one opens at {opens:%Y-%m-%d %H:%M} UTC"
     if left.is_spent:
         return f"the budget of this {budget.per} is spent: {report.worked}"
-    if not budget.allowance.begins(one):
+    if not budget.allowance.begins(one, budget.allowance):
         return (
             f"more than twice the budget of a {budget.per}: it comes once it has waited for {budget.patience.days} days"
             " and longer than all others"
         )
-    if not left.begins(one):
-        rest = f"{left.seconds:,.0f} s" if left.seconds is not None else size_text(left.bytes or 0)
-        return f"more than twice what is left of this {budget.per}, {rest}"
+    if not left.begins(one, budget.allowance):
+        takes, rest = (
+            (size_text(one.bytes), size_text(left.bytes or 0))
+            if left.seconds is None or one.seconds <= left.seconds
+            else (f"{one.seconds:,.0f} s", f"{left.seconds:,.0f} s")
+        )
+        return f"it takes {takes}, and {rest} are left of this {budget.per}"
     return f"others that come first take the budget of this {budget.per}: this one gains {one.rate:,.2f} in a second"
 
 
@@ -469,7 +473,7 @@ def _may_begin(report: FleetReport, line: FleetLine, seconds: float) -> bool:
     """Whether so many seconds of work have left enough of the budget for an action, and the window is still open."""
     now = report.moment + timedelta(seconds=seconds)
     one = Candidate(line.table, line.value, line.expected.seconds)
-    return report.left.less(seconds, 0).begins(one) and report.budget.opens(now) <= now
+    return report.left.less(seconds, 0).begins(one, report.budget.allowance) and report.budget.opens(now) <= now
 
 
 def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> tuple[HistoryEntry, Any]:

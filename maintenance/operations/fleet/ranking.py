@@ -3,16 +3,17 @@
 Actions are ranked by what a second of them is worth. A gain is worth itself times its square root: a small one can
 wait, since it grows, and the fixed part of its time is then paid once for all of it.
 
-An action is begun while half of it fits into what is left. So a budget is kept to on average: what one period takes
-beyond it is taken off the following ones. If no action ever went beyond, those that bring most, and take about a whole
-period, would wait beside many that bring less.
+An action is begun if it fits into what is left. One that takes more than half of a whole budget is begun while half of
+it fits, and what it takes beyond the budget is taken off the following periods: over some periods a budget is kept to.
+If it had to fit, what brings most, and takes about a whole period, would wait beside many actions that bring less.
 
 What has waited for longer than the *patience* of the budget is overdue. The longest first, overdue actions take a
 twentieth of what is left; whatever else fits is taken by its rank. The one that has waited longest, where it takes more
-than a twentieth, is taken whatever it costs in every period whose number is a multiple of the twentieths that it takes.
-So about a twentieth of the time goes to what has waited longest, however much of that there is, and nothing starves: an
-overdue action has its turn at the latest after as many periods as it and those that have waited as long or longer take
-twentieths together, of periods of which anything is left when they are planned.
+than a twentieth, comes first whatever it costs: in every period, where all that is overdue takes no more than three
+budgets, else in every period whose number is a multiple of the twentieths that it takes. So about a twentieth of the
+time goes to what has waited longest, however much of that there is, and nothing starves: an overdue action has its turn
+at the latest after as many periods as it and those that have waited as long or longer take twentieths together, of
+periods of which anything is left when they are planned.
 """
 
 import math
@@ -21,8 +22,10 @@ from dataclasses import dataclass, replace
 
 _PERIODS = 60
 _FOR_OVERDUE = 0.05
-# What is left holds this part of an action that is begun, at least.
-_FITS = 0.5
+# Of a large action, which takes more than this part of a whole budget, what is left holds this part, at least.
+_LARGE, _FITS = 0.5, 0.5
+# Budgets that all overdue actions may take together for the first of them to have its turn at once.
+_FEW_OVERDUE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,10 @@ class Allowance:
         in_time = 0.0 if self.seconds is None else candidate.seconds / self.seconds
         return max(in_time, 0.0 if self.bytes is None else candidate.bytes / self.bytes)
 
-    def begins(self, candidate: Candidate) -> bool:
-        """Whether so much of an action fits that it is begun."""
-        return not self.is_spent and _FITS * self.times(candidate) <= 1
+    def begins(self, candidate: Candidate, full: "Allowance") -> bool:
+        """Whether so much of an action fits that it is begun. `full`: what may be spent in a whole period."""
+        is_large = full.times(candidate) > _LARGE
+        return not self.is_spent and (self.holds(candidate) or (is_large and _FITS * self.times(candidate) <= 1))
 
     def holds(self, candidate: Candidate) -> bool:
         """Whether an action fits."""
@@ -159,14 +163,15 @@ def spend(
     overdue = sorted((one for one in candidates if one.waited >= patience), key=lambda one: (-one.waited, one.key))
     chosen: list[Candidate] = []
     left, reserved = allowed, allowed.part(_FOR_OVERDUE)
+    are_few = sum(whole.times(one) for one in overdue) <= _FEW_OVERDUE
     for place, one in enumerate(overdue):
-        has_its_turn = place == 0 and number % twentieths(whole.times(one)) == 0
+        has_its_turn = place == 0 and (are_few or number % twentieths(whole.times(one)) == 0)
         if has_its_turn or (reserved.holds(one) and not left.is_spent):
             chosen.append(one)
             left, reserved = left.less(one.seconds, one.bytes), reserved.less(one.seconds, one.bytes)
     taken = {one.key for one in chosen}
     for one in ranked(one for one in candidates if one.key not in taken):
-        if left.begins(one):
+        if left.begins(one, whole):
             chosen.append(one)
             left = left.less(one.seconds, one.bytes)
     return chosen

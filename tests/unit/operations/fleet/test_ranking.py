@@ -34,21 +34,23 @@ def test_it_is_worth_at_least_half_of_the_best_choice(found: list[Candidate], se
     assert 2 * total(chosen) >= best * (1 - 1e-9)
 
 
-@given(candidates(8, st.floats(0, 1.9 * PATIENCE)), st.floats(0.1, 300), st.integers(1, 300))
-def test_half_of_each_fits_into_what_is_left_and_nothing_is_left_of_which_half_fits(
+@given(candidates(8), st.floats(0.1, 300), st.integers(1, 300))
+def test_each_fits_or_is_large_and_half_of_it_fits_and_nothing_more_would(
     found: list[Candidate], seconds: float, size: int
 ) -> None:
+    def begins(one: Candidate, left_seconds: float, left_size: int) -> bool:
+        if left_seconds <= 0 or left_size <= 0:
+            return False
+        is_large = one.seconds > seconds / 2 or one.bytes > size / 2
+        room = 2 if is_large else 1
+        return one.seconds <= room * left_seconds and one.bytes <= room * left_size
+
     left_seconds, left_size = seconds, size
     chosen = spend(found, Allowance(seconds, size), PATIENCE, number=1)
     for one in chosen:
-        assert left_seconds > 0
-        assert left_size > 0
-        assert one.seconds <= 2 * left_seconds
-        assert one.bytes <= 2 * left_size
-        left_seconds, left_size = left_seconds - one.seconds, left_size - one.bytes
-    over = left_seconds <= 0 or left_size <= 0
-    rest = [one for one in found if one not in chosen]
-    assert over or all(one.seconds > 2 * left_seconds or one.bytes > 2 * left_size for one in rest)
+        assert begins(one, left_seconds, left_size)
+        left_seconds, left_size = max(0.0, left_seconds - one.seconds), max(0, left_size - one.bytes)
+    assert not any(begins(one, left_seconds, left_size) for one in found if one not in chosen)
 
 
 @given(candidates(8, st.floats(0, 3 * PATIENCE)), st.floats(20, 300), st.integers(50, 300))
@@ -117,24 +119,37 @@ def test_a_budget_for_three_of_ten_takes_the_three_best() -> None:
     assert waits == {"t10": 0, "t9": 0, "t8": 0, "t7": 1, "t6": 1, "t5": 1, "t4": 2, "t3": 2, "t2": 2, "t1": 3}
 
 
+def test_a_budget_for_three_and_a_half_of_ten_takes_three() -> None:
+    found = [Candidate(f"t{number}", gain=10.0 * number, seconds=10) for number in range(1, 11)]
+    assert [one.key for one in spend(found, Allowance(35), PATIENCE)] == ["t10", "t9", "t8"]
+
+
 def test_one_that_starved_comes_first() -> None:
     found = [Candidate(f"t{number}", gain=10.0 * number, seconds=10) for number in range(1, 11)]
     overdue = replace(found[0], waited=PATIENCE)
-    taken = [
-        [one.key for one in spend([overdue, *found[1:]], Allowance(30), PATIENCE, number=day)] for day in range(1, 8)
-    ]
-    assert taken[:6] == [["t10", "t9", "t8"]] * 6, "it takes seven twentieths of a day's budget"
-    assert taken[6] == ["t1", "t10", "t9"]
+    for day in range(1, 8):
+        chosen = spend([overdue, *found[1:]], Allowance(30), PATIENCE, number=day)
+        assert [one.key for one in chosen] == ["t1", "t10", "t9"]
+
+
+def test_where_much_is_overdue_a_twentieth_of_the_time_is_for_it() -> None:
+    found = [Candidate(f"t{number:02}", gain=10.0 * number, seconds=10) for number in range(1, 21)]
+    late = [replace(one, waited=PATIENCE + 20 - number) for number, one in enumerate(found)]
+    taken = [[one.key for one in spend(late, Allowance(30), PATIENCE, number=day)] for day in range(1, 8)]
+    assert taken[:6] == [["t20", "t19", "t18"]] * 6, "it takes seven twentieths of a day's budget"
+    assert taken[6] == ["t01", "t20", "t19"]
 
 
 def test_one_that_is_larger_than_the_budget_has_its_turn_more_rarely_in_proportion() -> None:
-    large = Candidate("large", gain=1, seconds=21, waited=PATIENCE - 3 * DAY)
+    large = [Candidate(f"large {number}", gain=1, seconds=21, waited=PATIENCE - 3 * DAY - number) for number in (0, 1)]
     small = [Candidate(f"t{number}", gain=10, seconds=1) for number in range(5)]
-    late = replace(large, waited=PATIENCE)
-    assert spend([late, *small], Allowance(10), PATIENCE, number=42) == [late]
-    assert "large" not in {one.key for one in spend([late, *small], Allowance(10), PATIENCE, number=43)}
-    found = turns([large, *small], Allowance(10), Allowance(10), patience=PATIENCE, period=DAY, first=40)
-    assert found["large"] == 44, "it is not overdue yet in the period 42"
+    late = [replace(one, waited=PATIENCE + 3 * DAY) for one in large]
+    assert spend([*late, *small], Allowance(10), PATIENCE, number=42) == [late[0]]
+    chosen = spend([*late, *small], Allowance(10), PATIENCE, number=43)
+    assert not {"large 0", "large 1"} & {one.key for one in chosen}
+    assert spend([late[0], *small], Allowance(10), PATIENCE, number=43) == [late[0]], "alone it waits for nothing"
+    found = turns([*large, *small], Allowance(10), Allowance(10), patience=PATIENCE, period=DAY, first=40)
+    assert (found["large 0"], found["large 1"]) == (3, 5), "the first takes the budget of two periods"
 
 
 def test_one_of_which_less_than_half_fits_waits_for_the_next_period() -> None:
