@@ -5,7 +5,7 @@ and opens new buckets only with ids that are its own. Keys go to buckets in the 
 same order always get the same buckets. Source: data section 8.2, Java `HashBucketAssigner`, `PartitionIndex`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,8 @@ class BucketFilling:
         self._counts = dict(counts)
         self._options = options
         self._assigner = assigner
+        self._opening = self._with_room()
+        self._current: int | None = None
 
     def take(self, hashes: np.ndarray) -> np.ndarray:
         """Buckets for new keys, which are counted, int32, shape (n,). `hashes`: of the keys.
@@ -116,18 +118,26 @@ class BucketFilling:
 
     def _open_bucket(self) -> int | None:
         """A bucket of this assigner with room, or a new one; None where no more may be opened."""
-        for bucket in sorted(filter(self._assigner.owns, self._counts)):
-            if self._counts[bucket] < self._options.target_rows:
-                return bucket
-        most = self._options.max_buckets
-        last = _LAST_BUCKET if most < 0 else min(_LAST_BUCKET, most - 1)
-        for bucket in range(self._assigner.number, last + 1, self._assigner.count):
-            if bucket not in self._counts:
-                return bucket
-        if most < 0 or not self._counts:
+        # A full one stays full, so that none is looked at twice.
+        if self._current is None or self._counts.get(self._current, 0) >= max(1, self._options.target_rows):
+            self._current = next(self._opening, None)
+        if self._current is not None:
+            return self._current
+        if self._options.max_buckets < 0 or not self._counts:
             raise OptionError(
                 f"no free bucket id is left with {self._options.target_rows} keys per bucket",
                 "option dynamic-bucket.target-row-num",
                 "Raise it, and overwrite the partition.",
             )
         return None
+
+    def _with_room(self) -> Iterator[int]:
+        """Buckets of this assigner with room, then new ones."""
+        for bucket in sorted(filter(self._assigner.owns, self._counts)):
+            if self._counts[bucket] < self._options.target_rows:
+                yield bucket
+        most = self._options.max_buckets
+        last = _LAST_BUCKET if most < 0 else min(_LAST_BUCKET, most - 1)
+        for bucket in range(self._assigner.number, last + 1, self._assigner.count):
+            if bucket not in self._counts:
+                yield bucket

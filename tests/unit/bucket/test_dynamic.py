@@ -70,6 +70,12 @@ def test_extreme_hashes() -> None:
     assert PartitionBuckets({}, DynamicBucketOptions(1)).assign(extremes).tolist() == [0, 1, 2, 3]
 
 
+def test_as_many_buckets_as_there_are_ids() -> None:
+    buckets = PartitionBuckets({}, DynamicBucketOptions(1))
+    assert buckets.assign(np.arange(32_768, dtype=np.int32)).tolist() == list(range(32_768))
+    assert buckets.assign(np.array([5], np.int32)).tolist() == [5]
+
+
 def test_no_id_is_left() -> None:
     full = {bucket: np.array([bucket], np.int32) for bucket in range(32768)}
     with pytest.raises(OptionError, match=r"target-row-num"):
