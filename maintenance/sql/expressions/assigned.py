@@ -11,10 +11,10 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions import kinds
-from maintenance.sql.expressions.conversions import Wanted, converted
+from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, raises
 from maintenance.sql.expressions.declared import filled_up
 from maintenance.sql.expressions.entries import Typed
-from maintenance.sql.expressions.kinds import NULL, plain
+from maintenance.sql.expressions.kinds import NULL, STRING, plain
 from maintenance.sql.expressions.stamps import with_earlier
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.query.resolve import Resolved
@@ -63,6 +63,9 @@ def _made(value: Typed, field: DataField, *, is_flink: bool) -> exp.Expr:
     if value.kind.root == field.type.root == "TIME":
         return value.node
     target = _like(value.kind, plain(field.type), is_flink=is_flink)
+    if value.kind == NULL and any(map(raises, value.written.walk())):
+        # As a text first: a NULL without a type may be of any, and it is to be computed.
+        return cast_node(cast_node(value.node, STRING), target)
     takes = _takes_in_flink if is_flink else _takes_in_spark
     made = converted(value, Wanted(target, is_flink)) if takes(value.kind, target) else None
     if is_flink and made is not None:

@@ -155,9 +155,14 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
 
 
 def _nothing(value: Typed, to: DataType) -> exp.Expr:
-    """A NULL without a type as one of a type. An aggregate of nothing is one all the same."""
-    is_gathered = any(map(is_of_groups, value.node.walk()))
-    return cast_node(value.node if is_gathered else exp.Null(), to)
+    """A NULL without a type as one of a type. An aggregate of nothing is one all the same, and errors are raised."""
+    is_kept = any(is_of_groups(node) or raises(node) for node in value.node.walk())
+    return cast_node(value.node if is_kept else exp.Null(), to)
+
+
+def raises(node: exp.Expr) -> bool:
+    """Whether it raises an error of the query's own."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "error"
 
 
 def _text(value: Typed, *, is_flink: bool) -> exp.Expr:

@@ -190,3 +190,38 @@ def test_an_error_is_in_our_words(session: Session, query: str, said: str) -> No
     assert said in text
     foreign = ("VARCHAR", "INTEGER", "_LITERAL", "Binder", "explicit", "FROM clause", "sqlglot", "Candidate", "INT32")
     assert not [word for word in foreign if word in text.splitlines()[0]]
+
+
+RAISED = (
+    "SELECT CAST(raise_error('no') AS INT) FROM t",
+    "SELECT raise_error('no') + 1 FROM t",
+    "SELECT CASE WHEN id = 1 THEN raise_error('no') ELSE 2 END FROM t",
+    "SELECT CAST(assert_true(id > 5, 'no') AS STRING) FROM t",
+    "SELECT coalesce(raise_error('no'), 1) FROM t",
+    "INSERT INTO t SELECT 2, raise_error('no'), NULL",
+    "INSERT INTO t SELECT id, v, assert_true(id > 5, 'no') FROM t",
+    "UPDATE t SET v = raise_error('no')",
+    "UPDATE t SET a = assert_true(id > 5, 'no')",
+    "MERGE INTO t USING (SELECT 1 AS k) AS s ON t.id = s.k WHEN MATCHED THEN UPDATE SET a = raise_error('no')",
+)
+
+
+@pytest.fixture
+def one_row(tmp_path: Path) -> Session:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    list(session.execute("CREATE TABLE t (id INT, v STRING, a ARRAY<INT>); INSERT INTO t VALUES (1, 'a', array(1))"))
+    return session
+
+
+@pytest.mark.parametrize("text", RAISED)
+def test_an_error_of_the_query_s_own_is_raised_wherever_it_stands(one_row: Session, text: str) -> None:
+    with pytest.raises(SqlError, match=r"^no \(query\)"):
+        one_row.sql(text)
+    assert one_row.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"id": 1, "v": "a", "a": [1]}]
+
+
+def test_an_error_is_not_raised_where_its_value_is_not_needed(one_row: Session) -> None:
+    for text in ("coalesce(1, raise_error('no'))", "if(id > 5, raise_error('no'), 1)"):
+        assert one_row.sql(f"SELECT {text} AS r FROM t").to_arrow().to_pylist() == [{"r": 1}]
+    one_row.sql("UPDATE t SET v = CASE WHEN id > 5 THEN raise_error('no') ELSE 'b' END, a = NULL")
+    assert one_row.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"id": 1, "v": "b", "a": None}]
