@@ -3,8 +3,12 @@
 Expiry and the removal of tags run at the same time as reads. So if a file of a state is missing, it is checked whether
 anything still names the state: its snapshot, from the earliest on, or a tag. If so, the table is damaged. If not, the
 state expired while it was read: the work is planned again on the current state, or the error says that it expired.
+
+Paimon's own expiry deletes the manifests of all snapshots that go before the first of these snapshots. So while the
+earliest snapshot has lost its manifests, too, a state is given a moment to expire before it counts as damaged.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -21,6 +25,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ATTEMPTS = 10
+# Seconds that an expiry by another engine is given, until it has deleted the snapshots themselves.
+_PAUSES = (0.1, 0.4, 1.0)
 
 
 @contextmanager
@@ -48,6 +54,28 @@ def is_held(
     file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False, snapshot: Snapshot | None = None
 ) -> bool:
     """Whether something still names a snapshot's state, so that all its files must be there. Arguments: as above."""
+    for pause in _PAUSES:
+        if not _is_named(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot):
+            return False
+        if not _others_expire(file_io, paths, snapshot_id):
+            return True
+        time.sleep(pause)
+    return _is_named(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot)
+
+
+def _others_expire(file_io: FileIO, paths: TablePaths, snapshot_id: int) -> bool:
+    """Whether the earliest snapshot is one whose manifests are gone, so that those behind it may be about to go."""
+    snapshots = Snapshots(file_io, paths)
+    earliest = snapshots.earliest_id()
+    if earliest is None or not earliest <= snapshot_id < (snapshots.latest_id() or 0):
+        return False
+    first = snapshots.find(earliest)
+    return first is None or not file_io.exists(paths.manifest(first.delta_manifest_list))
+
+
+def _is_named(
+    file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool, snapshot: Snapshot | None
+) -> bool:
     snapshots = Snapshots(file_io, paths)
     earliest = snapshots.earliest_id()
     if earliest is not None and earliest <= snapshot_id and _is_there(snapshots, snapshot_id, snapshot):

@@ -1,5 +1,6 @@
 """What somebody expires while it is read is read again in its newest state, or named as that; damage stays damage."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -316,3 +317,35 @@ def test_judgements(table: CatalogTable) -> None:
     for part in ("list", "manifest"):
         reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
         assert table_shape(reading).files == 1
+
+
+def test_an_expiry_by_paimon_in_its_order_is_no_damage(table: CatalogTable) -> None:
+    """It deletes the manifests of all snapshots first, then the snapshots, and the hint is written last."""
+    paths = table.paths
+    states = [table.snapshots.get(number) for number in (1, 2, 3)]
+    for tag in table.tags.names():
+        Path(paths.tag(tag)).unlink()
+    for state in states:
+        for name in (state.base_manifest_list, state.delta_manifest_list):
+            Path(paths.manifest(name)).unlink()
+
+    def ends() -> None:
+        for state in states:
+            Path(paths.snapshot(state.id)).unlink()
+
+    later = threading.Timer(0.3, ends)
+    later.start()
+    try:
+        with pytest.raises(ExpiredError, match="snapshot 2 was expired while it was read"):
+            rows(table.copy({"scan.snapshot-id": "2"}))
+    finally:
+        later.join()
+    assert rows(table) == [(1, "c"), (2, "b"), (3, "c")]
+
+
+def test_an_expiry_that_never_goes_on_is_damage(table: CatalogTable) -> None:
+    for number in (1, 2):
+        file = table.snapshots.get(number).delta_manifest_list
+        Path(table.paths.manifest(file)).unlink()
+    with pytest.raises(CorruptFileError):
+        rows(table.copy({"scan.snapshot-id": "2"}))
