@@ -9,7 +9,7 @@ If it had to fit, what brings most, and takes about a whole period, would wait b
 
 What has waited for longer than the *patience* of the budget is overdue. The longest first, overdue actions take a
 twentieth of what is left; whatever else fits is taken by its rank. The one that has waited longest, where it takes more
-than a twentieth, comes first whatever it costs: in every period, where all that is overdue takes no more than three
+than a twentieth, comes first whatever it costs: in every period, where all that is overdue takes no more than ten
 budgets, else in every period whose number is a multiple of the twentieths that it takes. So about a twentieth of the
 time goes to what has waited longest, however much of that there is, and nothing starves: an overdue action has its turn
 at the latest after as many periods as it and those that have waited as long or longer take twentieths together, of
@@ -25,7 +25,7 @@ _FOR_OVERDUE = 0.05
 # Of a large action, which takes more than this part of a whole budget, what is left holds this part, at least.
 _LARGE, _FITS = 0.5, 0.5
 # Budgets that all overdue actions may take together for the first of them to have its turn at once.
-_FEW_OVERDUE = 3.0
+_FEW_OVERDUE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
