@@ -4,7 +4,6 @@ from typing import NamedTuple, Protocol
 
 import dagster as dg
 
-from paimon_maintenance.assets import job_names
 from paimon_maintenance.assets.dagster_release import pool_name
 
 LATEST_SENSOR = "latest_snapshots"
@@ -16,8 +15,8 @@ APPLY_PLAN, APPROVE_PLAN = "apply_plan", "approve_plan"
 ACKNOWLEDGE, ACKNOWLEDGED = "acknowledge", "acknowledgement"
 REFRESH = "refresh"
 STATEMENT, STATEMENT_OP = "statement", "planned_statement"
-CHOOSE, EXPIRE_TABLE = job_names.CHOOSE, job_names.EXPIRE_TABLE
-job, job_config = job_names.job, job_names.job_config
+# The first step of a job that is for any table, whose config names it; and the job that expires one.
+CHOOSE, EXPIRE_TABLE = "choose", "expire_table"
 KEEP_FRESH = "keep_fresh"
 FLEET = dg.AssetKey(["maintenance", "fleet"])
 
@@ -46,6 +45,17 @@ class _Shown(Protocol):
     def identifier(self) -> str: ...
     @property
     def grouped(self) -> bool: ...
+
+
+def job(action: str, identifier: str) -> str:
+    """The name of a table's job: ``compact_demo_flights``."""
+    return f"{action}_{identifier.replace('.', '_')}"
+
+
+def job_config(identifier: str, config: str = "") -> str:
+    """The config of a job that is for any table, filled in with this one. `config`: of its other steps."""
+    others = config.removeprefix("ops: {")
+    return f"ops: {{{CHOOSE}: {{config: {{table: {identifier}}}}}{f', {others}' if others else '}'}"
 
 
 def job_of(table: _Shown, action: str) -> str:

@@ -284,7 +284,7 @@ def _parts(record: HealthRecord) -> pa.Table:
 
 OPERATION = Operation(
     "health",
-    "Judge tables by their metadata: lost files, backlogs, writers, what holds snapshots; with a score.",
+    "Judge tables by lost files, backlogs, writers and what holds snapshots; fails where a check does not pass.",
     Health,
     as_asked,
     apply,
