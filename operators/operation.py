@@ -102,11 +102,11 @@ class PaimonOperator(OfLake):
         if missing:
             raise OptionError(f"'{missing[0]}' is empty", f"arguments of {self.operation}", "Say what it is.")
         beside: Mapping[str, Any] = {}
-        project = self.lake.project() if procedure.by_tables_yaml else None
+        project = self.lake.project() if procedure.operation.by_tables_yaml else None
         if project is not None:
             from maintenance.project.given import given_by
 
-            found = given_by(project, procedure.by_tables_yaml, str(values.get("table", "")))
+            found = given_by(project, procedure.operation.by_tables_yaml, str(values.get("table", "")))
             values, beside = {**found.arguments, **values}, found.beside
         return Call(self.lake.session(run_name(context)), procedure.with_options(values), self.log.info, beside)
 
@@ -133,11 +133,10 @@ class PlanOperator(PaimonOperator):
         from maintenance.sql.plans import keep_plan
         from maintenance.sql.procedures.registry import PROCEDURES
 
-        planning, call = PROCEDURES[self.command].planning, self._call(context)
-        made = None if planning is None else planning.make(call)
-        if made is None:
+        call = self._call(context)
+        plan = PROCEDURES[self.command].make(call)
+        if plan is None:
             raise OptionError(f"{self.operation} makes no plan of this", self._place(), "Run the operation itself.")
-        plan = replace(made, table_options=dict(call.get("options") or {}))
         if not plan.groups:
             raise AirflowSkipException(f"{self.operation} of {self._place()} has nothing to do")
         plan_id = keep_plan(call.session, plan)

@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 from maintenance.errors import OptionError
 from maintenance.metadata.partition_names import Spec
 from maintenance.operations.operation import Operation
-from maintenance.operations.parameters import MILLIS, Parameter, Specs
+from maintenance.operations.parameters import MILLIS, Param, Specs
 from maintenance.options.option import duration
 
 _TABLE = Field(description="database.table, one of those that Dagster has.")
@@ -91,12 +91,12 @@ def _config(
     return made
 
 
-def name_of(parameter: Parameter) -> str:
+def name_of(parameter: Param) -> str:
     """What a config calls it."""
     return "time" if parameter.unit == MILLIS else parameter.field
 
 
-def _field(parameter: Parameter, is_optional: bool) -> tuple[Any, Any]:
+def _field(parameter: Param, is_optional: bool) -> tuple[Any, Any]:
     kind, default = _kind(parameter)
     if parameter.required and not is_optional:
         return kind, Field(description=parameter.text, ge=parameter.least)
@@ -105,7 +105,7 @@ def _field(parameter: Parameter, is_optional: bool) -> tuple[Any, Any]:
     return kind, Field(default=default, description=parameter.text, ge=parameter.least)
 
 
-def _kind(parameter: Parameter) -> tuple[Any, Any]:
+def _kind(parameter: Param) -> tuple[Any, Any]:
     """The type of a config's field, and what it is if nothing is set."""
     kind, default = parameter.type, parameter.default
     if kind in (timedelta, datetime) or parameter.unit == MILLIS:
@@ -129,7 +129,7 @@ def request_of(operation: Operation[Any, Any, Any], config: Any, policy: Mapping
     return operation.request(**{**policy, **found})
 
 
-def _read(parameter: Parameter, value: Any) -> Any:
+def _read(parameter: Param, value: Any) -> Any:
     if parameter.type is timedelta:
         return duration(value)
     if parameter.type is datetime:

@@ -9,9 +9,9 @@ import click
 from maintenance.cli.choices import JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
-from maintenance.cli.plans import applied, made, shown
+from maintenance.cli.plans import applied, shown
 from maintenance.cli.progress import shown_progress
-from maintenance.operations.parameters import Parameter
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import keep_plan
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Procedure
@@ -43,21 +43,21 @@ def operation_command(name: str) -> click.Command:
             _check_with_plan(given)
         values = _values(procedure, given)
         beside: Mapping[str, Any] = {}
-        project = target.project() if procedure.by_tables_yaml else None
+        project = target.project() if procedure.operation.by_tables_yaml else None
         if project is not None:
             from maintenance.project.given import given_by
 
-            found = given_by(project, procedure.by_tables_yaml, str(values.get(TABLE.name, "")))
+            found = given_by(project, procedure.operation.by_tables_yaml, str(values.get(TABLE.name, "")))
             if found.said:
                 click.echo(f"By {found.said}.", err=True)
             values, beside = {**found.arguments, **values}, found.beside
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
         with shown_progress() as progress:
             call = Call(target.session(), values, progress, beside)
-            if plan_id is not None and procedure.planning is not None:
-                result = applied(procedure.planning, call, plan_id)
-            elif dry_run and procedure.planning is not None:
-                plan = made(procedure.planning, call)
+            if plan_id is not None:
+                result = applied(procedure, call, plan_id)
+            elif dry_run and procedure.has_plans:
+                plan = procedure.make(call)
                 if plan is None and only_id:
                     raise click.UsageError("A plan is of one table or branch: name one.")
                 if plan is not None and (plan.groups or only_id or DRY_RUN not in procedure.parameters):
@@ -91,7 +91,7 @@ def _help(command: str, procedure: Procedure) -> str:
     arguments = " ".join(f"<{each.name}>" if each.required else f"[{each.name}]" for each in places)
     start = f"paimonctl --warehouse /data/lake {command}"
     lines = [SUMMARIES[procedure.name], "", "\b", f"{start} {arguments}".rstrip()]
-    if procedure.planning is not None:
+    if procedure.has_plans:
         lines += [f"{start} {arguments} --dry-run".replace("  ", " "), f"{start} --apply 0123456789abcdef"]
     return "\n".join(lines)
 
@@ -123,7 +123,7 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
 def _parameters(procedure: Procedure) -> list[click.Parameter]:
     """Arguments may be left out for the sake of --apply; what is missing is said before anything is done."""
     parameters = [_parameter(parameter) for parameter in procedure.parameters]
-    if procedure.planning is not None:
+    if procedure.has_plans:
         if DRY_RUN not in procedure.parameters:
             parameters.append(_parameter(DRY_RUN))
         told_dry = next(each for each in parameters if each.name == DRY_RUN.name and isinstance(each, click.Option))
@@ -136,7 +136,7 @@ def _parameters(procedure: Procedure) -> list[click.Parameter]:
     return parameters
 
 
-def _parameter(parameter: Parameter) -> click.Parameter:
+def _parameter(parameter: Param) -> click.Parameter:
     if parameter.required or parameter.by_position:
         return click.Argument([parameter.name], required=False)
     names = ["--" + parameter.name.replace("_", "-"), parameter.name]

@@ -13,20 +13,14 @@ import pyarrow as pa
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.sql.plans import keep_plan, kept_plan, noted
-from maintenance.sql.procedures.procedure import Call, Planning
+from maintenance.sql.procedures.procedure import Call, Procedure
 from maintenance.sql.result import Result
 from maintenance.sql.session_state import SessionState
 
 _SHOWN = 1000
 
 
-def made(planning: Planning, call: Call) -> StoredPlan | None:
-    """What a call would do now, with the table options that it sets; None where plans are not about such calls."""
-    plan = planning.make(call)
-    return plan if plan is None else replace(plan, table_options=dict(call.get("options") or {}))
-
-
-def applied(planning: Planning, call: Call, plan_id: str) -> Result:
+def applied(procedure: Procedure, call: Call, plan_id: str) -> Result:
     """Do what a plan says. `call`: with what does not belong to plans, and the table if it is named.
 
     Raises: NotFoundError: there is no such plan; OptionError: it is of another operation or table; OutdatedPlanError:
@@ -34,15 +28,15 @@ def applied(planning: Planning, call: Call, plan_id: str) -> Result:
     """
     plan = kept_plan(call.session, plan_id)
     named = call.get("table", plan.table)
-    if plan.operation not in planning.operations or plan.table != named:
+    if plan.operation not in procedure.operation.keys or plan.table != named:
         raise OptionError(
             f"this plan is about {plan.operation} of {plan.table}",
-            f"plan {plan.id}, {planning.operations[0]} of {named}",
+            f"plan {plan.id}, {procedure.operation.key} of {named}",
             "Use the command of that operation, without a table or with that one.",
         )
     of_table = {} if plan.table == MANY else {"table": plan.table}
     with noted(call.session, plan):
-        return planning.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
+        return procedure.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
 
 
 def rows_of(plan: StoredPlan) -> pa.Table:

@@ -26,7 +26,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.operation_names import operation_modules
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.parameters import (
-    Parameter,
+    Param,
     Specs,
     arguments_of,
     fields_of_arguments,
@@ -288,7 +288,7 @@ class Spelling:
 
     name: str
     summary: str = ""
-    parameters: Sequence[str | Parameter] | None = None
+    parameters: Sequence[str | Param] | None = None
     shown: Callable[[Any], Shown] | None = None
     has_plans: bool = True
 
@@ -363,7 +363,7 @@ class Operation(Generic[Request, P, Report]):
     is_guarded: bool = False
     takes_bin: bool = False
     takes_options: bool = False
-    sets: Sequence[Parameter] = ()
+    sets: Sequence[Param] = ()
     uses_spark: bool = False
     by_tables_yaml: str = ""
     looks_only: bool = False
@@ -464,7 +464,7 @@ class Operation(Generic[Request, P, Report]):
         return not (self.of_catalog or self.of_warehouse)
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[Param, ...]:
         """What it may be asked for."""
         return parameters_of(self.request)
 

@@ -7,7 +7,7 @@ says how a value is read, and `Param` what it means. A field without `Param` bel
 import inspect
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import cache, wraps
 from types import NoneType, UnionType
@@ -26,12 +26,13 @@ MILLIS = "milliseconds since 1970-01-01 UTC"
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """What a field of a request means.
+    """A parameter of a call: what a field of a request means, as its annotation says, or one of a call's own.
 
     Attributes:
         text: a sentence for people who set it.
-        name: Paimon's, where calls name it otherwise than the field. others: further names of it in calls.
-        read: makes the field's value of what a call has; None = by the field's type.
+        name: in calls; of a field: Paimon's, where calls name it otherwise. others: further names of it in calls.
+        read: makes a value of what a call has; None = by the type of the field, a text where there is none. Raises:
+            ValueError, PaimonError: it does not fit.
         of_call: what a call means that leaves it out, by its table; None = the field's default.
         takes_more: further texts by position are of it, too.
         least: the smallest number that it can be.
@@ -40,9 +41,12 @@ class Param:
         is_each: a call may have several, and each is a request of its own.
         repeats: a command may have several, which are read as a list.
         by_position: a command takes it by its position, though it may be left out.
+        option: the option of the table that it sets for the call.
+        field: of the request that it sets; "" = what is read maps fields to values, or is not of the request.
+        required, type, default: as the field says them. `type`: of its values, without None.
     """
 
-    text: str
+    text: str = ""
     name: str = ""
     others: tuple[str, ...] = ()
     read: Callable[[Value], Any] | None = None
@@ -54,41 +58,11 @@ class Param:
     is_each: bool = False
     repeats: bool = False
     by_position: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a call.
-
-    Attributes:
-        read: makes a value of what a call has. Raises: ValueError, PaimonError: it does not fit.
-        field: of the request that it sets; "" = what is read maps fields to values, or is not of the request.
-        others: further names that it may be given by.
-        option: the option of the table that it sets for the call.
-        takes_more: further texts by position are of it, too.
-        type: of the field's values, without None.
-        default: of the field.
-        is_each: a call may have several, and each is a request of its own.
-        repeats: a command may have several, which are read as a list.
-        by_position: a command takes it by its position, though it may be left out.
-    """
-
-    name: str
-    read: Callable[[Value], Any]
-    required: bool = False
-    others: tuple[str, ...] = ()
     option: str | None = None
-    takes_more: bool = False
     field: str = ""
-    text: str = ""
+    required: bool = False
     type: Any = str
     default: Any = None
-    of_call: Callable[[Any], Any] | None = None
-    least: int | None = None
-    unit: str = ""
-    is_each: bool = False
-    repeats: bool = False
-    by_position: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,23 +73,32 @@ class Parameter:
         """Whether naming it says that it is true."""
         return self.read is truth and not self.default
 
+    def of(self, field: "Field[Any]", hint: Any) -> "Param":
+        """The same as a field of a request says it. `hint`: the type of the field."""
+        plain = bare(hint)
+        return replace(
+            self,
+            name=self.name or field.name,
+            read=names if self.is_each else self.read or reader_of(plain),
+            field=field.name,
+            required=_is_required(field),
+            type=plain,
+            default=None if field.default is MISSING else field.default,
+        )
 
-def parameters_of(request: type[Any]) -> tuple[Parameter, ...]:
+
+def parameters_of(request: type[Any]) -> tuple[Param, ...]:
     """The parameters of a request, in the order of its fields."""
     of: Hashable = request  # type: ignore[assignment]
     return _parameters_of(of)
 
 
 @cache
-def _parameters_of(request: Hashable) -> tuple[Parameter, ...]:
+def _parameters_of(request: Hashable) -> tuple[Param, ...]:
     assert isinstance(request, type)
     hints = get_type_hints(request, include_extras=True)
-    found = []
-    for each in fields(request):
-        told = _told(hints[each.name])
-        if told is not None:
-            found.append(_parameter(each.name, get_args(hints[each.name])[0], told, each.default, _is_required(each)))
-    return tuple(found)
+    told = [(each, hints[each.name], _told(hints[each.name])) for each in fields(request)]
+    return tuple(param.of(each, get_args(hint)[0]) for each, hint, param in told if param is not None)
 
 
 def _told(hint: Any) -> Param | None:
@@ -124,27 +107,6 @@ def _told(hint: Any) -> Param | None:
 
 def _is_required(field: "Field[Any]") -> bool:
     return field.default is MISSING and field.default_factory is MISSING
-
-
-def _parameter(field: str, hint: Any, told: Param, default: Any, is_required: bool) -> Parameter:
-    plain = bare(hint)
-    return Parameter(
-        told.name or field,
-        names if told.is_each else told.read or reader_of(plain),
-        is_required,
-        told.others,
-        takes_more=told.takes_more,
-        field=field,
-        text=told.text,
-        type=plain,
-        default=None if default is MISSING else default,
-        of_call=told.of_call,
-        least=told.least,
-        unit=told.unit,
-        is_each=told.is_each,
-        repeats=told.repeats,
-        by_position=told.by_position,
-    )
 
 
 def bare(hint: Any) -> Any:

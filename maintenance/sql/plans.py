@@ -34,8 +34,7 @@ from maintenance.person import person
 from maintenance.sql.apply_statement import apply_statement
 from maintenance.sql.dropped_tables import apply_drop, apply_truncate
 from maintenance.sql.planned_rows import CHANGE_ROWS
-from maintenance.sql.procedures.made import Made
-from maintenance.sql.procedures.procedure import INTO_BIN, Call
+from maintenance.sql.procedures.procedure import INTO_BIN, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 
@@ -54,9 +53,9 @@ _DROPS: Mapping[str, Callable[["SessionState", StoredPlan], Result]] = {
 
 def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
     """How the plans of procedures are applied, by what the plans call the operation."""
-    found = [procedure.planning for procedure in PROCEDURES.values() if procedure.planning is not None]
-    own = {each.key: Made(each, Spelling(each.name)).apply for each in _OF_STATEMENTS}
-    return {**own, **{operation: planning.apply for planning in found for operation in planning.operations}}
+    own = [Procedure(each, Spelling(each.name)) for each in _OF_STATEMENTS]
+    planned = [procedure for procedure in (*own, *PROCEDURES.values()) if procedure.has_plans]
+    return {operation: procedure.apply for procedure in planned for operation in procedure.operation.keys}
 
 
 def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -23,7 +22,7 @@ from maintenance.operations.databases.clone_plan import (
     plan_clone_database,
 )
 from maintenance.operations.operation import Keeping, Operation, Planned, Run, Shown, Spelling, lazily
-from maintenance.operations.parameters import Param, Parameter, text
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.options.environment import from_environment
 from maintenance.table.table import Table
@@ -219,7 +218,6 @@ def _row(report: CloneReport) -> dict[str, Any]:
     return {name: found[name] for name in _COLUMNS}
 
 
-_NAMED = partial(Parameter, read=text, required=True)
 OPERATION = Operation(
     "clone",
     "Copy a table or database to another warehouse, or bring the copy up to date.",
@@ -234,7 +232,11 @@ OPERATION = Operation(
         # Java's `CopyFilesProcedure`: the newest state takes the place of what the target has.
         Spelling(
             "copy",
-            parameters=(_NAMED("source_table", field="source"), _NAMED("target_table", field="goal"), "where"),
+            parameters=(
+                Param(name="source_table", field="source", required=True),
+                Param(name="target_table", field="goal", required=True),
+                "where",
+            ),
             has_plans=False,
         ),
     ),

@@ -25,7 +25,7 @@ from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
-from maintenance.operations.parameters import MILLIS, Param, Parameter, Value, keywords_of, text
+from maintenance.operations.parameters import MILLIS, Param, Value, keywords_of, text
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import committed
 from maintenance.operations.refs.expired_changes import without_expired_changes
@@ -157,9 +157,9 @@ OPERATION = Operation(
         Spelling(
             "rollback",
             "Roll a table back to a snapshot or tag.",
-            (Parameter("version", _by_version), "snapshot_id", "tag"),
+            (Param(name="version", read=_by_version), "snapshot_id", "tag"),
         ),
-        Spelling("rollback_to", "", (Parameter("tag", _by_tag_or_id), "snapshot_id"), has_plans=False),
+        Spelling("rollback_to", "", (Param(name="tag", read=_by_tag_or_id), "snapshot_id"), has_plans=False),
         Spelling("rollback_to_timestamp", "Roll a table back to a time.", ("timestamp!",)),
         Spelling("rollback_to_watermark", "Roll a table back to a watermark.", ("watermark!",)),
     ),

@@ -16,7 +16,7 @@ from maintenance.commit.outcome import Lost
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Parameter, text, truth
+from maintenance.operations.parameters import Param, truth
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, identity_of
@@ -116,9 +116,9 @@ OPERATION = Operation(
     _shown,
     takes_options=True,
     sets=(
-        Parameter("manifest_sort_enabled", truth, option="manifest-sort.enabled", type=bool),
-        Parameter("manifest_sort_partition_field", text, option="manifest-sort.partition-field"),
-        Parameter("manifest_sort_max_rewrite_size", text, option="manifest-sort.max-rewrite-size"),
+        Param(name="manifest_sort_enabled", read=truth, option="manifest-sort.enabled", type=bool),
+        Param(name="manifest_sort_partition_field", option="manifest-sort.partition-field"),
+        Param(name="manifest_sort_max_rewrite_size", option="manifest-sort.max-rewrite-size"),
     ),
     has_job=False,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from maintenance.catalog import Catalog
 from maintenance.errors import OptionError, SqlError
 from maintenance.operations.operation import Keeping, LazyPlan, Operation, Run, Spelling, lazily
-from maintenance.operations.parameters import Param, Parameter, number, text
+from maintenance.operations.parameters import Param, number
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
 from maintenance.operations.rows.matching_rows import shown
@@ -222,8 +222,8 @@ OPERATION = Operation(
             # The last one is about Flink's subtasks: here as many tasks work as there is to do.
             parameters=(
                 *_ALIKE,
-                Parameter("matched_update_set", text, field="matched_upsert_setting"),
-                Parameter("sink_parallelism", number),
+                Param(name="matched_update_set", field="matched_upsert_setting"),
+                Param(name="sink_parallelism", read=number),
             ),
             has_plans=False,
         ),

@@ -11,12 +11,11 @@ from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPH
 from maintenance.operations.orphans.remove_orphan_files import counted
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.names import path_of
-from maintenance.sql.procedures.made import Made
-from maintenance.sql.procedures.procedure import Call
+from maintenance.sql.procedures.procedure import Call, Procedure
 from maintenance.sql.result import Result
 
 
-class _Orphans(Made):
+class _Orphans(Procedure):
     """Of one table, or of all tables of a database or catalog."""
 
     def run(self, call: Call) -> Result:
@@ -41,7 +40,7 @@ class _Orphans(Made):
         return None if is_of_many(call.get("table")) else super().make(call)
 
 
-class _Restore(Made):
+class _Restore(Procedure):
     """Of what a deletion took, or of the source of a migration, which comes back as a whole."""
 
     def run(self, call: Call) -> Result:
@@ -65,6 +64,6 @@ class _Restore(Made):
 
 
 PROCEDURES = tuple(
-    made(operation, Spelling(operation.name, operation.summary)).procedure()
+    made(operation, Spelling(operation.name, operation.summary))
     for made, operation in ((_Orphans, ORPHANS), (_Restore, RESTORE))
 )

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from maintenance.operations.operation import all_operations
 from maintenance.sql.procedures import orphans
-from maintenance.sql.procedures.made import procedures_of
-from maintenance.sql.procedures.procedure import Procedure
+from maintenance.sql.procedures.procedure import Procedure, procedures_of
 
 PROCEDURES: Mapping[str, Procedure] = {
     **{each.name: each for operation in all_operations().values() for each in procedures_of(operation)},

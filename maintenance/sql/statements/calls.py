@@ -1,7 +1,7 @@
 """CALL of procedures, with arguments by position or by name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -14,7 +14,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
-    from maintenance.operations.parameters import Parameter
+    from maintenance.operations.parameters import Param
     from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.procedures.procedure import Call, Procedure
     from maintenance.sql.procedures.signature import Signature
@@ -52,16 +52,15 @@ class CallProcedure:
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         procedure, call = self._read(session)
-        plan = None if procedure.planning is None else procedure.planning.make(call)
+        plan = procedure.make(call)
         if plan is None:
             raise self.cursor.error(
                 f"such a call of sys.{procedure.name} has no plan",
-                "Name one table or branch." if procedure.planning else "Use dry_run => TRUE, if it has that.",
+                "Name one table or branch." if procedure.has_plans else "Use dry_run => TRUE, if it has that.",
                 token=self.cursor.words[0],
                 kind=UnsupportedError,
             )
-        options = call.get("options")
-        return replace(plan, table_options=dict(options)) if options else plan
+        return plan
 
     def _read(self, session: "SessionState") -> "tuple[Procedure, Call]":
         # The operations take long to import, and most statements need none of them.
@@ -105,8 +104,8 @@ class CallProcedure:
         return PROCEDURES[name]
 
     def _parameter(
-        self, procedure: "Procedure", signature: "Signature | None", positions: "Sequence[Parameter]", number: int
-    ) -> "Parameter":
+        self, procedure: "Procedure", signature: "Signature | None", positions: "Sequence[Param]", number: int
+    ) -> "Param":
         """What an argument is of. Raises: SqlError: there is no such parameter."""
         argument = self.arguments[number]
         known = _spelt(procedure, signature)
@@ -121,7 +120,7 @@ class CallProcedure:
             raise self.cursor.error(problem, f"By name there are: {', '.join(known)}.", token=argument.token)
         return positions[number]
 
-    def _value(self, procedure: "Procedure", parameter: "Parameter", argument: Argument) -> Any:
+    def _value(self, procedure: "Procedure", parameter: "Param", argument: Argument) -> Any:
         try:
             return procedure.read(parameter, argument.value)
         except SqlError as error:
@@ -129,7 +128,7 @@ class CallProcedure:
             raise self.cursor.error(problem, error.fix, token=argument.token) from error
 
 
-def _positions(procedure: "Procedure", signature: "Signature | None") -> "list[Parameter]":
+def _positions(procedure: "Procedure", signature: "Signature | None") -> "list[Param]":
     """The parameters by position: those of the engine, or of a procedure that no engine has."""
     if signature is None:
         return list(procedure.parameters)

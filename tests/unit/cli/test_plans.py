@@ -155,7 +155,7 @@ OF_FORMAT_TABLES = {"migrate-database", "migrate-table"}
 
 
 def test_every_operation_with_plans_is_tried() -> None:
-    planned = {name.replace("_", "-") for name, each in PROCEDURES.items() if each.planning}
+    planned = {name.replace("_", "-") for name, each in PROCEDURES.items() if each.has_plans}
     assert planned == {*WORK, *OF_FORMAT_TABLES, *OF_CHAIN_TABLES}
 
 
