@@ -71,12 +71,6 @@ class Tags:
             raise
         return path
 
-    def record(self, name: str, tag: Tag) -> str:
-        """Note what a tag held that is to hold something else. Returns the path of the record."""
-        path = self._new_record(name)
-        self.file_io.overwrite(path, serialize_tag(tag))
-        return path
-
     def _new_record(self, name: str) -> str:
         # A name of its own: a new tag of the same name may be retired before this record is worked off.
         shown = name.encode(errors="replace")[:_SHOWN_BYTES].decode(errors="ignore")

@@ -9,10 +9,9 @@ needs stay; changelog files belong to the snapshots alone. Source: metadata sect
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
-from maintenance.errors import ConflictError, NotFoundError, PaimonError
+from maintenance.errors import ConflictError, NotFoundError
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
@@ -60,16 +59,6 @@ def _plan(table: Table, due: Mapping[str, Tag], sharing: Sharing) -> TagRemovalP
     holders = holders_of(branches, table.manifests, table.branch, without_tags=due)
     plan = plan_removals(leaving, needed_by(holders, table.manifests, sharing), table.manifests, sharing)
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
-
-
-def take_back(table: Table, name: str, tag: Tag, sharing: Sharing = in_one_batch) -> None:
-    """Release what a deleted tag held: an expiry that saw it may have kept files for it alone.
-
-    If that fails now, the record is worked off by the next removal of tags or snapshots.
-    """
-    table.tags.record(name, tag)
-    with suppress(PaimonError, OSError):
-        remove_tags(table, {}, plan_tag_removal(table, {}, sharing), lambda _: None, sharing=sharing)
 
 
 def remove_tags(

@@ -8,7 +8,6 @@ store goes when the name is used again.
 
 import uuid
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Annotated
 
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
@@ -19,16 +18,13 @@ from maintenance.fs.location import is_local
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.names import check_new_name
-from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.operation import Operation, Plan, Run, as_asked
 from maintenance.operations.parameters import Param, keywords_of
-from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.create_tag import snapshot_to_tag
 from maintenance.operations.refs.delete_branch import remove_branch
 from maintenance.operations.refs.expired_changes import without_expired_changes
+from maintenance.operations.refs.holding import expired_meanwhile, holding
 from maintenance.table.table import Table
-
-_GUARD_PREFIX = "branching-"
-_GUARDED = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +88,15 @@ OPERATION = Operation(
 
 def _from_snapshot(table: Table, branch: str, snapshot_id: int) -> BranchReport:
     """Create a branch while a tag holds its snapshot: otherwise an expiry may take its files meanwhile."""
-    guard = f"{_GUARD_PREFIX}{uuid.uuid4()}"
-    create_tag(table, guard, snapshot_id=snapshot_id, time_retained=_GUARDED)
-    held = table.tags.get(guard)
-    try:
+    snapshot = snapshot_to_tag(table, snapshot_id)
+    with holding(table, snapshot, "branching") as guard:
         if not table.record.create_branch(branch, guard):
-            _publish(table, branch, None, Tag(held.snapshot))
-    except BaseException:
-        table.tags.remove(guard)
-        take_back(table, guard, held)
-        raise
-    table.tags.remove(guard)
+            _publish(table, branch, None, Tag(snapshot))
+            if table.tags.find(guard) is None:
+                # Somebody let all tags expire, whatever their time: what the branch held goes with a new one.
+                table.tags.publish(guard, Tag(snapshot))
+                remove_branch(table, branch)
+                raise expired_meanwhile(table, snapshot)
     return BranchReport(table.identifier, branch, snapshot_id, created=True)
 
 

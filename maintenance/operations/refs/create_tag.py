@@ -10,17 +10,12 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
 from maintenance.names import TEMPORARY_BYTES, check_new_name
-from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.expiry.tag_reports import report_created
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
 from maintenance.operations.parameters import MILLIS, Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
-from maintenance.operations.refs.snapshot_choice import (
-    counted_or_tagged,
-    counted_snapshot,
-    first_at_time,
-    first_at_watermark,
-)
+from maintenance.operations.refs.holding import expired_meanwhile, is_lost, take_back
+from maintenance.operations.refs.snapshot_choice import counted_or_tagged, first_at_time, first_at_watermark
 from maintenance.options import table as table_options
 from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
@@ -184,27 +179,11 @@ def snapshot_to_tag(table: Table, snapshot_id: int | None) -> Snapshot:
     )
 
 
-def is_lost(table: Table, name: str, snapshot: Snapshot) -> bool:
-    """Whether a snapshot just tagged expired meanwhile: expiry moves EARLIEST, then looks at tags once more."""
-    others = (tag for other, tag in table.tags.all().items() if other != name)
-    return counted_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others)
-
-
-def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:
-    """The error for a snapshot that is lost."""
-    return NotFoundError(
-        f"snapshot {snapshot.id} expired meanwhile",
-        table.identifier,
-        "Tag a newer snapshot: query the system table $snapshots.",
-    )
-
-
 def kept(table: Table, name: str, tag: Tag, spark: SparkSource = None) -> TagReport:
     """The report of a tag just published. Raises: NotFoundError: its snapshot is lost, and the tag is taken back."""
     if is_lost(table, name, tag.snapshot):
         sharing = SparkSharing(spark, table.location, lambda _: None)
-        table.tags.remove(name)
-        take_back(table, name, tag, sharing)
+        take_back(table, name, sharing)
         raise expired_meanwhile(table, tag.snapshot)
     report_created(table, name)
     return TagReport.of(table, name, tag.snapshot, created=True)

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.format.metadata.tag import Tag
-from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.expiry.tag_reports import report_created, report_deleted
 from maintenance.operations.operation import Operation, Plan, Run
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import tag_group
 from maintenance.operations.refs.create_tag import check_tag_name
+from maintenance.operations.refs.holding import let_go, take_back
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -51,12 +51,11 @@ def apply(_: Run, table: Table, planned: Plan[RenameTag, None]) -> None:
         raise _exists(table, target_tag)
     if table.tags.find(tag) != held:
         # Whoever deletes a tag retires it, then looks at the tags once more: it may not have seen the new name.
-        table.tags.remove(target_tag)
-        take_back(table, target_tag, held)
+        take_back(table, target_tag)
         fix = "Rename a tag that is there: query the system table $tags."
         raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, fix)
     report_created(table, target_tag)
-    table.tags.remove(tag)
+    let_go(table, tag)
     report_deleted(table, tag)
 
 

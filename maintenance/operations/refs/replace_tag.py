@@ -1,35 +1,34 @@
 """Point a tag to another snapshot: procedure `replace_tag`.
 
-The old snapshot is released only when it is certain that the new one stays: it may be expiring at that moment. So a
-second tag holds the new snapshot first. If the process dies, the second tag expires by itself after an hour.
+The old snapshot is released only when it is certain that the new one stays: it may be expiring at that moment. So tags
+of their own hold both snapshots meanwhile. If the process dies, these expire by themselves after an hour.
 Source: metadata section 10.2, Java `TagManager`.
 """
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from maintenance.errors import ExpiredError
+from maintenance.errors import ConflictError, ExpiredError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.zone import local_time
-from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
+from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.operation import Operation, Plan, Run
 from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group, tag_group
 from maintenance.operations.progress import Progress
-from maintenance.operations.refs.create_tag import TagReport, create_tag, expired_meanwhile, snapshot_to_tag
+from maintenance.operations.refs.create_tag import TagReport, snapshot_to_tag
+from maintenance.operations.refs.holding import expired_meanwhile, holding, is_lost, take_back
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
-GUARD_PREFIX = "replacing-"
-_GUARDED = timedelta(hours=1)
+_HOLDER = "replacing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +75,18 @@ def apply(run: Run, table: Table, planned: Plan[ReplaceTag, TagReport]) -> TagRe
     name, tags = planned.request.name, planned.work
     assert isinstance(tags, _Tags)
     if tags.after != tags.before:
-        guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
-        create_tag(table, guard, snapshot_id=tags.after.snapshot.id, time_retained=_GUARDED, now=run.now)
-        # The record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.
-        table.tags.record(name, tags.before)
-        table.tags.replace(name, tags.after)
-        table.tags.remove(guard)
-        remove_tags(table, {}, plan_tag_removal(table, {}), run.progress)
+        with (
+            holding(table, tags.before.snapshot, _HOLDER, run.now, run.progress),
+            holding(table, tags.after.snapshot, _HOLDER, run.now, run.progress),
+        ):
+            if table.tags.find(name) != tags.before:
+                problem = f"tag '{name}' was moved or deleted meanwhile"
+                raise ConflictError(problem, table.identifier, "Look at the tag, and run again.")
+            table.tags.replace(name, tags.after)
+            if is_lost(table, name, tags.after.snapshot):
+                # Somebody let all tags expire, whatever their time: the one that held it, too.
+                take_back(table, name)
+                raise expired_meanwhile(table, tags.after.snapshot)
     return planned.report
 
 

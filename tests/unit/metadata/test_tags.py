@@ -62,12 +62,6 @@ def test_a_retired_tag_is_on_record(tags: Tags) -> None:
         tags.retire("a")
 
 
-def test_what_a_tag_held_before(tags: Tags) -> None:
-    tags.publish("a", TWO)
-    path = tags.record("a", ONE)
-    assert (tags.all(), tags.retired()) == ({"a": TWO}, {path: ONE})
-
-
 def test_a_tag_that_cannot_be_read_is_not_retired(tags: Tags) -> None:
     tags.publish("a", ONE)
     Path(tags.paths.tag("a")).write_bytes(b'{"id": 1}')

@@ -1,21 +1,25 @@
 """Tags that go or move while snapshots expire: nothing held is deleted, nothing is left that nobody holds."""
 
+import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import NotFoundError
+from maintenance.errors import NotFoundError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.manifests import Manifests
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag, kept
@@ -23,7 +27,7 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.operations.refs.replace_tag import replace_tag
 from tests.models.reachable import unreachable_files
-from tests.small_tables import put, rows, small_table
+from tests.small_tables import put, rows, small_table, table_in
 
 
 def tagged(folder: Path) -> CatalogTable:
@@ -73,15 +77,21 @@ def test_a_tag_that_came_too_late_leaves_nothing(tmp_path: Path) -> None:
     assert table.tags.names() == ["new", "old"]
 
 
+_HOOKS: list[Callable[[str, tuple[Any, ...]], None]] = []
+
+
 @contextmanager
 def hooked(hook: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
     """Hear of what this process does on storage, right before it does."""
-    active = [True]
-    sys.addaudithook(lambda event, arguments: hook(event, arguments) if active else None)
+    if not _HOOKS:
+        # A hook stays for ever, so there is one.
+        _HOOKS.append(lambda *_: None)
+        sys.addaudithook(lambda event, arguments: _HOOKS[-1](event, tuple(arguments)))
+    _HOOKS.append(hook)
     try:
         yield
     finally:
-        active.clear()
+        _HOOKS.pop()
 
 
 def at_link(path: str, do: Callable[[], object]) -> AbstractContextManager[None]:
@@ -146,3 +156,70 @@ def test_a_tag_goes_while_it_is_renamed(tmp_path: Path) -> None:
         rename_tag(table, "old", "renamed")
     assert table.tags.names() == ["new"]
     assert unreachable_files(table) == set()
+
+
+def tags_alone(folder: Path) -> CatalogTable:
+    """The tags `old` and `older` hold one snapshot, `new` another one; all other snapshots but the last are gone."""
+    table = tagged(folder)
+    create_tag(table, "older", snapshot_id=3)
+    replace_tag(table, "new", snapshot_id=5)
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    return table
+
+
+def at_step(number: int, do: Callable[[], object]) -> AbstractContextManager[None]:
+    """Do something right before the step of that number that concerns tags or snapshots."""
+    steps: list[str] = []
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        paths = [str(argument) for argument in arguments if isinstance(argument, str | Path)]
+        if event in ("os.link", "os.rename", "os.remove", "os.scandir", "os.listdir", "open") and any(
+            re.search("/(tag|snapshot)(/|$)", path) for path in paths
+        ):
+            steps.append(event)
+            if len(steps) == number:
+                do()
+
+    return hooked(hook)
+
+
+CHANGES: dict[str, Callable[[CatalogTable], object]] = {
+    "replace": lambda table: replace_tag(table, "old", snapshot_id=5),
+    "rename": lambda table: rename_tag(table, "old", "renamed"),
+    "delete": lambda table: delete_tag(table, "old"),
+    "branch": lambda table: create_branch(table, "b", snapshot_id=3),
+}
+REMOVALS: dict[str, Callable[[CatalogTable], object]] = {
+    "delete both": lambda table: [delete_tag(table, name) for name in ("old", "older")],
+    "delete the others": lambda table: [delete_tag(table, name) for name in ("new", "older")],
+    "expire": lambda table: [expire_tags(table, older_than=datetime.max), expire_snapshots(table)],
+}
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_tags_go_at_each_step_of_a_change_and_leave_nothing(tmp_path: Path, change: str, removal: str) -> None:
+    tags_alone(tmp_path / "first")
+    number = 1
+    while _disturbed(tmp_path, number, CHANGES[change], REMOVALS[removal]):
+        number += 1
+    assert number > 10
+
+
+def _disturbed(folder: Path, number: int, change: Callable[..., object], removal: Callable[..., object]) -> bool:
+    """Whether the change has a step of that number, before which the removal was done."""
+    place = folder / f"{number}"
+    shutil.copytree(folder / "first", place)
+    table, done = table_in(place), []
+
+    def remove() -> None:
+        done.append(number)
+        with suppress(PaimonError):
+            removal(table_in(place))
+
+    with at_step(number, remove), suppress(PaimonError):
+        change(table)
+    for name in table.tags.names():
+        rows(table, {"scan.tag-name": name})
+    assert unreachable_files(table) == set(), number
+    return bool(done)
