@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import UnsupportedError
+from maintenance.types.integer_order import ascending_order
 
 _U64 = np.uint64
 _BITS = 64
@@ -48,35 +49,14 @@ def sort_words(columns: Sequence[pa.Array]) -> list[np.ndarray]:
 
 def sort_order(words: Sequence[np.ndarray]) -> np.ndarray:
     """Row numbers in ascending order of their words; equal rows stay in order. Returns int64, shape (n,)."""
-    if len(words) > 1:
-        return _by_first_word(words)
-    packed = _packed_order(words[0])
-    return np.argsort(words[0], kind="stable") if packed is None else packed
-
-
-def _packed_order(word: np.ndarray) -> np.ndarray | None:
-    """The same of one word that leaves room for row numbers, None for another."""
-    n = len(word)
-    index_bits = (n - 1).bit_length()
-    if not n or int(word.max()).bit_length() + index_bits > _BITS:
-        return None
-    # Sorting values is several times faster than sorting indirectly: let the row number ride in the low bits.
-    packed = (word << _U64(index_bits)) | np.arange(n, dtype=_U64)
-    packed.sort()
-    return (packed & _U64((1 << index_bits) - 1)).astype(np.int64)
-
-
-def _by_first_word(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Sort by the first word alone, as fast as it goes, then the rows among which it does not decide.
-
-    A sort that keeps equal rows in order takes several times as long, and one for each word.
-    """
-    if len(words) > 1 and len(words[0]) and words[0].min() == words[0].max():
-        return sort_order(words[1:])
-    if len(words) == 1 and (packed := _packed_order(words[0])) is not None:
-        return packed
-    order = np.argsort(words[0])
-    ordered = words[0][order]
+    first, *others = words
+    if not others:
+        return ascending_order(first)
+    if len(first) and first.min() == first.max():
+        return sort_order(others)
+    # By the first word alone, as fast as it goes, then the rows among which it does not decide.
+    order = ascending_order(first)
+    ordered = first[order]
     same = ordered[1:] == ordered[:-1]
     if not same.any():
         return order
@@ -84,17 +64,11 @@ def _by_first_word(words: Sequence[np.ndarray]) -> np.ndarray:
     tied[1:] = same
     tied[:-1] |= same
     places = np.flatnonzero(tied)
-    if len(words) == 1 and 4 * len(places) > len(order):
-        return np.argsort(words[0], kind="stable")
     rows, values = order[places], ordered[places]
     groups = np.zeros(len(rows), _U64)
     groups[1:] = np.cumsum(values[1:] != values[:-1])
-    by_row = np.argsort(rows)
-    rows, groups = rows[by_row], groups[by_row]
-    if len(words) > 1:
-        by_others = _by_first_word([word[rows] for word in words[1:]])
-        rows, groups = rows[by_others], groups[by_others]
-    order[places] = rows[sort_order([groups])]
+    by_others = sort_order([word[rows] for word in others])
+    order[places] = rows[by_others][ascending_order(groups[by_others])]
     return order
 
 

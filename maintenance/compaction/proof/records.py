@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from maintenance.compaction.proof.hashing import KEYS, HashedRows
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
+from maintenance.types.integer_order import sorted_integers
 from maintenance.types.row_hash import BLOCK_ROWS, HashOf, order_codes, row_hashes
 from maintenance.types.row_kind import is_retract
 
@@ -303,11 +304,10 @@ def grouped(records: ProofRecords) -> Groups:
     for start in range(0, count, BLOCK_ROWS):
         part = packed[start : start + BLOCK_ROWS]
         part |= np.arange(start, start + len(part), dtype=_U64)
-    packed.sort()
+    packed = sorted_integers(packed)
     new = np.ones(count, bool)
     new[1:] = (packed[1:] ^ packed[:-1]) > low
-    packed &= low
-    order = packed.view(np.int64)
+    order = (packed & low).view(np.int64)
     inside = np.flatnonzero(~new)
     if (keys[order[inside]] != keys[order[inside - 1]]).any():
         # Different keys whose hashes only differ in the bits that made room.
