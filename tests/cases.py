@@ -9,6 +9,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from zlib import crc32
 
 from tests.examples import SEARCHES
@@ -40,6 +42,19 @@ CASES, ALL = "PAIMON_TEST_CASES", "all"
 def wants_all() -> bool:
     """Whether this run is to have every case."""
     return SEARCHES or os.environ.get(CASES) == ALL
+
+
+def may_be_slow(file: Path) -> bool:
+    """Whether tests of a file can be marked slow: it says so itself, or the `conftest.py` beside it, which marks some.
+
+    A run of slow tests loads no other file. That nothing is missed is looked at by each run that loads all of them.
+    """
+    return _says_slow(file) or _says_slow(file.with_name("conftest.py"))
+
+
+@cache
+def _says_slow(file: Path) -> bool:
+    return file.exists() and "slow" in file.read_text().lower()
 
 
 def left_out(nodeids: Iterable[str], one_of: Mapping[str, int] = ONE_OF) -> set[str]:

@@ -15,7 +15,7 @@ from typing import NoReturn, TypeVar
 import pytest
 from xdist.remote import Producer
 
-from tests.cases import left_out, wants_all
+from tests.cases import left_out, may_be_slow, wants_all
 from tests.examples import load_profile
 from tests.flushing import with_flushing, without_flushing
 from tests.schedule import NOTED, LongestFirst, note_seconds, work_of
@@ -31,6 +31,8 @@ from tests.spark_archive import java_options
 
 load_profile()
 without_flushing()
+# Until all tests are loaded: hardly any of what that makes is garbage. `pytest_collection_finish` allows it again.
+gc.disable()
 
 os.environ.setdefault("JAVA_TOOL_OPTIONS", java_options())
 
@@ -133,8 +135,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--note-seconds", action="store_true", help=f"note in {NOTED.name} how long the tests took")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of slow tests alone, load only the files that have some."""
+    is_file = collection_path.match("test_*.py")
+    return (config.option.markexpr == "slow" and is_file and not may_be_slow(collection_path)) or None
+
+
+@pytest.hookimpl(tryfirst=True)  # before those that are not wanted are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only a run of all cases has, except where a test is named."""
+    hidden = {item.path.name for item in items if item.get_closest_marker("slow") and not may_be_slow(item.path)}
+    if hidden:
+        raise pytest.UsageError(f"`make test-slow` does not find the slow tests of {sorted(hidden)}: see may_be_slow.")
     if not wants_all() and not any("::" in argument for argument in config.args):
         left = left_out([item.nodeid for item in items])
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
@@ -142,13 +154,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is loaded by now, all tests among it, out of every later search for garbage."""
-    gc.collect()
+    """Leave what is loaded by now, all tests among it, out of every search for garbage."""
     gc.freeze()
-
-
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()
+    gc.enable()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:

@@ -1,13 +1,14 @@
 """Which cases of long tests a run has: the same ones every time, of every value of a parameter."""
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import cases, examples
-from tests.cases import left_out, spread, wants_all
+from tests.cases import left_out, may_be_slow, spread, wants_all
 
 LONG = [f"tests/java/test_x.py::test_a[{i}]" for i in range(7)]
 OTHERS = ["tests/java/test_x.py::test_b", "tests/java/test_x.py::test_c[only]", "tests/unit/test_y.py::test_d[1]"]
@@ -27,6 +28,16 @@ def test_the_same_cases_run_whatever_the_order_of_the_tests() -> None:
 
 def test_other_tests_run_whole() -> None:
     assert not left_out([*LONG, *OTHERS]) & {*OTHERS}
+
+
+def test_a_file_whose_tests_may_be_slow_says_so_or_its_conftest_does(tmp_path: Path) -> None:
+    said, marked, plain = (tmp_path / name / "test_a.py" for name in ("said", "marked", "plain"))
+    for file in (said, marked, plain):
+        file.parent.mkdir()
+        file.write_text("def test_a(): ...")
+    said.write_text("pytestmark = SLOW")
+    marked.with_name("conftest.py").write_text("pytest.mark.slow")
+    assert [may_be_slow(file) for file in (said, marked, plain)] == [True, True, False]
 
 
 def test_kinds_of_sessions_are_no_cases() -> None:
