@@ -16,39 +16,40 @@ from paimon_maintenance.assets.checks.orphan_check import orphan_check
 from paimon_maintenance.assets.checks.proofs import proof_check
 from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS
 from paimon_maintenance.assets.databases import Database, database_asset, database_checks, databases_of
+from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.pages.catalogue import landing_asset
 from paimon_maintenance.assets.pages.fleet import fleet_asset
 from paimon_maintenance.assets.partitions import changelog_asset, compaction_asset, state_asset
 from paimon_maintenance.assets.project.environment import project_of_environment
 from paimon_maintenance.assets.project.scope import scoped
+from paimon_maintenance.assets.proposals import PROPOSE, proposals_op
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
 from paimon_maintenance.assets.steps.any_table import AnyTable
-from paimon_maintenance.assets.steps.apply_plan import apply_plan_job
+from paimon_maintenance.assets.steps.apply_plan import apply_plan_op
 from paimon_maintenance.assets.steps.approval import APPROVAL
 from paimon_maintenance.assets.steps.bin import empty_bin
 from paimon_maintenance.assets.steps.copies import COPIES
+from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
 from paimon_maintenance.assets.steps.launched import launched_job, launched_jobs
 from paimon_maintenance.assets.steps.many_tables import compact_many
+from paimon_maintenance.assets.steps.ops import job_of_op
+from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
+from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
 from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.any_table import any_table_jobs, expire_tables_job
 from paimon_maintenance.jobs.jobs import (
-    change_rows_job,
     check_job,
     expire_job,
     expire_table_job,
     expiry_graph,
     fleet_job,
     maintain_job,
-    night_job,
-    plan_fleet_job,
-    propose_job,
     refresh_job,
-    statement_job,
     steps_job,
 )
 from paimon_maintenance.jobs.schedules import daily_report, hourly_work, schedule, weekly_proposals
@@ -175,7 +176,7 @@ def _tags(loaded: _Loaded) -> dg.Definitions:
 def _checks(loaded: _Loaded) -> dg.Definitions:
     """What is wrong with tables, and who is told of it."""
     audited = [table for table in loaded.own if table.has_changelog]
-    night = night_job(loaded.project, loaded.tables)
+    night = job_of_op(keys.NIGHT_REPORT, night_op(loaded.project, loaded.tables))
     prove_jobs = [check_job(table, keys.PROVE) for table in loaded.own]
     alike = [loaded.alike[keys.PROVE]] if loaded.alike else []
     return dg.Definitions(
@@ -215,9 +216,9 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
 
 def _fleet(loaded: _Loaded) -> dg.Definitions:
     """The page over all tables, and the work on all of them within a budget."""
-    fleet, work = fleet_job(), plan_fleet_job(loaded.project, loaded.tables)
+    fleet, work = fleet_job(), job_of_op(PLAN_FLEET, plan_fleet_op(loaded.project, loaded.tables))
     tuned = [table for table in loaded.tables if table.tuning is not None]
-    proposed = [propose_job(tuned)] if tuned else []
+    proposed = [job_of_op(PROPOSE, proposals_op(tuned))] if tuned else []
     return dg.Definitions(
         assets=[fleet_asset(loaded.described, loaded.tables)],
         jobs=[fleet, work, *proposed],
@@ -242,10 +243,10 @@ def _on_demand(loaded: _Loaded) -> dg.Definitions:
     of_tables = [
         launched_job(compact_many(tables), tables, zone, "compact"),
         launched_job(acknowledgement(tables), tables, zone),
-        change_rows_job(tables),
-        apply_plan_job(tables, zone),
+        job_of_op(CHANGE_ROWS, change_rows_op(tables)),
+        job_of_op(keys.APPLY_PLAN, apply_plan_op(tables, zone)),
         *launched_jobs(tables, zone),
-        statement_job(tables, zone),
+        job_of_op(STATEMENT, statement_op(tables, zone)),
     ] if tables else []  # fmt: skip
     return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables, zone) for step in (*COPIES, APPROVAL))])
 

@@ -38,7 +38,7 @@ from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.steps.any_table import AnyTable, holding
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, chain
 from paimon_maintenance.assets.steps.ingestion import INGEST
-from paimon_maintenance.assets.steps.ops import known_table
+from paimon_maintenance.assets.steps.ops import DESCRIBE, known_table
 
 _READERS = 8
 _LONG = {
@@ -77,7 +77,7 @@ def database_asset(database: Database, steps: AnyTable) -> dg.AssetsDefinition:
     @dg.graph(name=f"tables_of_{database.name}", out=dg.GraphOut())
     def tables_of_database() -> object:
         parts = [steps.step(step) for step in (INGEST, *COMPACTION, *EXPIRY)]
-        return chain([steps.choose_partition(), *parts, steps.describe()])
+        return chain([steps.choose_partition(), *parts, steps.op(DESCRIBE)])
 
     text = f"The tables of {database.name}, each a partition; materialising one ingests, compacts and expires it."
     asset = dg.AssetsDefinition.from_graph(

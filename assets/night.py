@@ -33,7 +33,11 @@ class NightConfig(dg.Config):
 def night_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """Send the report. `project`: with the targets; `tables`: all that are judged."""
 
-    @dg.op(name=keys.NIGHT_OP, description="Sends what was done, what failed and what is open.", out=dg.Out(dg.Nothing))
+    @dg.op(
+        name=keys.NIGHT_OP,
+        description="Sends what was done in a day, what failed and what is open, as one message.",
+        out=dg.Out(dg.Nothing),
+    )
     def night(context: dg.OpExecutionContext, config: NightConfig, catalog: PaimonCatalog) -> None:
         with as_dagster_failure(context):
             now = datetime.now(UTC)

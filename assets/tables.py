@@ -18,9 +18,12 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages import catalogue
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, applies, chain
 from paimon_maintenance.assets.steps.compaction import COMPACT
-from paimon_maintenance.assets.steps.ingestion import INGEST, LANDED, REFRESH
-from paimon_maintenance.assets.steps.ops import describe_op, record_op, step_op
+from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
+from paimon_maintenance.assets.steps.ops import DESCRIBE, RECORD, ChainOp
 from paimon_maintenance.assets.steps.step import Step
+
+# The input from the landing folder's asset, only for the lineage: the ingestion lists the folder itself.
+_LANDED = "landed"
 
 
 @dataclass(frozen=True)
@@ -39,27 +42,29 @@ class TableSteps:
     def of(cls, table: TableConfig, zone: ZoneInfo) -> Self:
         """The steps that apply to `table`; `zone`: where the days of its tags begin."""
 
-        def of(*steps: Step) -> tuple[NamedOp, ...]:
-            return tuple((step.name, step_op(step, table, zone)) for step in steps if applies(step, table))
-
-        # Dagster takes what an asset depends on from the inputs of its first step.
         above = {name: dg.In(dg.Nothing) for name in _above(table)}
-        compact = COMPACT if table.landing or table.materialized else COMPACT.with_inputs(above)
+        # Dagster takes what an asset depends on from the inputs of its first step.
+        first = INGEST if table.landing else REFRESH if table.materialized else COMPACT
+
+        def of(*steps: Step) -> tuple[NamedOp, ...]:
+            made = [ChainOp.of(step, zone, above if step is first else {}) for step in steps if applies(step, table)]
+            return tuple(op.of_table(table) for op in made)
+
         return cls(
             table,
             ingestion=of(INGEST),
-            refresh=of(REFRESH.with_inputs(above)),
-            compaction=of(compact, *COMPACTION[1:]),
+            refresh=of(REFRESH),
+            compaction=of(*COMPACTION),
             expiry=of(*EXPIRY),
-            describe=("describe", describe_op(table)),
-            record=("record", record_op(table)),
+            describe=DESCRIBE.of_table(table),
+            record=RECORD.of_table(table),
         )
 
 
 def _above(table: TableConfig) -> dict[str, dg.AssetKey]:
     """What a table is made from: the name of the first step's input -> asset."""
     if table.landing:
-        return {LANDED: keys.landing(table.identifier)}
+        return {_LANDED: keys.landing(table.identifier)}
     return {f"made_from_{number}": keys.asset_key(name) for number, name in enumerate(table.lineage)}
 
 

@@ -12,13 +12,13 @@ from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.steps.any_table import AnyTable
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, chain
 from paimon_maintenance.assets.steps.ingestion import INGEST
-from paimon_maintenance.assets.steps.ops import job_of, job_of_op
+from paimon_maintenance.assets.steps.ops import RECORD, job_of, job_of_op
 from paimon_maintenance.jobs.jobs import EXPIRE, TEXTS
 
 
 def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
     """The jobs by their actions."""
-    ingestion, record = steps.step(INGEST), steps.record()
+    ingestion, record = steps.step(INGEST), steps.op(RECORD)
     compaction = [steps.step(step) for step in COMPACTION]
     expiry = [steps.step(step) for step in EXPIRY]
     parts: dict[str, Sequence[NamedOp]] = {
@@ -37,7 +37,7 @@ def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
 
 def expire_tables_job(steps: AnyTable) -> dg.JobDefinition:
     """Expire all tables, or those that its config names, in one run."""
-    return job_of_op(EXPIRE, steps.expire_tables(), TEXTS[EXPIRE].format("every table"))
+    return job_of_op(EXPIRE, steps.expire_tables())
 
 
 def _job(steps: AnyTable, action: str, text: str, parts: Sequence[NamedOp]) -> dg.JobDefinition:

@@ -1,28 +1,22 @@
 """The jobs. For each table: one that runs its whole chain, one that compacts, one that expires, and others; one that
-expires all tables, one that changes rows of any table.
+expires all tables.
 
 A run is one process with one Spark session; its steps follow one another. Runs of different tables go side by side.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from maintenance.project.config import Project, TableConfig
+from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
-from paimon_maintenance.assets.night import night_op
 from paimon_maintenance.assets.project.console_links import console_link
-from paimon_maintenance.assets.proposals import PROPOSE, proposals_op
 from paimon_maintenance.assets.steps.chain import NamedOp, chain
-from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
-from paimon_maintenance.assets.steps.ops import job_of, job_of_op
-from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
-from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
+from paimon_maintenance.assets.steps.ops import job_of
 from paimon_maintenance.assets.tables import TableSteps
 
 EXPIRE = "expire"
@@ -75,36 +69,6 @@ def fleet_job() -> Any:
     """Write the page over all tables."""
     text = "Health of all tables, on one page; reads metadata alone."
     return _asset_job("fleet_summary", dg.AssetSelection.assets(keys.FLEET), text, {"paimon/action": "fleet"})
-
-
-def plan_fleet_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Do what brings most within the budget."""
-    text = "Do the work on all tables that brings most within the budget of tables.yaml. dry_run: only show the plan."
-    return job_of_op(PLAN_FLEET, plan_fleet_op(project, tables), text)
-
-
-def propose_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Say what tables would be better off with."""
-    text = "What tables would be better off with, and why; changes nothing but what tuning: apply allows."
-    return job_of_op(PROPOSE, proposals_op(tables), text)
-
-
-def change_rows_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Delete or update rows of a table that the run's config names."""
-    text = "Delete or update rows of a table, as the run's config says."
-    return job_of_op(CHANGE_ROWS, change_rows_op(tables), text)
-
-
-def statement_job(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.JobDefinition:
-    """Carry out a statement about tables of the project, as the run's config says."""
-    text = "DELETE, UPDATE, MERGE INTO or CALL: plan a statement and carry it out; dry_run: only keep the plan."
-    return job_of_op(STATEMENT, statement_op(tables, zone), text)
-
-
-def night_job(project: Project, tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Send the report of a day to the alert targets."""
-    text = "Send what was done in a day, what failed and what is open to the alert targets, as one message."
-    return job_of_op(keys.NIGHT_REPORT, night_op(project, tables), text)
 
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:

@@ -29,22 +29,17 @@ from paimon_maintenance.assets.runs.history import keep_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
 from paimon_maintenance.assets.steps.ops import (
-    DESCRIBES,
-    RECORDS,
-    carried_out,
+    BEFORE,
+    ChainOp,
     config_schema_of,
-    described,
     failing,
     known_table,
     matching_tables,
     record_state,
-    recorded,
-    resources_of,
 )
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 _POLL_SECONDS = 0.5
-Body = Callable[[dg.OpExecutionContext, TableConfig, RunSummary], dg.Output[RunSummary]]
 
 
 class ChooseConfig(dg.Config):
@@ -72,40 +67,17 @@ class AnyTable:
 
     def choose(self) -> NamedOp:
         """The first step of a job: its config names the table."""
-
-        def chosen(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
-            yield self._chosen(context, context.op_config["table"])
-
         text = "Says which table this run is about."
-        return keys.CHOOSE, self._definition("choose", text, chosen, set(), config_schema_of(ChooseConfig), first=True)
+        return self._first("choose", text, lambda context: context.op_config["table"], ChooseConfig)
 
     def choose_partition(self) -> NamedOp:
         """The first step of an asset: its partition is the table."""
-
-        def chosen(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
-            yield self._chosen(context, context.partition_key)
-
         text = "The partition is the table that this run is about."
-        return keys.CHOOSE, self._definition("choose_partition", text, chosen, set(), first=True)
+        return self._first("choose_partition", text, lambda context: context.partition_key)
 
     def step(self, step: Step) -> NamedOp:
         """A step of the chain."""
-
-        def body(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
-            if not applies(step, table):
-                context.log.info(f"{table.identifier} has no step {step.name}.")
-                return dg.Output(summary)
-            return carried_out(step, context, table, self.zone, summary)
-
-        return step.name, self._op(step.name, step.description, body, resources_of(step), step.config)
-
-    def describe(self) -> NamedOp:
-        """The last step of an asset."""
-        return "describe", self._op("describe", DESCRIBES, described, {"catalog"})
-
-    def record(self) -> NamedOp:
-        """The last step of a job."""
-        return "record", self._op("record", RECORDS, recorded, {"catalog"})
+        return self.op(ChainOp.of(step, self.zone))
 
     def checks(self) -> Mapping[str, tuple[NamedOp, ...]]:
         """The steps of the jobs that run the long checks: action -> steps."""
@@ -117,7 +89,7 @@ class AnyTable:
                     report(context, table, check(context, config(**(context.op_config or {})), catalog, spark, table))
                 return dg.Output(summary)
 
-            return name, self._op(name, text, body, {"catalog", "spark"}, config)
+            return self.op(ChainOp(name, text, body, {"catalog", "spark"}, None if config is dg.Config else config))
 
         orphans = of("orphan_bytes", "Counts the files that nothing names.", dg.Config, _counted)
         files = of("fsck", "Examines all that the table is made of; changes nothing.", FsckConfig, examined)
@@ -168,49 +140,46 @@ class AnyTable:
             return found
         return None
 
-    def _chosen(self, context: dg.OpExecutionContext, name: str) -> dg.Output[RunSummary]:
-        with as_dagster_failure(context):
-            table = known_table(self.tables, name, context.job_name)
-        # So that lists of runs, pauses after failures and alerts know it, however the run was started.
-        if context.run.tags.get(TABLE) != table.identifier:
-            context.instance.add_run_tags(context.run_id, {TABLE: table.identifier})
-        return dg.Output(RunSummary(table=table.identifier))
+    def _first(
+        self,
+        name: str,
+        text: str,
+        named: Callable[[dg.OpExecutionContext], str],
+        config: type[dg.Config] | None = None,
+    ) -> NamedOp:
+        """The op that says which table a run is about. `named`: its name."""
 
-    def _op(
-        self, name: str, description: str, body: Body, resources: set[str], config: type[dg.Config] | None = None
-    ) -> dg.OpDefinition:
+        op = ChainOp(name, text, _chosen, frozenset(), config)
+
+        def yielded(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
+            with as_dagster_failure(context):
+                table = known_table(self.tables, named(context), context.job_name)
+            yield op.body(context, table, RunSummary())
+
+        return keys.CHOOSE, self._definition(op, yielded, {})
+
+    def op(self, op: ChainOp) -> NamedOp:
+        """An op of the table that the first one has chosen."""
+
         def yielded(context: dg.OpExecutionContext, inputs: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
             summary = inputs["summary"]
             table = next(table for table in self.tables if table.identifier == summary.table)
             with holding(context, table):
-                yield body(context, table, summary)
+                yield op.body(context, table, summary)
 
-        schema = None if config in (None, dg.Config) else config_schema_of(config)
-        return self._definition(name, description, yielded, resources, schema)
+        return op.name, self._definition(op, yielded, BEFORE)
 
-    def _definition(
-        self,
-        name: str,
-        description: str,
-        compute: Callable[..., Any],
-        resources: set[str],
-        config_schema: Any = None,
-        *,
-        first: bool = False,
-    ) -> dg.OpDefinition:
-        if name not in self._made:
-            summary = dg.In(RunSummary, description="What the steps before this one did.")
-            self._made[name] = dg.OpDefinition(
-                compute,
-                name=f"any_table__{name}",
-                description=description,
-                ins={} if first else {"summary": summary},
-                outs={"result": dg.Out(RunSummary)},
-                config_schema=config_schema,
-                required_resource_keys=resources,
-                tags={"paimon/action": name},
-            )
-        return self._made[name]
+    def _definition(self, op: ChainOp, compute: Callable[..., Any], ins: Mapping[str, dg.In]) -> dg.OpDefinition:
+        if op.name not in self._made:
+            self._made[op.name] = op.definition(compute, f"any_table__{op.name}", ins)
+        return self._made[op.name]
+
+
+def _chosen(context: dg.OpExecutionContext, table: TableConfig, _: RunSummary) -> dg.Output[RunSummary]:
+    # So that lists of runs, pauses after failures and alerts know it, however the run was started.
+    if context.run.tags.get(TABLE) != table.identifier:
+        context.instance.add_run_tags(context.run_id, {TABLE: table.identifier})
+    return dg.Output(RunSummary(table=table.identifier))
 
 
 @contextmanager

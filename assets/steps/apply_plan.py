@@ -15,7 +15,6 @@ from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.operations.plans.drop_plans import DROP_TABLE
 from maintenance.project.config import TableConfig
-from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
@@ -27,7 +26,7 @@ from paimon_maintenance.assets.steps.copies import COPIES
 from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
 from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
 from paimon_maintenance.assets.steps.many_tables import compact_many
-from paimon_maintenance.assets.steps.ops import failing, job_of_op, record_state
+from paimon_maintenance.assets.steps.ops import failing, record_state
 from paimon_maintenance.assets.steps.plans import found_plan
 from paimon_maintenance.assets.steps.step import run_step
 
@@ -126,9 +125,3 @@ def table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableCon
         problem = f"the plan is of {plan.table}, which is not in tables.yaml"
         raise NotFoundError(problem, f"plan {plan.id}", "Add the table, or choose another plan.")
     return described[plan.table]
-
-
-def apply_plan_job(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.JobDefinition:
-    """The job of that op alone."""
-    text = "Carry out the plan of a dry run; its id is all that is needed."
-    return job_of_op(keys.APPLY_PLAN, apply_plan_op(tables, zone), text)

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-import dagster as dg
-
 from maintenance.operations.ingestion.ingest_landed import OPERATION as INGEST_OPERATION
 from maintenance.operations.ingestion.ingest_landed import plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
@@ -17,9 +15,6 @@ from maintenance.sql.session_names import SessionNames
 from maintenance.table.table import Table
 from paimon_maintenance.assets.steps.config import step_config
 from paimon_maintenance.assets.steps.step import Preview, Step, Work
-
-# The input from the landing folder's asset, only for the lineage: the ingestion lists the folder itself.
-LANDED = "landed"
 
 
 def _folder(work: Work) -> Mapping[str, Any]:
@@ -47,7 +42,6 @@ INGEST = _Ingest(
     INGEST_OPERATION,
     "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier.",
     step_config(INGEST_OPERATION, instead=dict.fromkeys(field.name for field in fields(LandingFolder))),
-    {LANDED: dg.In(dg.Nothing)},
     policy=_folder,
     with_plan=_folder,
     options=chain.conduct,

@@ -18,7 +18,7 @@ from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.compaction import OfPartitions
 from paimon_maintenance.assets.steps.config import launched_config, launched_with_range
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
-from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state
+from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state, resources_of
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
@@ -64,9 +64,7 @@ def launched_job(
 ) -> dg.JobDefinition:
     """The job of a step alone. `tables`: of tables.yaml; `action`: what its runs do, if it is not called so."""
     name = step.operation.name
-    dry_run = " dry_run: only say what would be done, and keep a plan." if step.operation.has_dry_run else ""
-    text = f"{step.operation.summary}{dry_run}"
-    return job_of_op(JOBS.get(name, name), launched_op(step, tables, zone), text, action)
+    return job_of_op(JOBS.get(name, name), launched_op(step, tables, zone), action)
 
 
 def _steps() -> Iterator[Step]:
@@ -78,14 +76,14 @@ def _steps() -> Iterator[Step]:
 def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
     """An op that carries out a step, for the table of its config if it is about one."""
     operation = step.operation
-    resources = {"catalog", "spark"} if operation.uses_spark else {"catalog"}
+    dry_run = " dry_run: only say what would be done, and keep a plan." if operation.has_dry_run else ""
 
     @dg.op(
         name=op_name(operation.name),
-        description=step.description,
+        description=f"{step.description}{dry_run}",
         out=dg.Out(dg.Nothing),
         config_schema=step.config.to_config_schema(),
-        required_resource_keys=resources,
+        required_resource_keys=resources_of(step),
     )
     def launched(context: dg.OpExecutionContext) -> None:
         config, catalog = step.config(**context.op_config), context.resources.catalog

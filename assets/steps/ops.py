@@ -1,15 +1,16 @@
 """The steps of a table as ops: typed config in, the operation, its report out as metadata.
 
-The ops of a table form a chain, along which the run's summary goes. Each op of a table has a name and the pool of its
-own table, so the ops are made per table. What a step does is in its `Step`; the two ops that close a chain are here.
+The ops of a table form a chain, along which the run's summary goes. A table that is an asset has ops of its own, each
+with a name and the pool of the table; tables that are partitions share theirs (`any_table`). What a step does is in its
+`Step`; the two ops that close a chain are here.
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -25,11 +26,12 @@ from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_i
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
 from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.runs.summary import RunSummary
+from paimon_maintenance.assets.steps.chain import NamedOp, applies
 from paimon_maintenance.assets.steps.step import Step, run_step
 
-DESCRIBES = "Reads the table's metadata and records it with the asset."
-RECORDS = "Reports the table's new state to its asset."
-Compute = Callable[[dg.OpExecutionContext, RunSummary], dg.Output[RunSummary]]
+# What an op does to a table, with what the ops before it have done.
+Body = Callable[[dg.OpExecutionContext, TableConfig, RunSummary], dg.Output[RunSummary]]
+BEFORE = {"summary": dg.In(RunSummary, default_value=RunSummary(), description="What the steps before this one did.")}
 
 
 @functools.cache
@@ -38,13 +40,55 @@ def config_schema_of(config: type[dg.Config]) -> Any:
     return config.to_config_schema()
 
 
-def step_op(step: Step, table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
-    """A step of a table. `zone`: where days begin, unless the table's settings say otherwise."""
+@dataclass(frozen=True)
+class ChainOp:
+    """An op of a chain, of whichever table. `ins`: what comes in besides what the ops before it have done."""
 
-    def compute(context: dg.OpExecutionContext, summary: RunSummary) -> dg.Output[RunSummary]:
-        return carried_out(step, context, table, zone, summary)
+    name: str
+    description: str
+    body: Body
+    resources: Set[str] = frozenset({"catalog"})
+    config: type[dg.Config] | None = None
+    ins: Mapping[str, dg.In] = field(default_factory=dict)
 
-    return _op(table, step.name, step.description, compute, resources_of(step), config_schema_of(step.config), step.ins)
+    @classmethod
+    def of(cls, step: Step, zone: ZoneInfo, ins: Mapping[str, dg.In] | None = None) -> Self:
+        """That of a step. `zone`: where days begin, unless the table's settings say otherwise."""
+
+        def body(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
+            return carried_out(step, context, table, zone, summary)
+
+        return cls(step.name, step.description, body, resources_of(step), step.config, ins or {})
+
+    def of_table(self, table: TableConfig) -> NamedOp:
+        """The op of one table, with the pool of the table. The first one of a job gets an empty summary."""
+
+        def yielded(context: dg.OpExecutionContext, inputs: Mapping[str, Any]) -> Iterator[dg.Output[RunSummary]]:
+            yield self.body(context, table, inputs["summary"])
+
+        name, tag = table.identifier, {"paimon/table": table.identifier}
+        ins = {**BEFORE, **self.ins}
+        return self.name, self.definition(yielded, keys.node(name, self.name), ins, keys.pool(name), **tag)
+
+    def definition(
+        self, compute: Callable[..., Any], name: str, ins: Mapping[str, dg.In], pool: str | None = None, **tags: str
+    ) -> dg.OpDefinition:
+        """The op under a name.
+
+        It does what `dg.op` does with annotations, without looking at them again for each of a thousand tables, which
+        makes the definitions of a step in less than half the time.
+        """
+        return dg.OpDefinition(
+            compute,
+            name=name,
+            description=self.description,
+            ins=ins,
+            outs={"result": dg.Out(RunSummary)},
+            config_schema=None if self.config is None else config_schema_of(self.config),
+            required_resource_keys=set(self.resources),
+            pool=pool,
+            tags={"paimon/action": self.name, **tags},
+        )
 
 
 def resources_of(step: Step) -> set[str]:
@@ -55,7 +99,10 @@ def resources_of(step: Step) -> set[str]:
 def carried_out(
     step: Step, context: dg.OpExecutionContext, table: TableConfig, zone: ZoneInfo, summary: RunSummary
 ) -> dg.Output[RunSummary]:
-    """A step of a table, with the config of its op."""
+    """A step of a table, with the config of its op; one that the table has not passes on."""
+    if not applies(step, table):
+        context.log.info(f"{table.identifier} has no step {step.name}.")
+        return dg.Output(summary)
     config, catalog = step.config(**context.op_config), context.resources.catalog
     if summary.is_dry:
         config = config.model_copy(update={"dry_run": True})
@@ -66,38 +113,6 @@ def carried_out(
         return dg.Output(summary)
     with failing(context, catalog, table, step.name):
         return dg.Output(run_step(step, step.work(context, table, config, zone), summary))
-
-
-def _op(
-    table: TableConfig,
-    step: str,
-    description: str,
-    compute: Compute,
-    resources: set[str],
-    config_schema: Any = None,
-    ins: Mapping[str, dg.In] = MappingProxyType({}),
-) -> dg.OpDefinition:
-    """An op of a table's chain. The first one of a job gets an empty summary.
-
-    It does what `dg.op` does with annotations, without looking at them again for each of a thousand tables, which
-    makes the definitions of a step in less than half the time.
-    """
-
-    def yielded(context: dg.OpExecutionContext, inputs: Mapping[str, RunSummary]) -> Iterator[dg.Output[RunSummary]]:
-        yield compute(context, inputs["summary"])
-
-    summary = dg.In(RunSummary, default_value=RunSummary(), description="What the steps before this one did.")
-    return dg.OpDefinition(
-        yielded,
-        name=keys.node(table.identifier, step),
-        description=description,
-        ins={"summary": summary, **ins},
-        outs={"result": dg.Out(RunSummary)},
-        config_schema=config_schema,
-        required_resource_keys=resources,
-        pool=keys.pool(table.identifier),
-        tags={"paimon/table": table.identifier, "paimon/action": step},
-    )
 
 
 @contextmanager
@@ -150,30 +165,12 @@ def matching_tables(tables: Sequence[TableConfig], config: Any, job: str) -> lis
     return found
 
 
-def describe_op(table: TableConfig) -> dg.OpDefinition:
-    """Close an asset's chain: its output is the table as it now stands."""
-
-    def describe(context: dg.OpExecutionContext, summary: RunSummary) -> dg.Output[RunSummary]:
-        return described(context, table, summary)
-
-    return _op(table, "describe", DESCRIBES, describe, {"catalog"})
-
-
 def described(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
     """The output that closes an asset's chain."""
     catalog = context.resources.catalog
     with failing(context, catalog, table, "describe"):
         metadata, version = _closed(context, catalog, table, summary)
         return dg.Output(summary, metadata=metadata, data_version=dg.DataVersion(version))
-
-
-def record_op(table: TableConfig) -> dg.OpDefinition:
-    """Close the chain of a job that is not an asset's: report the table's new state to its asset."""
-
-    def record(context: dg.OpExecutionContext, summary: RunSummary) -> dg.Output[RunSummary]:
-        return recorded(context, table, summary)
-
-    return _op(table, "record", RECORDS, record, {"catalog"})
 
 
 def recorded(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
@@ -187,9 +184,14 @@ def recorded(context: dg.OpExecutionContext, table: TableConfig, summary: RunSum
         return dg.Output(summary)
 
 
-def job_of_op(name: str, op: dg.OpDefinition, description: str, action: str | None = None) -> dg.JobDefinition:
-    """The job of an op alone. `action`: what its runs do, if it is not called so."""
-    return job_of(dg.GraphDefinition(name=name, node_defs=[op]), description, {"paimon/action": action or name})
+DESCRIBE = ChainOp("describe", "Reads the table's metadata and records it with the asset.", described)
+RECORD = ChainOp("record", "Reports the table's new state to its asset.", recorded)
+
+
+def job_of_op(name: str, op: dg.OpDefinition, action: str | None = None) -> dg.JobDefinition:
+    """The job of an op alone, which says what it does. `action`: what its runs do, if it is not called so."""
+    graph = dg.GraphDefinition(name=name, node_defs=[op])
+    return job_of(graph, op.description or name, {"paimon/action": action or name})
 
 
 def job_of(

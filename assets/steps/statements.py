@@ -38,7 +38,7 @@ def statement_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefiniti
 
     @dg.op(
         name=STATEMENT_OP,
-        description="Plans a statement, keeps the plan, and does exactly what it says unless it is a dry run.",
+        description="Plans a DELETE, UPDATE, MERGE INTO or CALL, and does it. dry_run: only keep the plan.",
         out=dg.Out(dg.Nothing),
     )
     def carry_out(

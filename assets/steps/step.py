@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -119,7 +119,6 @@ class Step:
     Attributes:
         description: of the op; empty: the operation's.
         config: what may be set for a run; it has `dry_run`. None = what `step_config` makes of the operation.
-        ins: more inputs of the op.
         policy: fields of the request as tables.yaml says them, where the config leaves them empty.
         with_plan: fields of the request as tables.yaml says them while a kept plan is carried out.
         options: of the table, as tables.yaml says them.
@@ -128,7 +127,6 @@ class Step:
     operation: Operation[Any, Any, Any]
     description: str = ""
     config: Any = None
-    ins: Mapping[str, dg.In] = field(default_factory=dict)
     policy: Callable[[Work], Metadata] = _nothing
     with_plan: Callable[[Work], Metadata] = _nothing
     options: Callable[[TableConfig, Table], Mapping[str, str]] = _nothing
@@ -147,10 +145,6 @@ class Step:
         resources = context.resources
         spark = resources.spark if self.operation.uses_spark else None
         return Work(context, table, config, resources.catalog, zone, spark, self.opened)
-
-    def with_inputs(self, ins: Mapping[str, dg.In]) -> Self:
-        """The same step with more inputs."""
-        return replace(self, ins=ins)
 
     def found(self, work: Work) -> Table:
         """The table as the catalog has it."""

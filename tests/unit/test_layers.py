@@ -148,3 +148,8 @@ def test_modules_are_imported_by_the_names_that_an_installed_package_has() -> No
         if name.split(".")[0] in short
     ]
     assert wrong == []
+
+
+def test_what_a_wheel_holds_beside_the_engine_is_linked_and_not_copied() -> None:
+    own = {path.name for path in (ROOT / "paimon_maintenance").iterdir() if not path.is_symlink()}
+    assert own - {"__pycache__"} == {"__init__.py"}

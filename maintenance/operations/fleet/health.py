@@ -128,18 +128,18 @@ class Judge:
 
     def health(self, name: str, now: datetime) -> TableHealth | None:
         """The health of a table; None: it has no snapshots of its own. Raises: as `judgements`."""
-        judgements = self.judgements(name, now)
-        if not judgements:
+        table, found = self._judged(name, now)
+        if not found:
             return None
+        rules = self.by.rules(name)
+        if table is None:
+            return TableHealth(name, found)
         try:
-            table = self.catalog.get_table(name)
-            assert isinstance(table, Table)
-            shape, targets = table_shape(table), self.by.rules(name).targets
-            record = health_record(table, now, targets, Held.of(judgements))
+            shape, record = table_shape(table), health_record(table, now, rules.targets, Held.of(found))
         except PaimonError:
-            return TableHealth(name, judgements)
+            return TableHealth(name, found)
         level0 = shape.level0_files if table.is_primary_key_table else None
-        return TableHealth(name, judgements, record, shape.bytes, level0, shape.snapshots)
+        return TableHealth(name, _with_targets(found, record, rules), record, shape.bytes, level0, shape.snapshots)
 
     def judgements(self, name: str, now: datetime) -> tuple[Judgement, ...]:
         """The judgements of a table, the first one whether it can be read; nothing where it has no snapshots.
@@ -147,19 +147,11 @@ class Judge:
         What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
         Raises: NotFoundError: there is no such table. OptionError: of the settings.
         """
+        table, found = self._judged(name, now)
         rules = self.by.rules(name)
-        if self.max_age is not None:
-            rules = replace(rules, limits=replace(rules.limits, max_age=self.max_age))
-        judging = self._look(name, rules, now)
-        if judging is not None and judging.faults:
-            judging = self._look(name, rules, now)
-        if judging is None:
-            return ()
-        writers = self.by.writers(name)
-        found = tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
-        if not rules.health or judging.faults:
+        if table is None or not rules.health or not found[0].passed:
             return found
-        return (*found, health_targets(self.record(name, now), rules.health))
+        return _with_targets(found, health_record(table, now, rules.targets, Held.of(found)), rules)
 
     def record(self, name: str, now: datetime) -> HealthRecord:
         """How well a table is kept. Raises: UnsupportedError: it has no snapshots; what reading its metadata raises."""
@@ -168,7 +160,20 @@ class Judge:
             raise _nothing_to_judge(name)
         return health_record(table, now, self.by.rules(name).targets, Held.of([retention_blockers(table, now)]))
 
-    def _look(self, name: str, rules: Rules, now: datetime) -> Judging | None:
+    def _judged(self, name: str, now: datetime) -> tuple[Table | None, tuple[Judgement, ...]]:
+        """A table as it was looked at, None: it cannot be opened; and its judgements but for those of its health."""
+        rules = self.by.rules(name)
+        if self.max_age is not None:
+            rules = replace(rules, limits=replace(rules.limits, max_age=self.max_age))
+        table, judging = self._look(name, rules, now)
+        if judging is not None and judging.faults:
+            table, judging = self._look(name, rules, now)
+        if judging is None:
+            return None, ()
+        writers = self.by.writers(name)
+        return table, tuple(naming_jobs(judgement, writers) for judgement in judging.whole())
+
+    def _look(self, name: str, rules: Rules, now: datetime) -> tuple[Table | None, Judging | None]:
         judging = Judging()
         try:
             table = self.catalog.get_table(name)
@@ -176,9 +181,9 @@ class Judge:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the table cannot be read
             judging.faults[ReadFault.of(error)] = None
-            return judging
+            return None, judging
         if not isinstance(table, Table):
-            return None
+            return None, None
 
         def due() -> Iterable[Judgement]:
             wrong = {judgement.check for judgement in judging.judgements if not judgement.passed}
@@ -187,7 +192,12 @@ class Judge:
         history = history_table(self.by.history)
         if judging.look(table, rules, now, lambda: acknowledged(self.catalog, history, name)):
             judging.attempt(due)
-        return judging
+        return table, judging
+
+
+def _with_targets(found: tuple[Judgement, ...], record: HealthRecord, rules: Rules) -> tuple[Judgement, ...]:
+    """The judgements with that of the targets that are set, where all could be read."""
+    return (*found, health_targets(record, rules.health)) if rules.health and found[0].passed else found
 
 
 def _nothing_due(table: Table, rules: Rules, *, is_told: bool) -> Judgement:
