@@ -10,10 +10,8 @@ from maintenance.errors import OptionError
 from maintenance.project.config import Project, TableConfig, TablePattern
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.automation import automated
-from paimon_maintenance.assets.checks.asset_checks import changelog_check, fsck_check
 from paimon_maintenance.assets.checks.judgements import table_checks
-from paimon_maintenance.assets.checks.orphan_check import orphan_check
-from paimon_maintenance.assets.checks.proofs import proof_check
+from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS
 from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS
 from paimon_maintenance.assets.databases import Database, database_asset, database_checks, databases_of
 from paimon_maintenance.assets.night import night_op
@@ -182,10 +180,7 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
     return dg.Definitions(
         asset_checks=[
             *(table_checks(table) for table in loaded.own),
-            *(changelog_check(table) for table in audited),
-            *(fsck_check(table) for table in loaded.own),
-            *(orphan_check(table) for table in loaded.own),
-            *(proof_check(table) for table in loaded.own),
+            *(check.of_table(table) for check in LONG_CHECKS for table in loaded.own if check.applies(table)),
             *(checks for database in loaded.databases for checks in database_checks(database)),
         ],
         jobs=[

@@ -5,7 +5,7 @@ and what others commit to it are events of the partition. Checks are of the data
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,26 +14,15 @@ import dagster as dg
 
 from maintenance.monitor.judgement import Judgement
 from maintenance.project.config import TableConfig
-from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.asset_checks import (
-    CHANGELOG_HOLDS,
-    FSCK,
-    AuditConfig,
-    FsckConfig,
-    audited,
-    examined,
-)
 from paimon_maintenance.assets.checks.databases import evaluations
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.judging import look_at
-from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES, counted
-from paimon_maintenance.assets.checks.proofs import ProofConfig, proved_now
+from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS
 from paimon_maintenance.assets.pages.catalogue import STORAGE_KIND
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.steps.any_table import AnyTable, holding
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, chain
@@ -41,12 +30,6 @@ from paimon_maintenance.assets.steps.ingestion import INGEST
 from paimon_maintenance.assets.steps.ops import DESCRIBE, known_table
 
 _READERS = 8
-_LONG = {
-    FSCK: "Hints, snapshots, manifests and files are there and fit together.",
-    ORPHAN_BYTES: "Files that no snapshot, tag, changelog or branch names take up little space.",
-    CHANGELOG_HOLDS: "The changelog turns the rows of one snapshot into those of another, key by key.",
-    COMPACTIONS_PROVED: "Compactions of other engines left every row as it was.",
-}
 
 
 @dataclass(frozen=True)
@@ -135,24 +118,23 @@ def _long_checks(database: Database) -> dg.AssetChecksDefinition:
         # Dagster calls partitions of checks a preview, once for each check.
         warnings.simplefilter("ignore")
         specs = [
-            dg.AssetCheckSpec(name, asset=key, description=text, partitions_def=database.partitions)
-            for name, text in _LONG.items()
+            dg.AssetCheckSpec(check.name, asset=key, description=check.text, partitions_def=database.partitions)
+            for check in LONG_CHECKS
         ]
 
-    @dg.multi_asset_check(name=f"long_checks_of_{database.name}", specs=specs, can_subset=True)
-    def checks(
-        context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog, spark: Spark
-    ) -> Iterator[dg.AssetCheckResult]:
+    @dg.multi_asset_check(
+        name=f"long_checks_of_{database.name}",
+        specs=specs,
+        can_subset=True,
+        required_resource_keys={"catalog", "spark"},
+    )
+    def checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         with as_dagster_failure(context):
             table = known_table(database.tables, context.partition_key, "of these checks")
-        results: Mapping[str, Callable[[], dg.AssetCheckResult]] = {
-            FSCK: lambda: examined(context, FsckConfig(), catalog, spark, table),
-            ORPHAN_BYTES: lambda: counted(context, catalog, table),
-            CHANGELOG_HOLDS: lambda: audited(context, AuditConfig(), catalog, spark, table),
-            COMPACTIONS_PROVED: lambda: proved_now(context, ProofConfig(), catalog, spark, table),
-        }
+        selected = {check.name for check in context.selected_asset_check_keys}
         with holding(context.op_execution_context, table):
-            for check in sorted(check.name for check in context.selected_asset_check_keys):
-                yield results[check]()
+            for check in LONG_CHECKS:
+                if check.name in selected:
+                    yield check.result(context, None, table)
 
     return checks

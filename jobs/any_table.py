@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.steps.any_table import AnyTable
 from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, chain
@@ -24,15 +25,14 @@ def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
     parts: dict[str, Sequence[NamedOp]] = {
         "compact": [*compaction, record],
         "expire": [*expiry, record],
-        **steps.checks(),
+        **{check.action: steps.checks(check.action) for check in LONG_CHECKS},
     }
     if any(table.landing is not None for table in steps.tables):
         parts["ingest"] = [ingestion, record]
     first = [ingestion] if "ingest" in parts else []
     parts["maintain"] = [*first, *compaction, *expiry, record]
-    if not any(table.has_changelog for table in steps.tables):
-        del parts["audit"]
-    return {action: _job(steps, action, TEXTS[action].format("a table"), those) for action, those in parts.items()}
+    jobs = {action: those for action, those in parts.items() if those}
+    return {action: _job(steps, action, TEXTS[action].format("a table"), those) for action, those in jobs.items()}
 
 
 def expire_tables_job(steps: AnyTable) -> dg.JobDefinition:

@@ -10,10 +10,8 @@ from typing import Any
 import dagster as dg
 
 from maintenance.project.config import TableConfig
-from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
-from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
+from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.steps.chain import NamedOp, chain
 from paimon_maintenance.assets.steps.ops import job_of
@@ -30,7 +28,6 @@ TEXTS: Mapping[str, str] = {
     "audit": "Prove that the changelog of {} turns one state into the next.",
     keys.PROVE: "Prove that compactions of {} by other engines left every row as it was.",
 }
-_CHECKS = {"fsck": (FSCK, ORPHAN_BYTES), "audit": (CHANGELOG_HOLDS,), keys.PROVE: (COMPACTIONS_PROVED,)}
 
 
 def refresh_job(table: TableConfig) -> Any:
@@ -60,7 +57,8 @@ def steps_job(steps: TableSteps, action: str) -> dg.JobDefinition:
 def check_job(table: TableConfig, action: str) -> Any:
     """The checks of an action alone: ``fsck``, ``audit`` or the proof of compactions."""
     asset = keys.asset_key(table.identifier)
-    selection = dg.AssetSelection.checks(*(dg.AssetCheckKey(asset, name) for name in _CHECKS[action]))
+    names = [check.name for check in LONG_CHECKS if check.action == action]
+    selection = dg.AssetSelection.checks(*(dg.AssetCheckKey(asset, name) for name in names))
     text = TEXTS[action].format(table.identifier)
     return _asset_job(keys.job(action, table.identifier), selection, text, _tags(table, action))
 

@@ -40,26 +40,6 @@ class FsckConfig(dg.Config):
     deep: bool = Field(default=False, description="Read every data file to its last row, in Spark tasks.")
 
 
-def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
-    """Whether the table's changelog turns the rows of one snapshot into those of another.
-
-    It reads two states and the changes between them, so it is not part of the table's own job.
-    """
-
-    @dg.asset_check(
-        asset=keys.asset_key(table.identifier),
-        name=CHANGELOG_HOLDS,
-        description="The changelog turns the rows of one snapshot into those of another, key by key.",
-        pool=keys.pool(table.identifier),
-    )
-    def changelog_holds(
-        context: dg.AssetCheckExecutionContext, config: AuditConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dg.AssetCheckResult:
-        return audited(context, config, catalog, spark, table)
-
-    return changelog_holds
-
-
 def audited(
     context: Any, config: AuditConfig, catalog: PaimonCatalog, spark: Spark, table: TableConfig
 ) -> dg.AssetCheckResult:
@@ -100,23 +80,6 @@ def _metadata(report: AuditReport) -> dict[str, Any]:
         ]
         metadata["examples"] = dg.MetadataValue.table(rows)
     return metadata
-
-
-def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
-    """Whether everything that the table's metadata names is there and whole; changes nothing."""
-
-    @dg.asset_check(
-        asset=keys.asset_key(table.identifier),
-        name=FSCK,
-        description="Hints, snapshots, manifests and files are there and fit together; deep: every file can be read.",
-        pool=keys.pool(table.identifier),  # an expiry meanwhile would look like loss
-    )
-    def fsck_holds(
-        context: dg.AssetCheckExecutionContext, config: FsckConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dg.AssetCheckResult:
-        return examined(context, config, catalog, spark, table)
-
-    return fsck_holds
 
 
 def examined(

@@ -17,28 +17,14 @@ from maintenance.project.policies import ChecksPolicy
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import check_result
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.units import files_text
 
 ORPHAN_BYTES = "orphan_bytes"
 
 
-def orphan_check(table: TableConfig) -> dg.AssetChecksDefinition:
-    """Whether files that nothing names take up much of the table's space; changes nothing."""
-
-    @dg.asset_check(
-        asset=keys.spot_of(table).asset,
-        name=ORPHAN_BYTES,
-        description="Files that no snapshot, tag, changelog or branch names take up little space.",
-        pool=keys.pool(table.identifier),  # an expiry meanwhile would only make it look twice
-    )
-    def few_orphans(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> dg.AssetCheckResult:
-        return counted(context, catalog, table)
-
-    return few_orphans
-
-
-def counted(context: Any, catalog: PaimonCatalog, table: TableConfig) -> dg.AssetCheckResult:
+def counted(context: Any, _: None, catalog: PaimonCatalog, __: Spark, table: TableConfig) -> dg.AssetCheckResult:
     """The result of `orphan_bytes`. `context`: of a check or an op."""
     with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
         try:

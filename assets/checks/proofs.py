@@ -184,23 +184,6 @@ def read_today(instance: DagsterInstance, spot: keys.Spot, now: float) -> int:
     return total
 
 
-def proof_check(of: TableConfig) -> dg.AssetChecksDefinition:
-    """Whether compactions of other engines left every row as it was. It reads the files before and after them."""
-
-    @dg.asset_check(
-        asset=keys.spot_of(of).asset,
-        name=COMPACTIONS_PROVED,
-        description="Compactions of other engines left every row as it was.",
-        pool=keys.pool(of.identifier),  # an expiry meanwhile would take what has to be read
-    )
-    def compactions_proved(
-        context: dg.AssetCheckExecutionContext, config: ProofConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dg.AssetCheckResult:
-        return proved_now(context, config, catalog, spark, of)
-
-    return compactions_proved
-
-
 def proved_now(
     context: Any, config: ProofConfig, catalog: PaimonCatalog, spark: Spark, of: TableConfig
 ) -> dg.AssetCheckResult:

@@ -19,9 +19,7 @@ from maintenance.errors import PaimonError
 from maintenance.project.config import TableConfig
 from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.asset_checks import AuditConfig, FsckConfig, audited, examined
-from paimon_maintenance.assets.checks.orphan_check import counted
-from paimon_maintenance.assets.checks.proofs import ProofConfig, proved_now
+from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS, LongCheck
 from paimon_maintenance.assets.dagster_release import of_partition
 from paimon_maintenance.assets.project.table_of_run import TABLE
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
@@ -79,23 +77,18 @@ class AnyTable:
         """A step of the chain."""
         return self.op(ChainOp.of(step, self.zone))
 
-    def checks(self) -> Mapping[str, tuple[NamedOp, ...]]:
-        """The steps of the jobs that run the long checks: action -> steps."""
+    def checks(self, action: str) -> list[NamedOp]:
+        """The steps of the job that runs long checks."""
 
-        def of(name: str, text: str, config: type[dg.Config], check: Callable[..., dg.AssetCheckResult]) -> NamedOp:
+        def of(check: LongCheck) -> NamedOp:
             def body(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
-                catalog, spark = context.resources.catalog, context.resources.spark
-                with failing(context, catalog, table, name):
-                    report(context, table, check(context, config(**(context.op_config or {})), catalog, spark, table))
+                with failing(context, context.resources.catalog, table, check.step):
+                    report(context, table, check.result(context, context.op_config, table))
                 return dg.Output(summary)
 
-            return self.op(ChainOp(name, text, body, {"catalog", "spark"}, None if config is dg.Config else config))
+            return self.op(ChainOp(check.step, check.text, body, {"catalog", "spark"}, check.config))
 
-        orphans = of("orphan_bytes", "Counts the files that nothing names.", dg.Config, _counted)
-        files = of("fsck", "Examines all that the table is made of; changes nothing.", FsckConfig, examined)
-        audit = of("audit", "Proves that the changelog turns one state into the next.", AuditConfig, audited)
-        text = "Proves that compactions by other engines left every row as it was."
-        return {"fsck": (files, orphans), "audit": (audit,), keys.PROVE: (of("prove", text, ProofConfig, proved_now),)}
+        return [of(check) for check in LONG_CHECKS if check.action == action and any(map(check.applies, self.tables))]
 
     def expire_tables(self) -> dg.OpDefinition:
         """An op that expires all tables, one after the other. One that fails does not block the others."""
@@ -210,10 +203,6 @@ def report(context: dg.OpExecutionContext, table: TableConfig, result: dg.AssetC
         **of_partition(keys.spot_of(table).partition),  # type: ignore[arg-type] # releases differ
     )
     context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
-
-
-def _counted(context: Any, _: Any, catalog: Any, __: Any, table: TableConfig) -> dg.AssetCheckResult:
-    return counted(context, catalog, table)
 
 
 class _OfOneTable:
