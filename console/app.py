@@ -23,7 +23,7 @@ from paimon_maintenance.console.fleet import STATES, Choice, fleet_view, lines_o
 from paimon_maintenance.console.lake import Known, Lake
 from paimon_maintenance.console.links import Links, page_of, with_query
 from paimon_maintenance.console.looks import Looks
-from paimon_maintenance.console.metrics import CONTENT_TYPE, metrics_text
+from paimon_maintenance.console.metrics import CONTENT_TYPE, TableMetrics, metrics_text
 from paimon_maintenance.console.night import night_view
 from paimon_maintenance.console.plans import plan_lines, plan_view
 from paimon_maintenance.console.settings import settings_view
@@ -94,8 +94,10 @@ class Pages:
 
     def _metrics(self) -> Response:
         try:
-            lines = lines_of(self.lake.known(), self.looks, self.lake.now())
-            return Response(metrics_text(lines, self.lake.past()), headers=_HEADERS, media_type=CONTENT_TYPE)
+            known = self.lake.known()
+            lines = lines_of(known, self.looks, self.lake.now())
+            metrics = TableMetrics(lines, self.lake.week(), self.lake.bins(), known.project.prices)
+            return Response(metrics_text(metrics), headers=_HEADERS, media_type=CONTENT_TYPE)
         except Exception as error:  # noqa: BLE001 - a scrape that fails is seen as one, whatever the reason
             return PlainTextResponse(f"{error}\n", 500, _HEADERS)
 

@@ -1,6 +1,6 @@
 """What the console reads: tables.yaml, the catalog, and Dagster's storage. Nothing here writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,9 +13,9 @@ import dagster as dg
 
 from maintenance.errors import NotFoundError
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
-from maintenance.operations.fleet.fleet_costs import CostsReport
+from maintenance.operations.fleet.fleet_costs import CostsReport, Work
 from maintenance.operations.fleet.plan_fleet import FleetReport
-from maintenance.operations.history import history_table, read_histories
+from maintenance.operations.history import each_entry, history_table, read_histories
 from maintenance.project.config import Project, TableConfig, load_project
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.pages.table_page import settings_digest
@@ -74,6 +74,25 @@ class TableWork:
     beside_others: bool
 
 
+@dataclass(frozen=True, slots=True)
+class OfWeek:
+    """What was done in a week. `last`: when the last run ended."""
+
+    work: Work
+    last: datetime
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]]) -> "dict[tuple[str, str, str], OfWeek]":
+        """By table, operation and outcome."""
+        found: dict[tuple[str, str, str], OfWeek] = {}
+        for row in rows:
+            kind = row["table_name"], row["operation"], row["outcome"]
+            known = found.get(kind)
+            work, last = (Work(), row["finished_at"]) if known is None else (known.work, known.last)
+            found[kind] = cls(work.and_row(row), max(last, row["finished_at"]))
+        return found
+
+
 @dataclass
 class Lake:
     """The project of a tables.yaml, and what a Dagster instance knows of it.
@@ -89,6 +108,7 @@ class Lake:
     project: Remembered[Project] = field(init=False)
     _named: Remembered[Mapping[str, TableConfig]] = field(init=False)
     _past: Remembered[Mapping[str, Sequence[Mapping[str, Any]]]] = field(init=False)
+    _week: Remembered[Mapping[tuple[str, str, str], OfWeek]] = field(init=False)
     _bins: Remembered[Mapping[str, BytesInBin]] = field(init=False)
     _digests: Remembered[Mapping[str, str]] = field(init=False)
     _due: Remembered[Mapping[str, BytesInBin] | None] = field(init=False)
@@ -101,6 +121,7 @@ class Lake:
         self._named = Remembered(self._list, self.seconds)
         self._digests = Remembered(self._digest, self.seconds)
         self._past = Remembered(self._read_past, self.seconds)
+        self._week = Remembered(self._read_week, self.seconds)
         self._bins = Remembered(self._read_bins, self.seconds)
         self._due = Remembered(self._read_due, self.seconds)
         self._costs = Remembered(self._add_up, self.seconds)
@@ -135,8 +156,12 @@ class Lake:
         )
 
     def past(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """What was done to each table within a week, newest first; nothing where no history can be read."""
+        """What was last done to each table within a week, newest first; nothing where no history can be read."""
         return self._past.get()
+
+    def week(self) -> Mapping[tuple[str, str, str], OfWeek]:
+        """All that was done within a week, by table, operation and outcome."""
+        return self._week.get()
 
     def bins(self) -> Mapping[str, BytesInBin]:
         """What the bin holds of each table; nothing where it has too many runs to look through, or no place."""
@@ -191,6 +216,13 @@ class Lake:
         if project.history is None:
             return {}
         return read_histories(self._catalog(project).open(), history_table(project.history), self.now() - WEEK)
+
+    def _read_week(self) -> Mapping[tuple[str, str, str], OfWeek]:
+        project = self.project.get()
+        if project.history is None:
+            return {}
+        catalog = self._catalog(project).open()
+        return OfWeek.of(each_entry(catalog, history_table(project.history), self.now() - WEEK))
 
     def _read_bins(self) -> Mapping[str, BytesInBin]:
         catalog = self._catalog(self.project.get())

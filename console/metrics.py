@@ -3,17 +3,19 @@
 The figures are those of the fleet's page and of the history; nothing is read for a scrape that a page would not read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
+from maintenance.operations.bin.bytes_in_bin import BytesInBin
+from maintenance.operations.fleet.settings import Prices
 from paimon_maintenance.assets.pages.fleet import FleetRow
 from paimon_maintenance.console.fleet import STATES, Line
+from paimon_maintenance.console.lake import OfWeek
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 # By the names of metrics: the field of a table's row, and what it is.
@@ -30,55 +32,80 @@ _OF_TABLES = {
 }
 
 
+# Of runs in the last week: the field of their work, and what it is.
+_OF_RUNS = {
+    "paimon_operation_runs_week": ("runs", "Runs of the operation in the last week."),
+    "paimon_operation_seconds_week": ("seconds", "Seconds that they took together."),
+    "paimon_operation_core_seconds_week": ("core_seconds", "Seconds of processors that they took together."),
+    "paimon_operation_requests_week": ("requests", "Requests to the store that they made together."),
+    "paimon_operation_read_bytes_week": ("read_bytes", "Bytes of the files that they took."),
+    "paimon_operation_written_bytes_week": ("written_bytes", "Bytes of the files that they committed."),
+    "paimon_operation_freed_bytes_week": ("freed", "Bytes that they freed."),
+    "paimon_operation_files_less_week": ("files_less", "Files that readers open no more, by compactions."),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class TableMetrics(Collector):
-    """The metrics of one scrape. `past`: rows of the history of each table, newest first."""
+    """The metrics of one scrape.
+
+    `week`: by table, operation and outcome; `bins`: by table; `prices`: None: none are set.
+    """
 
     lines: Sequence[Line]
-    past: Mapping[str, Sequence[Mapping[str, Any]]]
+    week: Mapping[tuple[str, str, str], OfWeek]
+    bins: Mapping[str, BytesInBin]
+    prices: Prices | None
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All metrics with their samples."""
         rows: list[FleetRow] = [line.row for line in self.lines if line.row is not None]
         for name, (field, text) in _OF_TABLES.items():
-            metric = GaugeMetricFamily(name, text, labels=["table"])
-            for row in rows:
-                value = getattr(row, field)
-                if value is not None:
-                    metric.add_metric([row.table], value)
-            yield metric
-        state = GaugeMetricFamily(
-            "paimon_table_state", "1 of the state that the table is in.", labels=["table", "state"]
-        )
-        read = GaugeMetricFamily(
-            "paimon_table_read_timestamp_seconds", "When the table was looked at.", labels=["table"]
-        )
-        for line in self.lines:
-            for each in STATES:
-                state.add_metric([line.name, each], line.state == each)
-            if line.at is not None:
-                read.add_metric([line.name], line.at.timestamp())
-        yield from (state, read)
-        yield from self._runs()
+            yield _metric(name, text, [((row.table,), getattr(row, field)) for row in rows])
+        binned = [((name,), found.bytes) for name, found in self.bins.items()]
+        yield _metric("paimon_table_binned_bytes", "Bytes that the bin holds of the table.", binned)
+        states = [((line.name, each), line.state == each) for line in self.lines for each in STATES]
+        yield _metric("paimon_table_state", "1 of the state that the table is in.", states, "state")
+        read = [((line.name,), line.at.timestamp()) for line in self.lines if line.at is not None]
+        yield _metric("paimon_table_read_timestamp_seconds", "When the table was looked at.", read)
+        kinds = ("operation", "outcome")
+        for name, (field, text) in _OF_RUNS.items():
+            runs = [(kind, getattr(done.work, field)) for kind, done in self.week.items()]
+            yield _metric(name, text, runs, *kinds)
+        last = [(kind, done.last.timestamp()) for kind, done in self.week.items()]
+        yield _metric("paimon_operation_last_timestamp_seconds", "When the last one ended.", last, *kinds)
+        if self.prices is not None:
+            yield from self._money(rows, self.prices)
 
-    def _runs(self) -> Iterator[GaugeMetricFamily]:
-        labels = ["table", "operation", "outcome"]
-        runs = GaugeMetricFamily("paimon_operation_runs_week", "Runs of the operation in the last week.", labels=labels)
-        work = GaugeMetricFamily("paimon_operation_seconds_week", "Seconds that they took together.", labels=labels)
-        last = GaugeMetricFamily("paimon_operation_last_timestamp_seconds", "When the last one ended.", labels=labels)
-        for table, rows in self.past.items():
-            by_kind: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-            for row in rows:
-                by_kind.setdefault((row["operation"], row["outcome"]), []).append(row)
-            for kind, of_kind in by_kind.items():
-                runs.add_metric([table, *kind], len(of_kind))
-                work.add_metric([table, *kind], sum(row["seconds"] or 0.0 for row in of_kind))
-                last.add_metric([table, *kind], max(row["finished_at"] for row in of_kind).timestamp())
-        yield from (runs, work, last)
+    def _money(self, rows: Sequence[FleetRow], prices: Prices) -> Iterator[GaugeMetricFamily]:
+        spent: dict[str, float] = {}
+        saved: dict[str, float] = {}
+        for (table, _, _), done in self.week.items():
+            spent[table] = spent.get(table, 0.0) + prices.of_work(done.work.core_seconds, done.work.requests or 0)
+            saved[table] = saved.get(table, 0.0) + prices.of_month(done.work.freed)
+        binned = {name: found.bytes for name, found in self.bins.items()}
+        stored = {row.table: prices.of_month(row.bytes + row.old_bytes + binned.get(row.table, 0)) for row in rows}
+        for name, text, found in (
+            ("paimon_table_spent_week", "Money that the work of the last week cost.", spent),
+            ("paimon_table_saved_month", "What the bytes freed in the last week would cost in a month.", saved),
+            ("paimon_table_storage_month", "What the bytes of the table cost in a month.", stored),
+        ):
+            yield _metric(name, text, [((table, prices.currency), each) for table, each in found.items()], "currency")
 
 
-def metrics_text(lines: Sequence[Line], past: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
+def _metric(
+    name: str, text: str, samples: Iterable[tuple[Sequence[str], float | None]], *labels: str
+) -> GaugeMetricFamily:
+    """A metric; `samples`: the table and the values of `labels`, and a value, None: it is not known."""
+    metric = GaugeMetricFamily(name, text, labels=["table", *labels])
+    for values, value in samples:
+        if value is not None:
+            metric.add_metric(values, value)
+    return metric
+
+
+def metrics_text(metrics: TableMetrics) -> bytes:
     """The answer to a scrape."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(TableMetrics(lines, past))
+    registry.register(metrics)
     return generate_latest(registry)

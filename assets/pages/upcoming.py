@@ -93,6 +93,8 @@ class Upcoming:
             "runs in 7 days": f"{work.runs:,}",
             "seconds": f"{work.seconds:,.1f}",
             "of processors": f"{work.core_seconds:,.1f}",
+            "read": size_text(work.read_bytes),
+            "written": size_text(work.written_bytes),
             "freed": size_text(work.freed),
             "files less": f"{work.files_less:,}",
             "stored": size_text(stored),

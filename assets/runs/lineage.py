@@ -63,7 +63,12 @@ def _events(
 ) -> "Iterator[RunEvent]":
     """That a step has begun, and how it has ended."""
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
-    from openlineage.client.generated import error_message_run, output_statistics_output_dataset, parent_run
+    from openlineage.client.generated import (
+        error_message_run,
+        input_statistics_input_dataset,
+        output_statistics_output_dataset,
+        parent_run,
+    )
 
     space = os.environ.get(_NAMESPACE, _NAME)
     started_by = parent_run.ParentRunFacet(
@@ -77,7 +82,12 @@ def _events(
     begun = entry.finished_at - timedelta(seconds=entry.seconds or 0.0)
     namespace, name = dataset_name(table.location)
     facets = _facets(table, warehouse, entry.snapshot_id)
-    inputs = [] if entry.operation in _INGESTING else [InputDataset(namespace=namespace, name=name, facets=facets)]
+    read: dict[str, Any] = {}
+    if entry.input_bytes is not None:
+        statistics_in = input_statistics_input_dataset.InputStatisticsInputDatasetFacet
+        read["inputStatistics"] = statistics_in(size=entry.input_bytes, producer=_PRODUCER)
+    source = InputDataset(namespace=namespace, name=name, facets=facets, inputFacets=read)
+    inputs = [] if entry.operation in _INGESTING else [source]
     event = partial(RunEvent, producer=_PRODUCER, run=run, job=job, inputs=inputs)
     yield event(eventTime=_time(begun), eventType=RunState.START, outputs=[])
     if entry.outcome == FAILED:

@@ -21,6 +21,7 @@ from maintenance.operations.fleet.plan_fleet import (
 )
 from maintenance.operations.fleet.plan_fleet import plan as plan_work
 from maintenance.operations.fleet.settings import FleetSettings
+from maintenance.operations.history import HistoryEntry
 from maintenance.operations.operation import Run
 from maintenance.project.config import Project, TableConfig
 from maintenance.table.shape import table_shape
@@ -32,6 +33,7 @@ from paimon_maintenance.assets.pages.metadata import shape_numbers
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.runs.lineage import send_events
 from paimon_maintenance.assets.steps.config import config_of, request_of
 
 __all__ = ["PLAN_FLEET", "costs", "plan_fleet_op", "planned"]
@@ -88,8 +90,13 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
         config: Any = config_type(**context.op_config)
         catalog, spark = context.resources.catalog, context.resources.spark
 
-        def told(line: FleetLine, table: Table, _: Any) -> None:
+        def told(line: FleetLine, entry: HistoryEntry) -> None:
+            if line.error is not None:
+                send_events(context, catalog, [entry])
+                return
+            table = catalog.get_table(line.table)
             shape = table_shape(table)
+            send_events(context, catalog, [entry], shape)
             version = data_version(table, shape.snapshot_id)
             metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
             write_checks(context, catalog, described[line.table])

@@ -30,7 +30,7 @@ from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
-from paimon_maintenance.assets.runs.history import keep_summary
+from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import step_config
 from paimon_maintenance.assets.steps.ops import matching_tables
@@ -89,8 +89,14 @@ class _CompactMany(OfCatalog):
         outcomes |= {name: group_error(done.groups) for name, done in report.reports.items() if done.failed}
         worst = worst_part(outcomes)
         if worst is not None:
-            with as_dagster_failure(work.context, lambda: work.catalog.place_of(worst)):
-                raise parts_failed(outcomes, "tables")
+            try:
+                with as_dagster_failure(work.context, lambda: work.catalog.place_of(worst)):
+                    raise parts_failed(outcomes, "tables")
+            except dg.Failure:  # it is not tried again
+                for name, error in outcomes.items():
+                    if error is not None:
+                        keep_failure(work.context, work.catalog, name, COMPACT_DATABASE, dg.Failure(str(error)))
+                raise
         return StepSummary()
 
 

@@ -14,6 +14,7 @@ Source: metadata section 9.2, Java `FileStoreCommitImpl`.
 """
 
 from collections.abc import Iterator
+from threading import Lock
 from types import TracebackType
 
 from maintenance.commit.backoff import Backoff
@@ -30,9 +31,28 @@ from maintenance.commit.staging import Staging
 from maintenance.commit.strict import StrictMode
 from maintenance.commit.target import CommitTarget
 from maintenance.errors import ExpiredError, StorageError, WriteError, storage_fix
+from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import COMMIT_GROUP, call_back
+
+_WRITTEN = {"bytes": 0}
+_COUNTING = Lock()
+
+
+def bytes_committed() -> int:
+    """Of the data and changelog files that are new with what this process has committed, whoever has written them."""
+    return _WRITTEN["bytes"]
+
+
+def _count(changes: Changes) -> None:
+    # A file that changes its level or comes back was there before.
+    before = {entry.file.file_name for entry in changes.entries if entry.kind == FileKind.DELETE}
+    added = () if changes.bring_back else (*changes.entries, *changes.changelog)
+    new = (e.file for e in added if e.kind == FileKind.ADD and e.file.file_name not in before)
+    size = sum(file.file_size for file in new)
+    with _COUNTING:
+        _WRITTEN["bytes"] += size
 
 
 class CommitAttempts:
@@ -157,6 +177,7 @@ class Attempt:
                 raise error
             case Published() as outcome:
                 work._ended = outcome
+                _count(changes)
                 remember(target, snapshot)
                 forgets = changes.kept is not None
                 follow(target.name, target.file_io, target.paths, target.model, afresh=forgets)

@@ -7,7 +7,7 @@ many snapshots, its small files are merged and the old snapshots expire.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.commit.attempts import bytes_committed
 from maintenance.errors import NotFoundError, SchemaError
 from maintenance.fs.reported import calls_so_far
 from maintenance.metastore.catalog import Catalog
@@ -30,6 +31,7 @@ SUCCEEDED = "succeeded"
 FAILED = "failed"
 _ROWS_LOOKED_AT = 20
 _ROWS_OF_ALL = 20_000
+_ROWS_AT_ONCE = 10_000
 _COLUMNS = (
     ("finished_at", "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL", pa.timestamp("ms", "UTC")),
     ("table_name", "STRING NOT NULL", pa.string()),
@@ -80,17 +82,20 @@ class HistoryEntry:
 class Used:
     """What this process and its ended children have used up to a moment; the engine of Spark is another process.
 
-    Attributes: `core_seconds`: of processors; `requests`: calls of the storage.
+    Attributes: `core_seconds`: of processors; `requests`: calls of the storage; `written_bytes`: of files committed.
     """
 
     core_seconds: float
     requests: int
+    written_bytes: int
 
     @classmethod
     def so_far(cls) -> "Used":
         """Up to now."""
         times = os.times()
-        return cls(times.user + times.system + times.children_user + times.children_system, calls_so_far())
+        return cls(
+            times.user + times.system + times.children_user + times.children_system, calls_so_far(), bytes_committed()
+        )
 
     def until_now(self) -> dict[str, float | int]:
         """What was used since then, as details of an entry."""
@@ -98,6 +103,7 @@ class Used:
         return {
             "core_seconds": round(now.core_seconds - self.core_seconds, 3),
             "requests": now.requests - self.requests,
+            "written_bytes": now.written_bytes - self.written_bytes,
         }
 
 
@@ -191,24 +197,37 @@ def read_histories(catalog: Catalog, history: str, since: datetime) -> dict[str,
 
 
 def read_span(
-    catalog: Catalog, history: str, since: datetime, until: datetime | None = None
+    catalog: Catalog, history: str, since: datetime, until: datetime | None = None, *, table_name: str | None = None
 ) -> tuple[list[dict[str, Any]], int]:
-    """The entries about all tables in a span of time, newest first, and how many earlier ones of too many are left out.
+    """The entries in a span of time, newest first, and how many earlier ones of too many are left out.
 
-    Args: `since`, `until`: with time zones; the latter None: to this day. Nothing where there is no history yet.
+    Args: `since`, `until`: with time zones; the latter None: to this day; `table_name`: about that one alone. Nothing
+        where there is no history yet.
     """
+    newest_first = _span(catalog, history, since, until, table_name).sort_by([("finished_at", "descending")])
+    rows: list[dict[str, Any]] = newest_first.slice(0, _ROWS_OF_ALL).to_pylist()
+    return rows, newest_first.num_rows - len(rows)
+
+
+def each_entry(catalog: Catalog, history: str, since: datetime) -> Iterator[dict[str, Any]]:
+    """All entries about all tables since then, in no order, however many there are. Args: as of `read_span`."""
+    for batch in _span(catalog, history, since).to_batches(max_chunksize=_ROWS_AT_ONCE):
+        yield from batch.to_pylist()
+
+
+def _span(
+    catalog: Catalog, history: str, since: datetime, until: datetime | None = None, table_name: str | None = None
+) -> pa.Table:
     table = _kept(catalog, history)
     if table is None:
-        return [], 0
+        return pa.schema([(name, arrow_type) for name, _, arrow_type in _COLUMNS]).empty_table()
     # A literal is of whole seconds, so the first and the last one are cut to the moment afterwards.
     where = f"finished_at >= TIMESTAMP '{since.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
-    found = table.to_arrow(where=where)
+    found = table.to_arrow(where=where if table_name is None else f"{where} AND table_name = '{table_name}'")
     inside = pc.greater_equal(found["finished_at"], pa.scalar(since, found["finished_at"].type))
     if until is not None:
         inside = pc.and_(inside, pc.less(found["finished_at"], pa.scalar(until, found["finished_at"].type)))
-    newest_first = found.filter(inside).sort_by([("finished_at", "descending")])
-    rows: list[dict[str, Any]] = newest_first.slice(0, _ROWS_OF_ALL).to_pylist()
-    return rows, newest_first.num_rows - len(rows)
+    return found.filter(inside)
 
 
 def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> float | None:

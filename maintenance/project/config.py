@@ -22,7 +22,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.metastore.schema import PARTITION, PRIMARY_KEY, keys_of
 from maintenance.monitor.health import Rules
 from maintenance.operations.expiry.rules import RetentionChoice
-from maintenance.operations.fleet.settings import FleetSettings, budget_of, prices_of, weights_of
+from maintenance.operations.fleet.settings import FleetSettings, Prices, budget_of, prices_of, weights_of
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.cdc.forms import form_of
 from maintenance.operations.ingestion.landing import PARQUET, LandingFolder
@@ -488,10 +488,16 @@ class Project(Entry):
         """The file that it was read from."""
         return None if self._file is None else self._file.path
 
+    @property
+    def prices(self) -> Prices | None:
+        """Those of `costs`; None: none are set."""
+        return None if self.costs is None else prices_of(self.costs)
+
     def fleet_settings(self, retention: Callable[[str], RetentionChoice]) -> FleetSettings:
         """By what work on all tables is planned. `retention`: of each table, by its name."""
-        fleet, prices = self.fleet, None if self.costs is None else prices_of(self.costs)
-        return FleetSettings(budget_of(fleet.budget, fleet.time_zone), weights_of(fleet.weights), prices, retention)
+        fleet = self.fleet
+        budget = budget_of(fleet.budget, fleet.time_zone)
+        return FleetSettings(budget, weights_of(fleet.weights), self.prices, retention)
 
     def table(self, identifier: str) -> TableConfig | None:
         """A table with what the patterns say of it; None: nothing is said of it.

@@ -23,6 +23,7 @@ from tests.servers.processes import free_port
 from tests.tables import create_table, keyed, open_warehouse
 
 ROOT = Path(__file__).parents[2]
+PRICES = "costs: {gb_month: 0.02, core_hour: 1.0, currency: EUR}\n"
 
 
 def scraped(site: Site) -> dict[str, Metric]:
@@ -37,16 +38,19 @@ def value(metric: Metric, **labels: str) -> float:
     return float(sample.value)
 
 
-def test_tables_and_runs_are_metrics(site: Site, tmp_path: Path) -> None:
+def test_tables_and_runs_are_metrics(site: Site, tables_yaml: Path, tmp_path: Path) -> None:
+    tables_yaml.write_text(tables_yaml.read_text() + PRICES)
     create_table(tmp_path / "lake", name="db.calm").write_arrow(keyed({1: "a"}))
     at = datetime(2026, 5, 1, tzinfo=UTC)
     now = datetime.now(UTC).replace(microsecond=0)
     entries = [
-        HistoryEntry(now, "db.calm", "compact", seconds=2.5),
-        HistoryEntry(now, "db.calm", "compact", seconds=1.5),
+        HistoryEntry(now, "db.calm", "compact", seconds=2.5, files_before=9, files_after=2,
+                     details={"core_seconds": 3600.0, "requests": 40, "written_bytes": 100, "deleted_bytes": 1 << 30}),
+        HistoryEntry(now, "db.calm", "compact", seconds=1.5, input_bytes=7),
         HistoryEntry(now, "db.calm", "compact", outcome="failed"),
         HistoryEntry(at, "db.calm", "compact", seconds=9.0),
-    ]
+        *(HistoryEntry(now, "db.calm", "tag", seconds=0.5) for _ in range(30)),
+    ]  # fmt: skip
     write_history(open_warehouse(tmp_path / "lake"), history_table("_maintenance"), entries)
     found = scraped(site)
     assert value(found["paimon_table_files"], table="db.calm") == 1
@@ -54,14 +58,28 @@ def test_tables_and_runs_are_metrics(site: Site, tmp_path: Path) -> None:
     assert value(found["paimon_table_state"], table="db.t", state="healthy") == 0
     assert value(found["paimon_table_state"], table="db.t", state="unhealthy") == 1
     assert 0 <= value(found["paimon_table_health_score"], table="db.t") <= 100
-    assert value(found["paimon_operation_runs_week"], table="db.calm", outcome="succeeded") == 2
-    assert value(found["paimon_operation_seconds_week"], table="db.calm", outcome="succeeded") == 4
+    compacted = {"table": "db.calm", "operation": "compact", "outcome": "succeeded"}
+    assert value(found["paimon_operation_runs_week"], **compacted) == 2
+    assert value(found["paimon_operation_seconds_week"], **compacted) == 4
     assert value(found["paimon_operation_runs_week"], table="db.calm", outcome="failed") == 1
+    assert value(found["paimon_operation_runs_week"], table="db.calm", operation="tag") == 30
+    work = {"core_seconds": 3601.5, "requests": 40, "read_bytes": 7, "written_bytes": 100, "freed_bytes": 1 << 30,
+            "files_less": 7}  # fmt: skip
+    for name, expected in work.items():
+        metric = found[f"paimon_operation_{name}_week"]
+        assert value(metric, **compacted) == expected
+    seconds = 3601.5 + 30 * 0.5
+    assert value(found["paimon_table_spent_week"], table="db.calm", currency="EUR") == pytest.approx(seconds / 3600)
+    assert value(found["paimon_table_saved_month"], table="db.calm", currency="EUR") == pytest.approx(0.02)
+    live = value(found["paimon_table_live_bytes"], table="db.calm")
+    stored = value(found["paimon_table_storage_month"], table="db.calm", currency="EUR")
+    assert stored == pytest.approx(0.02 * live / (1 << 30))
     last = value(found["paimon_operation_last_timestamp_seconds"], table="db.calm", outcome="failed")
     assert last == now.timestamp()
 
 
-def test_names_are_those_of_the_docs_and_the_dashboard(site: Site) -> None:
+def test_names_are_those_of_the_docs_and_the_dashboard(site: Site, tables_yaml: Path) -> None:
+    tables_yaml.write_text(tables_yaml.read_text() + PRICES)
     names = set(scraped(site))
     documented = set(re.findall(r"`(paimon_\w+)`", (ROOT / "docs" / "watching.md").read_text()))
     assert names == documented

@@ -1,39 +1,27 @@
 """Steps of runs as events of OpenLineage: what they name, and that nothing depends on who listens."""
 
-import pkgutil
+import json
 from collections.abc import Iterator
 from datetime import datetime
-from enum import Enum
-from importlib import import_module
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-import attr
 import dagster as dg
 import pyarrow as pa
 import pytest
-from openlineage.client import generated
-from openlineage.client.generated import base
 
-from maintenance.project.config import Project
+from maintenance.project.config import Fleet, Project, SparkConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.lineage import dataset_name
 from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import Receiver
+from tests.dagster.conftest import Receiver, land
 
 Sink = tuple[str, type[Receiver]]
-
-
-def must_fit(value: Any, schema: Any) -> None:
-    """Imported here, since its grammars of formats take seconds to build, and each worker collects all tests."""
-    from jsonschema import ValidationError, validate  # type: ignore[import-untyped]
-
-    try:
-        validate(value, schema)
-    except ValidationError as error:
-        raise AssertionError(str(error)) from error
+SPECIFICATION = Path(__file__).parent / "openlineage"
+EVENTS = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 
 
 @pytest.fixture
@@ -44,9 +32,9 @@ def listening(receiver: Sink, monkeypatch: pytest.MonkeyPatch) -> type[Receiver]
     return handler
 
 
-def filled(project: Project) -> None:
+def filled(project: Project, commits: int = 2) -> None:
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
-    for number in range(2):
+    for number in range(commits):
         table.write_arrow(pa.table({"page": [f"{number}"], "seconds": pa.array([number], pa.int32())}))
 
 
@@ -55,66 +43,120 @@ def compacted(project: Project, instance: dg.DagsterInstance) -> dg.ExecuteInPro
     return job.execute_in_process(instance=instance, raise_on_error=False)
 
 
-def as_schema(kind: Any, inside: tuple[Any, ...] = ()) -> dict[str, Any]:
-    """The JSON schema of a class that OpenLineage's client has from the specification, or of a type in it."""
-    if get_origin(kind) in (Union, UnionType):
-        return {"anyOf": [as_schema(part, inside) for part in get_args(kind)]}
-    if get_origin(kind) is list:
-        return {"type": "array", "items": as_schema(get_args(kind)[0], inside)}
-    if get_origin(kind) is dict or kind in inside:
-        return {"type": "object"}
-    if issubclass(kind, Enum):
-        return {"enum": [each.value for each in kind]}
-    if not attr.has(kind):
-        return {"type": {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}[kind]}
-    hints = get_type_hints(kind)
-    names = [field.name for field in attr.fields(kind)]
-    required = [field.name for field in attr.fields(kind) if field.default is attr.NOTHING]
-    of_all = [name for name in names if name in ("producer", "schemaURL", "_producer", "_schemaURL")]
-    return {
-        "type": "object",
-        "properties": {name: as_schema(hints[name], (*inside, kind)) for name in names},
-        "required": [*required, *of_all],
-        "additionalProperties": False,
-    }
+@cache
+def specification() -> tuple[Any, Any]:
+    """The schemas of OpenLineage's specification by their $id, and of an event as it is sent.
+
+    Imported here, since their grammars of formats take seconds to build, and each worker collects all tests.
+    """
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    contents = [json.loads(path.read_text()) for path in SPECIFICATION.rglob("*.json")]
+    registry: Any = Registry().with_resources([(one["$id"], Resource.from_contents(one)) for one in contents])
+    event = {"$ref": f"{EVENTS}#/$defs/RunEvent"}
+    return registry, Draft202012Validator(event, registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
-FACETS = {
-    kind._get_schema(): kind
-    for module in pkgutil.iter_modules(generated.__path__)
-    for kind in vars(import_module(f"{generated.__name__}.{module.name}")).values()
-    if isinstance(kind, type) and attr.has(kind) and issubclass(kind, base.BaseFacet)
-}
+def facets_of(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Those of an event, with their names."""
+    for one in (event["run"], event["job"], *event["inputs"], *event["outputs"]):
+        for name in ("facets", "inputFacets", "outputFacets"):
+            yield from (one.get(name) or {}).items()
 
 
-def valid_facets(event: dict[str, Any]) -> Iterator[str]:
-    """The names of the facets of an event, each valid by the class that its schema names."""
-    datasets = [*event["inputs"], *event["outputs"]]
-    held = [event["run"], event["job"], *datasets]
-    groups = [one.get(name) or {} for one in held for name in ("facets", "inputFacets", "outputFacets")]
-    for name, facet in (pair for group in groups for pair in group.items()):
-        must_fit(facet, as_schema(FACETS[facet["_schemaURL"]]))
-        yield name
+def must_fit(event: dict[str, Any]) -> None:
+    """The event as the schema that it names says, and each of its facets as the one that that one names."""
+    registry, validator = specification()
+    assert event["schemaURL"] == validator.schema["$ref"]
+    found = [str(error) for error in validator.iter_errors(event)]
+    for name, facet in facets_of(event):
+        held = validator.evolve(schema={"$ref": facet["_schemaURL"]})
+        found += [f"{name}: {error}" for error in held.iter_errors(facet)]
+        # A name that the schema's file gives to no facet would be one of our own.
+        document = registry.get_or_retrieve(facet["_schemaURL"].partition("#")[0]).value.contents
+        assert name in document["properties"]
+        defined = document["$defs"][facet["_schemaURL"].rpartition("/")[2]]["allOf"][1]["properties"]
+        assert set(facet) <= {*defined, "_producer", "_schemaURL", "_deleted"}, (
+            f"{name} has what its schema does not say"
+        )
+    assert not found, "\n".join(found)
+
+
+def broken(project: Project) -> None:
+    """The manifests of shop.visits are gone."""
+    table = PaimonCatalog(warehouse=project.warehouse).get_table("shop.visits")
+    for path in table.file_io.list_tree(f"{table.location}/manifest"):
+        table.file_io.delete_quietly([f"{table.location}/manifest/{path.path}"])
 
 
 def test_events_are_as_the_specification_says(
     project: Project, instance: dg.DagsterInstance, listening: type[Receiver]
 ) -> None:
+    settings = {"fleet": Fleet(budget={"seconds": 3600}), "spark": SparkConfig(engine="embedded")}
+    work, tables = {"ops": {"work_within_budget": {"config": {}}}}, {"ops": {"compact_tables": {"config": {}}}}
+    land(project, 1, 1, [(1, "new", "+I"), (2, "new", "+I")])
+    filled(project, commits=5)
+    definitions = build_definitions(project.model_copy(update=settings))
+
+    def ran(job: str, config: dict[str, Any] | None = None) -> bool:
+        made = definitions.resolve_job_def(job)
+        return made.execute_in_process(run_config=config, instance=instance, raise_on_error=False).success
+
+    assert ran("ingest_shop_orders")
+    assert ran("plan_fleet", work)
+    filled(project, commits=5)
+    assert ran("compact_database", tables)
+    assert ran("expire")
+    broken(project)
+    assert not ran("compact_shop_visits")
+    assert not ran("compact_database", tables)
+    for event in listening.received:
+        must_fit(event)
+    told = {(event["job"]["name"], event["eventType"]) for event in listening.received}
+    begun = {(name, "START") for name, _ in told}
+    assert told == begun | {
+        ("ingest_shop_orders.ingest", "COMPLETE"),
+        ("plan_fleet.compact", "COMPLETE"),
+        ("compact_database.compact_database", "COMPLETE"),
+        ("compact_database.compact_database", "FAIL"),
+        ("compact_shop_visits.compact", "FAIL"),
+        *((f"expire.{step}", "COMPLETE") for step in ("tag", "expire_snapshots", "expire_tags")),
+    }
+    facets = {name for event in listening.received for name, _ in facets_of(event)}
+    # The client adds tags that name itself.
+    of_tables = {"schema", "symlinks", "storage", "version", "inputStatistics", "outputStatistics"}
+    assert facets == {"parent", "errorMessage", "tags", *of_tables}
+
+
+def test_what_the_specification_does_not_allow_is_found(
+    project: Project, instance: dg.DagsterInstance, listening: type[Receiver]
+) -> None:
     filled(project)
     assert compacted(project, instance).success
-    table = PaimonCatalog(warehouse=project.warehouse).get_table("shop.visits")
-    for path in table.file_io.list_tree(f"{table.location}/manifest"):
-        table.file_io.delete_quietly([f"{table.location}/manifest/{path.path}"])
-    assert not compacted(project, instance).success
-    facets = set()
-    for event in listening.received:
-        must_fit(event, as_schema(base.RunEvent))
-        facets |= {*valid_facets(event)}
-    assert {event["eventType"] for event in listening.received} == {"START", "COMPLETE", "FAIL"}
-    assert facets >= {"parent", "errorMessage", "schema", "symlinks", "storage", "version", "outputStatistics"}
-    broken = {**listening.received[0], "run": {}}
-    with pytest.raises(AssertionError, match="runId"):
-        must_fit(broken, as_schema(base.RunEvent))
+    event = listening.received[-1]
+    must_fit(event)
+    for path, value in (
+        ("run/runId", "1"),
+        ("eventTime", "yesterday"),
+        ("eventType", "DONE"),
+        ("producer", "paimon maintenance"),
+        ("run/facets/parent/job/name", None),
+        ("outputs/0/facets/schema/fields/0/name", 1),
+        ("outputs/0/outputFacets/outputStatistics/rowCount", "two"),
+        ("outputs/0/facets/storage/_producer", None),
+        ("outputs/0/facets/storage/ours", "more"),
+    ):
+        changed = json.loads(json.dumps(event))
+        *way, last = path.split("/")
+        inside = changed
+        for step in way:
+            inside = inside[int(step)] if step.isdigit() else inside[step]
+        inside[last] = value
+        if value is None:
+            del inside[last]
+        with pytest.raises(AssertionError):
+            must_fit(changed)
 
 
 def test_a_step_begins_and_ends_as_a_part_of_its_run(
@@ -152,9 +194,7 @@ def test_a_step_begins_and_ends_as_a_part_of_its_run(
 
 def test_a_failure_has_its_message(project: Project, instance: dg.DagsterInstance, listening: type[Receiver]) -> None:
     filled(project)
-    table = PaimonCatalog(warehouse=project.warehouse).get_table("shop.visits")
-    for path in table.file_io.list_tree(f"{table.location}/manifest"):
-        table.file_io.delete_quietly([f"{table.location}/manifest/{path.path}"])
+    broken(project)
     assert not compacted(project, instance).success
     failed = [event for event in listening.received if event["eventType"] == "FAIL"]
     assert failed

@@ -1,12 +1,12 @@
 """What the maintenance of tables costs and what it saves: procedure `fleet_costs`, command `paimonctl costs`.
 
 Work is what the history has of a span of days: seconds, those of processors, requests to the store, bytes that were
-read and freed. Storage is what is there now. With prices, those of tables.yaml, all of it is money, too. What comes
-next is the best action of the plan of all tables.
+read, written and freed. Storage is what is there now. With prices, those of tables.yaml, all of it is money, too. What
+comes next is the best action of the plan of all tables.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_by_table
 from maintenance.operations.fleet.plan_fleet import LATER, NOW, FleetLine, PlanFleet
 from maintenance.operations.fleet.plan_fleet import plan as plan_work
 from maintenance.operations.fleet.settings import FleetSettings, Prices
-from maintenance.operations.history import HISTORY_DATABASE, SUCCEEDED, history_table, read_span
+from maintenance.operations.history import HISTORY_DATABASE, SUCCEEDED, each_entry, history_table
 from maintenance.operations.operation import BY_FLEET, Operation, Plan, Run, Shown, Spelling, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.parameters import Param
@@ -54,6 +54,7 @@ class Work:
     Attributes:
         seconds: by the clock; core_seconds: of processors, as far as runs have measured it, else as many.
         requests: to the store, of this process; None where no run has counted them.
+        read_bytes, written_bytes: of files that were merged or looked through, and of those committed.
         freed: bytes; files_less: that readers open no more, by compactions.
     """
 
@@ -63,6 +64,7 @@ class Work:
     core_seconds: float = 0.0
     requests: int | None = None
     read_bytes: int = 0
+    written_bytes: int = 0
     freed: int = 0
     files_less: int = 0
 
@@ -81,6 +83,7 @@ class Work:
             self.core_seconds + details.get("core_seconds", seconds),
             counted,
             self.read_bytes + (row["input_bytes"] or 0),
+            self.written_bytes + (details.get("written_bytes") or 0),
             self.freed + (details.get("deleted_bytes") or 0),
             self.files_less + (max(0, before - after) if merged else 0),
         )
@@ -156,8 +159,8 @@ def apply(run: Run, catalog: Catalog, planned: Plan[FleetCosts, None]) -> CostsR
 
     plan = plan_work(run, catalog, request, kept)
     works: dict[str, Work] = {}
-    rows = [] if asked.history is None else _rows(catalog, asked.history, run, asked.days)
-    for row in rows:
+    since = run.moment - timedelta(days=asked.days)
+    for row in () if asked.history is None else each_entry(catalog, history_table(asked.history), since):
         works[row["table_name"]] = works.get(row["table_name"], Work()).and_row(row)
     best: dict[str, FleetLine] = {}
     for line in plan.report.lines:
@@ -176,10 +179,6 @@ def apply(run: Run, catalog: Catalog, planned: Plan[FleetCosts, None]) -> CostsR
         tables = list(pool.map(look, plan.names))
     order = sorted(tables, key=lambda each: (-each.work.core_seconds, -each.stored, each.table))
     return CostsReport(asked.days, tuple(order), settings.prices)
-
-
-def _rows(catalog: Catalog, history: str, run: Run, days: int) -> Iterable[Mapping[str, Any]]:
-    return read_span(catalog, history_table(history), run.moment - timedelta(days=days))[0]
 
 
 def _bins(run: Run, catalog: Catalog) -> Mapping[str, BytesInBin] | None:
@@ -222,9 +221,9 @@ def _shown(report: CostsReport) -> Shown:
 
 _MONEY = ("spent", "storage_a_month", "saved_a_month", "next_costs", "currency")
 _NAMES = (
-    "table", "runs", "failed", "seconds", "core_seconds", "requests", "read_bytes", "freed_bytes", "files_less",
-    "live_bytes", "retained_bytes", "orphan_bytes", "binned_bytes", "next", "next_seconds", "next_files_less",
-    "next_freed_bytes", *_MONEY, "problem",
+    "table", "runs", "failed", "seconds", "core_seconds", "requests", "read_bytes", "written_bytes", "freed_bytes",
+    "files_less", "live_bytes", "retained_bytes", "orphan_bytes", "binned_bytes", "next", "next_seconds",
+    "next_files_less", "next_freed_bytes", *_MONEY, "problem",
 )  # fmt: skip
 
 
@@ -238,6 +237,7 @@ def _row(one: TableCosts, prices: Prices | None) -> dict[str, Any]:
         "core_seconds": round(work.core_seconds, 1),
         "requests": work.requests,
         "read_bytes": work.read_bytes,
+        "written_bytes": work.written_bytes,
         "freed_bytes": work.freed,
         "files_less": work.files_less,
         "live_bytes": one.live,

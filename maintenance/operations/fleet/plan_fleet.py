@@ -428,15 +428,16 @@ def carried_out(
     run: Run,
     catalog: Catalog,
     planned: FleetPlan,
-    told: Callable[[FleetLine, Table, Any], None],
+    told: Callable[[FleetLine, HistoryEntry], None],
     *,
     run_id: str = "",
     has_bin: Callable[[str], bool] = lambda _: False,
 ) -> FleetReport:
     """As `apply`.
 
-    Args: `told`: called with what was done to a table and the operation's report; `run_id`: of the history; `has_bin`:
-        of which tables, by name, what is deleted goes into the bin, where the run does not ask for that of all.
+    Args: `told`: called with each action that was begun, and what the history says of it; `run_id`: of the history;
+        `has_bin`: of which tables, by name, what is deleted goes into the bin, where the run does not ask for that of
+        all.
     """
     report, begun = planned.report, time.monotonic()
     done: list[FleetLine] = []
@@ -452,18 +453,17 @@ def carried_out(
             table = found if planned.opened is None else planned.opened(found)
             bins = operation(action.operation).takes_bin and (run.into_bin or has_bin(action.table))
             into = BinRun.begin(table, run.root(), action.operation) if bins else None
-            entry, made = _worked(replace(run, into=into), table, action, line)
+            entry = _worked(replace(run, into=into), table, action, line)
             problem = None
         except Exception as error:  # noqa: BLE001 - the edge of one action: what was done to others is still reported
             problem = as_paimon_error(error, f"table {action.table}")
-            entry, made = _failed(action, line, problem), None
+            entry = _failed(action, line, problem)
         took = time.monotonic() - started
         done.append(replace(line, outcome="done" if problem is None else "failed", took=took, error=problem))
         details = {**entry.details, **used.until_now()}
         kept = replace(entry, seconds=took, run_id=run_id or None, details=details)
         _record(run, catalog, planned.request.history, kept)
-        if made is not None:
-            told(done[-1], table, made)
+        told(done[-1], kept)
         run.progress(f"{action.key}: {done[-1].outcome}, {took:.1f} s")
     seconds = report.seconds + time.monotonic() - begun
     return replace(report, lines=(*done, *report.left_out), dry_run=False, seconds=seconds)
@@ -476,8 +476,8 @@ def _may_begin(report: FleetReport, line: FleetLine, seconds: float) -> bool:
     return report.left.less(seconds, 0).begins(one, report.budget.allowance) and report.budget.opens(now) <= now
 
 
-def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> tuple[HistoryEntry, Any]:
-    """Do it. Returns what the history says of it, and the operation's report."""
+def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> HistoryEntry:
+    """Do it. Returns what the history says of it."""
     kind = operation(action.operation)
     before = table_shape(table)
     made = kind.run(run, table, kind.request(**action.arguments))
@@ -495,7 +495,7 @@ def _worked(run: Run, table: Table, action: Action, line: FleetLine) -> tuple[Hi
         bytes_before=before.bytes,
         bytes_after=after.bytes,
         details=details,
-    ), made
+    )
 
 
 def _entry(action: Action, line: FleetLine) -> HistoryEntry:

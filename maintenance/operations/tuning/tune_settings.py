@@ -209,9 +209,8 @@ def _measure(
     run: Run, catalog: Catalog, request: TuneSettings, table: Table, *, first_id: int = 1, since: datetime | None = None
 ) -> Measured | None:
     history = history_table(request.history)
-    past = read_span(catalog, history, run.moment - _LONGEST)[0]
-    of_table = [row for row in past if row["table_name"] == table.identifier]
-    return measure(table, of_table, first_id, 0 if since is None else int(since.timestamp() * 1000))
+    past = read_span(catalog, history, run.moment - _LONGEST, table_name=table.identifier)[0]
+    return measure(table, past, first_id, 0 if since is None else int(since.timestamp() * 1000))
 
 
 def apply(run: Run, catalog: Catalog, planned: TuningPlan) -> TuningReport:

@@ -66,6 +66,15 @@ def test_the_work_within_a_budget_records_what_it_used(catalog: Catalog) -> None
     assert table.work.core_seconds > 0
     assert table.work.requests is not None
     assert table.work.requests > 5
+    assert (table.work.read_bytes, table.work.written_bytes) == (table.retained, table.live)
+
+
+def test_work_counts_however_much_of_it_there_is(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maintenance.operations.history._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("maintenance.operations.history._ROWS_OF_ALL", 5)
+    write_history(catalog, HISTORY, [HistoryEntry(datetime.now(UTC), "default.t", "tag", seconds=1.0)] * 30)
+    (table,) = fleet_costs(catalog).tables
+    assert table.work.runs == 30
 
 
 def test_paimonctl_goes_by_the_prices_of_tables_yaml(
