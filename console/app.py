@@ -134,7 +134,8 @@ def fleet(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[st
     lines = lines_of(known, pages.looks, now)
     beside = beside_of(lake.instance, lake.due_in_bin)
     view = fleet_view(known, lines, choice, now, past=lake.past(), bins=lake.bins(), beside=beside)
-    return "fleet.html", {"view": view, "states": STATES}
+    # Nobody waits here for what is planned over all tables.
+    return "fleet.html", {"view": view, "states": STATES, "work": lake.known_work(), "costs": lake.known_costs()}
 
 
 def table(pages: Pages, known: Known, request: Request) -> tuple[str, Mapping[str, Any]]:

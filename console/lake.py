@@ -175,6 +175,14 @@ class Lake:
         """What is done next to all tables, and what waits. Raises: what goes wrong when the catalog is listed."""
         return self._work.get()
 
+    def known_work(self) -> FleetReport | None:
+        """The same, if it is at hand."""
+        return self._work.at_hand()
+
+    def known_costs(self) -> CostsReport | None:
+        """As `costs`, if it is at hand."""
+        return self._costs.at_hand()
+
     def work_on(self, config: TableConfig) -> TableWork:
         """The same of one table. Where that of all tables is not at hand, as if there were no other."""
         project, everything = self.project.get(), self._work.at_hand()

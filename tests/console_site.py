@@ -40,16 +40,17 @@ class Answer:
 
 @dataclass
 class Site:
-    """The console over a tables.yaml. `hosts`: as the application takes them."""
+    """The console over a tables.yaml. `hosts`: as the application takes them; `seconds`: for which it remembers."""
 
     path: Path
     instance: dg.DagsterInstance
     hosts: tuple[str, ...] = ()
+    seconds: float = 0.0
     app: Starlette = field(init=False)
 
     def __post_init__(self) -> None:
-        # Nothing is remembered, and every look is waited for: each page shows how things are.
-        lake = Lake(self.path, self.instance, seconds=0)
+        # Every look is waited for, and nothing is remembered unless that is asked for: pages show how things are.
+        lake = Lake(self.path, self.instance, seconds=self.seconds)
         self.app = application(lake, self.hosts, Looks(seconds=0, patience=60))
 
     def get(self, address: str, method: str = "GET", host: str = "console.test") -> Answer:

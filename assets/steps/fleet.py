@@ -135,6 +135,7 @@ def _shown(report: FleetReport) -> dict[str, Any]:
         {
             "table": line.table,
             "what": f"{line.operation.replace('_', ' ')} {line.scope}".strip(),
+            "what for": line.purpose,
             "decision": line.outcome or line.decision,
             "files less": f"{line.gain.files:,}",
             "seconds": f"{line.expected.seconds:,.1f}",

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote_plus
 
+import dagster as dg
+
 from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations import plan_fleet
 from paimon_maintenance.console.links import Links
@@ -15,6 +17,7 @@ def test_what_is_next_is_shown_with_its_reason(site: Site, keyed_table: CatalogT
     assert answer.status == 200
     assert "No budget is set" in answer.text
     assert "compact month=2" in answer.text
+    assert "small files" in answer.text, "what it is for"
     assert "assumed, nothing like it was run before" in answer.text
     assert "/tables/db.months" in answer.links()
 
@@ -25,7 +28,20 @@ def test_what_the_budget_leaves_out_has_its_turn(
     tables_yaml.write_text(tables_yaml.read_text() + "fleet: { budget: { seconds: 2 } }\n")
     text = site.get("/next").text
     assert "The budget of a day is 2 s" in text
-    assert "larger than the budget of a day" in text or "others that come first" in text
+    assert "it takes 3 s, and 2 s are left of this day" in text or "others that come first" in text
+
+
+def test_the_page_of_all_tables_says_what_is_next_and_what_it_costs_once_that_is_known(
+    tables_yaml: Path, instance: dg.DagsterInstance, by_month: CatalogTable
+) -> None:
+    site = Site(tables_yaml, instance, seconds=60)
+    assert {"/next", "/costs"} <= {*site.get("/").links()}
+    planned, costs = site.get("/next").text, site.get("/costs").text
+    text = site.get("/").text
+    assert "1 of 1 action over 2 tables, in about 2 s" in text
+    assert "1 of 1 action over 2 tables, in about 2 s" in planned
+    assert "In 30 days 0 runs took 0 s" in text
+    assert "In 30 days 0 runs took 0 s" in costs
 
 
 def test_what_maintenance_costs_is_shown_with_what_comes_next(
@@ -48,6 +64,8 @@ def test_a_tables_page_says_what_is_next_what_does_it_and_what_it_cost(
     answer = site.get("/tables/db.months")
     assert "compact month=2" in answer.text
     assert "0 of 60 s of the day are worked." in answer.text
+    assert "Planned now: compact month=2: 3 files less, in 2.0 s" in answer.text
+    assert "Why: small files. Plan it Apply it" in answer.text
     assert "Other tables are not looked at here" in answer.text
     assert "In 30 days 0 runs took 0 s" in answer.text
     assert "EUR a month to store it" in answer.text

@@ -49,7 +49,7 @@ def specification() -> tuple[Any, Any]:
 
     Imported here, since their grammars of formats take seconds to build, and each worker collects all tests.
     """
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
     from referencing import Registry, Resource
 
     contents = [json.loads(path.read_text()) for path in SPECIFICATION.rglob("*.json")]
@@ -94,7 +94,8 @@ def test_events_are_as_the_specification_says(
     project: Project, instance: dg.DagsterInstance, listening: type[Receiver]
 ) -> None:
     settings = {"fleet": Fleet(budget={"seconds": 3600}), "spark": SparkConfig(engine="embedded")}
-    work, tables = {"ops": {"work_within_budget": {"config": {}}}}, {"ops": {"compact_tables": {"config": {}}}}
+    work: dict[str, Any] = {"ops": {"work_within_budget": {"config": {}}}}
+    tables: dict[str, Any] = {"ops": {"compact_tables": {"config": {}}}}
     land(project, 1, 1, [(1, "new", "+I"), (2, "new", "+I")])
     filled(project, commits=5)
     definitions = build_definitions(project.model_copy(update=settings))

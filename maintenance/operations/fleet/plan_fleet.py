@@ -109,6 +109,7 @@ class FleetLine:
     Attributes:
         value: its gain as one number. waited: seconds since it could have been done first.
         decision: ``now``, ``later``, ``refused``, or ``unread`` of a table that cannot be read; `reason`: why.
+        purpose: why it is worth doing, whenever it is done.
         turn: when it begins, or the period in which its turn comes if nothing else comes; None: not soon.
         outcome: of an action that was carried out: ``done``, ``failed``, or ``not begun``.
         took: seconds, of one that was carried out; error: what went wrong.
@@ -130,6 +131,7 @@ class FleetLine:
     took: float | None = None
     error: PaimonError | None = None
     partitions: tuple[Mapping[str, str | None], ...] = ()
+    purpose: str = ""
 
     @property
     def is_action(self) -> bool:
@@ -181,12 +183,13 @@ class FleetReport:
     @property
     def summary(self) -> str:
         """In one sentence."""
-        if not any(line.is_action for line in self.lines):
+        actions = sum(line.is_action for line in self.lines)
+        if not actions:
             return f"Nothing is to be done to {number_of(self.tables, 'table')}."
         seconds = sum(line.expected.seconds for line in self.chosen)
         gain = sum((line.gain for line in self.chosen), Gain())
         return (
-            f"{len(self.chosen):,} of {number_of(len(self.lines), 'action')} over {number_of(self.tables, 'table')}, in"
+            f"{len(self.chosen):,} of {number_of(actions, 'action')} over {number_of(self.tables, 'table')}, in"
             f" about {seconds:,.0f} s: readers open {number_of(gain.files, 'file')} less and"
             f" {size_text(gain.bytes)} are freed."
         )
@@ -353,6 +356,7 @@ def _line(action: Action, one: Candidate, expected: Estimate, said: tuple[str, s
         one.waited,
         *said,
         partitions=tuple(each.by_name() for each in action.arguments.get("partitions", ())),
+        purpose=action.reason,
     )
 
 
@@ -536,6 +540,7 @@ def rows_of(report: FleetReport) -> pa.Table:
         "table": pa.array([line.table for line in lines], pa.string()),
         "operation": pa.array([line.operation for line in lines], pa.string()),
         "scope": pa.array([line.scope for line in lines], pa.string()),
+        "purpose": pa.array([line.purpose for line in lines], pa.string()),
         "decision": pa.array([line.outcome or line.decision for line in lines], pa.string()),
         "files_less": pa.array([line.gain.files for line in lines], pa.int64()),
         "bytes_freed": pa.array([line.gain.bytes for line in lines], pa.int64()),
