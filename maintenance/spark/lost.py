@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from maintenance.spark.application import is_connect
+from maintenance.spark.server_process import listens
 
 # How often a call is tried again while a Connect server does not answer, and the longest pause in milliseconds: for
 # about a minute. With Spark's own defaults every call waits for ten.
@@ -25,7 +26,7 @@ def is_lost(session: Any) -> bool:
 def forget(session: Any) -> None:
     """Clear what PySpark keeps of a Spark that is lost."""
     with suppress(Exception):  # it tells its Spark to stop, which is gone
-        session.stop()
+        stop_session(session)
     if is_connect(session):
         return
     from pyspark import SparkContext
@@ -48,3 +49,10 @@ def expect_nothing(session: Any) -> None:
     """Let calls of a Connect session fail at once, also those under way: its server is about to end."""
     for policy in session.client.get_retry_policies():
         policy.max_retries = 0
+
+
+def stop_session(session: Any) -> None:
+    """Stop a session. A Connect server that is gone is not told: the call would be tried again for a minute."""
+    if is_connect(session) and not listens(f"sc://{session.client._builder.endpoint}"):
+        expect_nothing(session)
+    session.stop()

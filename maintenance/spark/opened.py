@@ -80,7 +80,9 @@ def forget_lost() -> bool:
 
 def stop(session: Any) -> None:
     """Stop a session, so that one of another kind can follow it."""
-    session.stop()
+    from maintenance.spark.lost import stop_session
+
+    stop_session(session)
     os.environ.pop(_CONNECT_VARIABLE, None)
 
 
@@ -129,4 +131,4 @@ def _check_others(engine: Engine) -> None:
 
 def _stop_quietly(session: Any) -> None:
     with suppress(Exception):  # its Spark may be gone, and the process ends
-        session.stop()
+        stop(session)

@@ -10,6 +10,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from maintenance.spark.connect_server import connect_server
+from maintenance.spark.lost import stop_session
 from maintenance.spark.opened import close_session, is_stopped
 from maintenance.spark.sail_server import sail_server
 from maintenance.spark.session import get_session
@@ -120,11 +121,11 @@ def without_sessions() -> None:
         _stop(kind)
     session = SparkSession.getActiveSession()
     if session is not None and not is_stopped(session):
-        session.stop()
+        stop_session(session)
     os.environ.pop(_CONNECT_VARIABLE, None)
 
 
 def _stop(kind: str) -> None:
     session = _STARTED.pop(kind, None)
     if session is not None and not is_stopped(session):
-        session.stop()
+        stop_session(session)

@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.connect.client.retries import Retrying
 
 from maintenance.cli.main import run
 from maintenance.errors import OptionError, SqlError
 from maintenance.spark.application import is_connect
+from maintenance.spark.engine import Engine, EngineKind
+from maintenance.spark.opened import close_session, open_session
 from maintenance.spark.sail import is_sail
+from maintenance.spark.sail_server import sail_server
 from maintenance.sql import Session
 from paimon_maintenance.assets.resources.spark import Spark
 
@@ -91,6 +95,18 @@ def test_the_session_of_sail_is_one_of_connect(tmp_path: Path) -> None:
     assert is_connect(session.spark)
     assert session.in_dialect("flink").spark is session.spark
     assert session.alone().spark is None
+
+
+def test_a_session_whose_server_is_gone_stops_without_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sail_server(log=tmp_path / "log") as server:
+        session: Any = open_session(Engine(EngineKind.SAIL, server.remote))
+        assert session.range(3).count() == 3
+    pauses: list[float] = []
+    policies = session.client.get_retry_policies()
+    monkeypatch.setattr(session.client, "_retrying", lambda: Retrying(policies, sleep=pauses.append))
+    close_session()
+    assert session.is_stopped
+    assert pauses == []
 
 
 def told(session: Session) -> str:
