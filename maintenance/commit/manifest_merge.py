@@ -2,7 +2,8 @@
 
 Full: when manifests that hold deletions or are small add up to the threshold, they and every manifest that a deletion
 may touch (its partitions say so) are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once
-they reach the target size together, and the rest once it is `manifest.merge-min-count` of them. Source: Java
+they reach the target size together and fewer come of them, and the rest once it is `manifest.merge-min-count` of them.
+That fewer must come of them is stricter than Java, which writes some again with every commit. Source: Java
 `ManifestFileMerger`.
 
 Readers do not look at the order of entries: a file that was deleted and comes back with the same identity (it got a
@@ -167,8 +168,12 @@ def _minor(
     group: list[ManifestFileMeta] = []
     for manifest in manifests:
         group.append(manifest)
-        if sum(m.file_size for m in group) >= options.target_size:
-            result.extend(_merged(group, read, writer, schema_id))
+        size = sum(m.file_size for m in group)
+        if size >= options.target_size:
+            # What would be as many again, such as a small one beside one that is large already, is not read and written
+            # with every commit.
+            fewer = -(-size // options.target_size) < len(group)
+            result.extend(_merged(group, read, writer, schema_id) if fewer else group)
             group = []
     if len(group) >= options.min_count:
         return result + _merged(group, read, writer, schema_id)

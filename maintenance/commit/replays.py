@@ -11,9 +11,14 @@ from datetime import UTC, datetime
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
+from maintenance.metadata.cache import RecentlyUsed
 from maintenance.metadata.commit_records import MAX_USERS, CommitRecord, CommitRecords
 
 _LOG = logging.getLogger(__name__)
+# Of users without a numbered commit: the snapshot up to which their table was searched, so that who goes on to commit
+# does not read each snapshot again.
+_STRANGERS = RecentlyUsed(1000)
 
 
 def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
@@ -34,11 +39,19 @@ def last_committed(target: CommitTarget, user: str, *, after: int = 0, newest: S
 
     Args: `after`: only snapshots above this id count; `newest`: the snapshot to begin at, None = the latest.
     """
+    first: Snapshot | None = None
+    place = f"{target.snapshots.paths.snapshot_folder()}\0{user}"
+    seen: SnapshotIdentity | None = _STRANGERS.get(place, None)
     for snapshot in target.snapshots.newest_first(newest):
+        first = first or snapshot
         if snapshot.id <= after:
             return None
         if snapshot.commit_user == user and snapshot.is_numbered:
             return snapshot.commit_identifier
+        if seen is not None and snapshot.id == seen.id and SnapshotIdentity.of(snapshot) == seen:
+            break
+    if first is not None and not after:
+        _STRANGERS.put(place, None, SnapshotIdentity.of(first))
     record = None if after else _records(target).last(user)
     return None if record is None else record.identifier
 

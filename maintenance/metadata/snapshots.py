@@ -27,6 +27,7 @@ _MAX_GAP = 300
 _LOOKED_UP = 10
 _MANY = 2
 _READERS = 8
+_READ_AHEAD = 64
 # Of snapshots on a disk: what threads would save is less than what it takes to start them.
 _FEW = 32
 
@@ -180,11 +181,31 @@ class Snapshots:
         return None
 
     def newest_first(self, newest: Snapshot | None = None) -> Iterator[Snapshot]:
-        """Snapshots from the newest backwards, up to the first that is missing. `newest`: where to begin."""
+        """Snapshots from the newest backwards, up to the first that is missing. `newest`: where to begin.
+
+        On a store, who goes far back does not wait for one after the other: more and more are read at once.
+        """
         snapshot = newest or self.latest()
-        while snapshot is not None:
-            yield snapshot
-            snapshot = self.find(snapshot.id - 1) if snapshot.id > 1 else None
+        if snapshot is None:
+            return
+        yield snapshot
+        most = 1 if is_local(self.paths.snapshot_folder()) else _READ_AHEAD
+        count, following = 1, snapshot.id - 1
+        while following > 0:
+            ids = range(following, max(0, following - count), -1)
+            for each in self._read_together(ids):
+                if each is None:
+                    return
+                yield each
+            following -= count
+            count = min(2 * count, most)
+
+    def _read_together(self, ids: Sequence[int]) -> "Iterable[Snapshot | None]":
+        """Those of the ids that are there, None for another."""
+        if len(ids) == 1:
+            return [self.find(ids[0])]
+        with ThreadPoolExecutor(_READERS) as pool:
+            return list(pool.map(self.find, ids))
 
     def stage(self, snapshot: Snapshot) -> "StagedSnapshot":
         """Make a snapshot ready to be published."""

@@ -15,7 +15,8 @@ from maintenance.errors import ConflictError, NotFoundError
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.holders import HolderCensus, holders_of, needed_by
+from maintenance.metadata.hints import EARLIEST
+from maintenance.metadata.holders import Holder, HolderCensus, holders_of, needed_by
 from maintenance.metadata.shares import Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
@@ -53,12 +54,28 @@ def _plan(table: Table, due: Mapping[str, Tag], sharing: Sharing) -> TagRemovalP
     census = HolderCensus.of(branches)
     leaving = unfinished(branches, table.manifests)
     notes = unfinished_notes(leaving)
+    held = () if leaving else _held_by_snapshots(table, due)
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
     if not leaving:
         return TagRemovalPlan((), census, ())
-    holders = holders_of(branches, table.manifests, table.branch, without_tags=due)
+    holders = held or holders_of(branches, table.manifests, table.branch, without_tags=due)
     plan = plan_removals(leaving, needed_by(holders, table.manifests, sharing), table.manifests, sharing)
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
+
+
+def _held_by_snapshots(table: Table, due: Mapping[str, Tag]) -> list[Holder]:
+    """The snapshots that tags were made of, if each is still there: then nothing goes, whoever else needs what.
+
+    So the many snapshots of a table are not read to delete a tag of one of them. Empty: one is gone.
+    """
+    earliest = table.snapshots.read_hint(EARLIEST) or 0
+    found = {}
+    for tag in due.values():
+        snapshot = table.snapshots.find(tag.snapshot.id) if tag.snapshot.id >= earliest else None
+        if snapshot != tag.snapshot:
+            return []
+        found[tag.snapshot.id] = tag.snapshot
+    return [Holder(f"snapshot {number}", snapshot, False, table.branch) for number, snapshot in found.items()]
 
 
 def remove_tags(

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -119,6 +120,30 @@ def test_minor_merge_at_the_target_size(tmp_path: Path) -> None:
         merger.commit([add(f"file-{number}")])
     assert len(merger.list) < 8
     assert len(merger.live) == 12
+
+
+@pytest.mark.parametrize(
+    ("sizes", "read"),
+    [
+        ([100, 10, 100, 10, 100, 10], []),
+        ([100, 10, 100, 10, 10, 10, 10], [3, 4, 5, 6]),
+        ([60, 60, 60], []),
+        ([60, 39, 1, 10], [0, 1, 2]),
+        ([60, 60, 40, 40, 40, 10], [2, 3, 4]),
+        ([10, 10, 10, 100], [0, 1, 2, 3]),
+    ],
+)
+def test_what_merging_would_not_make_fewer_is_not_read(tmp_path: Path, sizes: list[int], read: list[int]) -> None:
+    """Small manifests beside large ones, as earlier merges leave them."""
+    merger = Merger(str(tmp_path), ManifestMergeOptions(target_size=100, min_count=4, full_threshold=1 << 40))
+    given = [
+        replace(merger.writer.write([add(f"file-{number}")], 0)[0], file_size=size) for number, size in enumerate(sizes)
+    ]
+    merger.list = merge_manifests(given, merger.options, merger.read, merger.writer, 0)
+    assert merger.reads == {given[number].file_name for number in read}
+    kept = [meta for number, meta in enumerate(given) if number not in read]
+    assert [meta for meta in merger.list if meta in given] == kept
+    assert len(merger.live) == len(sizes)
 
 
 def test_full_merge_drops_every_deletion(tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed, last_committed, limit_text, remember, unknown_user
 from maintenance.commit.rules import NO_RULES, CommitRules, ExcludedPartitions
 from maintenance.errors import DataError
-from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.metadata import commit_records
 from maintenance.metadata.commit_records import CommitRecords, Dropped
+from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.rollback_to import rollback_to
 from tests.tables import create_table, keyed
 from tests.unit.commit.entries import add, delete
 from tests.unit.metadata.states import snapshot_of
@@ -144,3 +146,34 @@ def test_partitions_that_are_excluded_from_rows() -> None:
     kept.published(snapshot_of(2))
     assert rules.asked == [(CommitKind.OVERWRITE, fine, snapshot_of(1)), snapshot_of(2)]
     NO_RULES.check(CommitKind.APPEND, (add("a", partition=b"p"),), None)
+
+
+def test_a_table_is_searched_once_for_a_user_it_does_not_know(
+    table: CatalogTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who then commits reads what came since, and what is found later counts."""
+    read: list[int] = []
+    find = Snapshots.find
+
+    def noted(snapshots: Snapshots, number: int) -> Snapshot | None:
+        read.append(number)
+        return find(snapshots, number)
+
+    monkeypatch.setattr(Snapshots, "find", noted)
+    target = table.commit_target()
+    assert last_committed(target, "new") is None
+    assert set(read) == {1, 2, 3, 4}
+    write(table, "b", 10)
+    read.clear()
+    assert last_committed(target, "new") is None
+    assert set(read) == {4, 5}
+    write(table, "new", 3)
+    write(table, "b", 11)
+    assert last_committed(target, "new") == 3
+    # Another history up to a snapshot of this number is searched again.
+    assert last_committed(target, "newer") is None
+    rollback_to(table, snapshot_id=3)
+    write(table, "newer", 8)
+    for number in range(20, 23):
+        write(table, "b", number)
+    assert last_committed(target, "newer") == 8

@@ -189,6 +189,20 @@ def test_backwards_up_to_a_gap(snapshots: Snapshots) -> None:
     assert "snapshot-0" not in [name for _, name in calls_of(snapshots)], "there is none before the first"
 
 
+@pytest.mark.parametrize("store", [False, True])
+def test_far_back(snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch, *, store: bool) -> None:
+    """On a store more and more are read at once, and at most twice as many as are asked for."""
+    monkeypatch.setattr(module, "is_local", lambda path: not store)
+    publish(snapshots, *range(3, 203))
+    assert [snapshot.id for snapshot in snapshots.newest_first()] == list(range(202, 2, -1))
+    calls_of(snapshots).clear()
+    history = snapshots.newest_first()
+    assert [next(history).id for _ in range(10)] == list(range(202, 192, -1))
+    assert len([name for call, name in calls_of(snapshots) if call == "read" and name != LATEST]) == (
+        16 if store else 10
+    )
+
+
 @pytest.mark.parametrize("asked", [[1, 3], [3, 2, 1, 7]])
 def test_many_at_once(snapshots: Snapshots, asked: list[int]) -> None:
     publish(snapshots, 1, 3)

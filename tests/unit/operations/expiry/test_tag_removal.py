@@ -16,8 +16,10 @@ from maintenance.errors import NotFoundError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.completeness import check_complete
+from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.manifests import Manifests
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry import tag_removal
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
@@ -64,6 +66,34 @@ def test_snapshots_of_a_branch_expire_while_a_tag_is_about_to_go(tmp_path: Path)
     expire_snapshots(branch, retain_min=1, retain_max=1)
     remove_tags(table, due, plan, lambda _: None)
     assert unreachable_files(table) == set()
+
+
+def test_a_tag_of_a_snapshot_that_is_there_goes_without_a_look_at_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tagged(tmp_path)
+
+    def refused(*given: object, **named: object) -> None:
+        raise AssertionError(f"all snapshots are read: {given} {named}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tag_removal, "holders_of", refused)
+        gone = delete_tag(table, "old", "new").deleted_files
+    assert {path.rpartition("/")[2] for path in gone} == {"tag-old", "tag-new"}
+    assert unreachable_files(table) == set()
+    # Where the snapshot is gone, is given up by its hint, or is another one, they are.
+    create_tag(table, "old", snapshot_id=3)
+    create_tag(table, "newer", snapshot_id=5)
+    for name in ("old", "newer"):
+        tag = table.tags.get(name)
+        if name == "old":
+            table.snapshots.write_hint(EARLIEST, 4)
+        else:
+            table.snapshots.file_io.delete_quietly([table.paths.snapshot(5)])
+        with monkeypatch.context() as patch:
+            patch.setattr(tag_removal, "holders_of", refused)
+            with pytest.raises(AssertionError, match="all snapshots"):
+                plan_tag_removal(table, {name: tag})
 
 
 def test_a_tag_that_came_too_late_leaves_nothing(tmp_path: Path) -> None:
