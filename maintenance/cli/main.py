@@ -76,9 +76,11 @@ class Target:
         return self.options
 
     def report(self, result: "Result") -> None:
-        """Print what an operation reports, if it has any columns."""
+        """Print what an operation reports, if it has any columns; a column alone says less than sentences."""
         rows = result.to_arrow()
-        if rows.num_columns:
+        if result.said and self.output == "table" and rows.num_columns <= 1:
+            click.echo("\n".join(result.said))
+        elif rows.num_columns:
             self.print_report(rows)
 
     def print_report(self, rows: "pa.Table") -> None:

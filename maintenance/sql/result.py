@@ -17,11 +17,13 @@ class Result:
     Attributes:
         nothing_to_do: an operation found nothing to change.
         wrong: what an operation that looks says is wrong, a text for each.
+        said: what an operation did, in sentences.
     """
 
     rows: pa.Table = field(default_factory=_nothing)
     nothing_to_do: bool = False
     wrong: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
 
     def to_arrow(self) -> pa.Table:
         return self.rows

@@ -21,7 +21,7 @@ from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.compaction import Compaction
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.plan import CompactionPlan, Unit, reason_of
-from maintenance.operations.compaction.report import CompactReport, GroupResult
+from maintenance.operations.compaction.report import CompactReport, GroupResult, said
 from maintenance.operations.compaction.request import ChangelogRequest, CheckedRequest, CompactRequest
 from maintenance.operations.compaction.sort_buckets import sort_buckets, sorts_buckets
 from maintenance.operations.compaction.work import CompactionWork
@@ -159,6 +159,7 @@ OPERATION = Operation(
     apply,
     shown,
     _again,
+    said=said,
     takes_options=True,
     uses_spark=True,
     has_job=False,

@@ -15,7 +15,7 @@ from maintenance.errors import OptionError
 from maintenance.operations.compaction.compact import CompactPlan, apply, exactly_as, shown
 from maintenance.operations.compaction.compact import plan as plan_compaction
 from maintenance.operations.compaction.plan import Unit
-from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.report import CompactReport, said
 from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
 from maintenance.operations.operation import Operation, Run, Spelling
 from maintenance.operations.parameters import keywords_of
@@ -54,6 +54,7 @@ OPERATION = Operation(
     apply,
     shown,
     _again,
+    said=said,
     kept_as="changelog",
     uses_spark=True,
     has_job=False,

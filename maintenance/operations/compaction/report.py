@@ -6,11 +6,11 @@ When a group is planned again, what it failed at before no longer counts; what w
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, size_text
 from maintenance.compaction.proof.settings import ProofResult, together
 from maintenance.compaction.rewriting import CompactionResult
 from maintenance.errors import ConflictError, PaimonError, worst_of
@@ -108,6 +108,22 @@ class CompactReport:
     @property
     def failed(self) -> tuple[GroupResult, ...]:
         return tuple(group for group in self.groups if group.outcome == FAILED)
+
+
+def said(report: CompactReport) -> Iterator[str]:
+    """What became smaller by a compaction, and by how much."""
+    if report.dry_run:
+        return
+    changed = [group for group in report.groups if group.changed]
+    if not changed:
+        yield f"{report.table}: there was nothing to do."
+        return
+    before = number_of(sum(group.input_files for group in changed), "file")
+    after = number_of(sum(group.output_files for group in changed), "file")
+    sizes = size_text(sum(group.input_bytes for group in changed)), size_text(sum(g.output_bytes for g in changed))
+    groups = number_of(len(changed), "bucket")
+    yield f"{report.table}: {before} of {sizes[0]} in {groups} became {after} of {sizes[1]}."
+    yield f"The table had {number_of(report.before.files, 'file')} before and has {report.after.files:,} now."
 
 
 class CompactionSummary:

@@ -20,7 +20,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Annotated
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, size_text
 from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -174,6 +174,21 @@ def apply(run: Run, table: Table, planned: ExpiryPlan) -> ExpireSnapshotsReport:
     return expiry.with_changelogs(report, changelogs)
 
 
+def _said(report: ExpireSnapshotsReport) -> Iterator[str]:
+    if not report.dry_run:
+        gone = f"{number_of(len(report.expired), 'snapshot')} expired"
+        files = f"{number_of(len(report.deleted_files), 'file')} of {size_text(report.deleted_bytes)} went with them"
+        yield f"{report.table}: {gone}, {files}."
+        if report.earliest is not None:
+            only = report.earliest == report.latest
+            yield (
+                f"Snapshot {report.latest} remains."
+                if only
+                else f"Snapshots {report.earliest} to {report.latest} remain."
+            )
+        yield from report.notes
+
+
 OPERATION = Operation(
     "expire_snapshots",
     "Expire snapshots, and delete what only they need.",
@@ -181,6 +196,7 @@ OPERATION = Operation(
     plan,
     apply,
     shown=lambda report: counted("deleted_snapshots_count", len(report.expired)),
+    said=_said,
     again=again,
     takes_bin=True,
     takes_options=True,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
+from maintenance.amounts import number_of, size_text
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
 from maintenance.operations.bin.run import BinRun
@@ -115,6 +116,16 @@ def _report(table: Table, going: TagsToGo, deletions: Mapping[str, int], *, dry_
     )
 
 
+def said(report: ExpireTagsReport) -> Iterator[str]:
+    """The tags that are gone, and the files that went with them."""
+    if not report.dry_run:
+        gone = number_of(len(report.expired), "tag")
+        names = f" ({', '.join(report.expired)})" if report.expired else ""
+        files = f"{number_of(len(report.deleted_files), 'file')} of {size_text(report.deleted_bytes)} went with them"
+        yield f"{report.table}: {gone} deleted{names}, {files}."
+        yield from report.notes
+
+
 OPERATION = Operation(
     "expire_tags",
     "Expire tags by their age.",
@@ -122,6 +133,7 @@ OPERATION = Operation(
     plan,
     apply,
     shown=lambda report: Shown.texts(("expired_tags",), [(name,) for name in report.expired]),
+    said=said,
     takes_bin=True,
     uses_spark=True,
     has_job=False,

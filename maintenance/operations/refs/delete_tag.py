@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.expiry.expire_tags import ExpireTagsReport, apply, plan_tags
+from maintenance.operations.expiry.expire_tags import ExpireTagsReport, apply, plan_tags, said
 from maintenance.operations.operation import Operation, Plan, Run
 from maintenance.operations.parameters import Param
 from maintenance.operations.planned_groups import committed
@@ -33,7 +33,7 @@ def plan(run: Run, table: Table, request: DeleteTag) -> Plan[DeleteTag, ExpireTa
 
 
 OPERATION = Operation(
-    "delete_tag", "Delete tags.", DeleteTag, plan, apply, takes_bin=True, uses_spark=True, has_job=False
+    "delete_tag", "Delete tags.", DeleteTag, plan, apply, said=said, takes_bin=True, uses_spark=True, has_job=False
 )
 
 

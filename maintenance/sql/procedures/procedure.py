@@ -124,7 +124,8 @@ class Procedure:
         ]
         rows = pa.concat_tables(result.rows for result in results) if call.get(DRY_RUN.name) else results[-1].rows
         wrong = tuple(text for result in results for text in result.wrong)
-        return Result(rows, all(result.nothing_to_do for result in results), wrong)
+        said = tuple(line for result in results for line in result.said)
+        return Result(rows, all(result.nothing_to_do for result in results), wrong, said)
 
     def make(self, call: Call) -> StoredPlan | None:
         """What a call would do now, with the options that it sets; None: such calls have no plans, which are of one."""
@@ -206,9 +207,11 @@ class Procedure:
 
     def _result(self, call: Call, report: Any) -> Result:
         shown: Shown = (self.spelling.shown or self.operation.shown)(report)
+        said = tuple(self.operation.said(report))
         if shown.rows is None:
-            return call.done(nothing_to_do=shown.nothing_to_do)
-        return Result(shown.rows, shown.nothing_to_do, shown.wrong)
+            just = "There was nothing to do." if shown.nothing_to_do else "Done."
+            return replace(call.done(nothing_to_do=shown.nothing_to_do), said=said or (just,))
+        return Result(shown.rows, shown.nothing_to_do, shown.wrong, said)
 
 
 def _chosen(known: dict[str, Param], part: str | Param) -> Param:

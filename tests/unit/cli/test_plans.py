@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -295,6 +296,27 @@ def test_lines_of_progress_are_on_standard_error(warehouse: str, capsys: pytest.
     written = capsys.readouterr()
     assert "1 of 1 groups rewritten\n" in written.err
     assert [json.loads(line) for line in written.out.splitlines()] == [{"result": True}]
+
+
+def test_people_are_told_what_was_done_in_sentences(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    start = ["--warehouse", warehouse]
+    assert run([*start, "compact", "default.t"]) == 0
+    assert re.fullmatch(
+        r"default\.t: \d+ files? of .+ in \d+ buckets? became \d+ files? of .+\.\n"
+        r"The table had \d+ files? before and has \d+ now\.\n",
+        capsys.readouterr().out,
+    )
+    assert run([*start, "compact", "default.t"]) == NOTHING_TO_DO
+    assert capsys.readouterr().out == "default.t: there was nothing to do.\n"
+    assert run([*start, "create-tag", "default.t", "one"]) == 0
+    assert capsys.readouterr().out == "Done.\n"
+    assert run([*start, "expire-snapshots", "default.t", "--retain-max", "1", "--retain-min", "1"]) == 0
+    assert re.fullmatch(
+        r"default\.t: \d+ snapshots? expired, \d+ files? of .+ went with them\.\nSnapshot \d+ remains\.\n",
+        capsys.readouterr().out,
+    )
+    assert run([*start, "delete-tag", "default.t", "one"]) == 0
+    assert capsys.readouterr().out.startswith("default.t: 1 tag deleted (one), 1 file of ")
 
 
 def test_partitions_of_one_folder_are_dropped_as_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
