@@ -20,31 +20,16 @@ from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.by_session import apply_by_session
-from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
+from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY
 from paimon_maintenance.assets.steps.config import PlanConfig
 from paimon_maintenance.assets.steps.copies import COPIES
-from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
 from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
 from paimon_maintenance.assets.steps.many_tables import compact_many
 from paimon_maintenance.assets.steps.ops import failing, record_state
 from paimon_maintenance.assets.steps.plans import found_plan
 from paimon_maintenance.assets.steps.step import run_step
 
-_STEPS = {
-    step.name: step
-    for step in (
-        INGEST,
-        REFRESH,
-        COMPACT,
-        CHANGELOG,
-        FILE_INDEX,
-        TAG,
-        EXPIRE_PARTITIONS,
-        EXPIRE_SNAPSHOTS,
-        EXPIRE_TAGS,
-        ORPHANS,
-    )
-}
+_STEPS = {step.name: step for step in (INGEST, REFRESH, *COMPACTION, *EXPIRY)}
 _COPIES = {name: step for step in COPIES for name in step.operation.keys}
 # The job whose Spark settings a plan is carried out with; "compact" if it is not here.
 _ACTIONS = {

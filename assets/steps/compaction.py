@@ -18,7 +18,7 @@ from paimon_maintenance.assets.pages.metadata import (
 )
 from paimon_maintenance.assets.runs.failures import check_groups
 from paimon_maintenance.assets.runs.summary import StepSummary, report_numbers
-from paimon_maintenance.assets.steps.config import with_range
+from paimon_maintenance.assets.steps.config import RANGE, step_config
 from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 
@@ -65,18 +65,18 @@ class _FileIndex(OfPartitions):
 COMPACT = _Rewriting(
     COMPACT_OPERATION,
     "Dedicated compaction: plans from the snapshot, merges in Spark, commits each group that did not lose.",
-    with_range(COMPACT_OPERATION),
+    step_config(COMPACT_OPERATION, instead=RANGE),
     options=chain.compaction_options,
 )
 CHANGELOG = _Rewriting(
     CHANGELOG_OPERATION,
     "Brings every changed bucket to its top level and writes the changes (+I, -U, +U, -D) beside it.",
-    with_range(CHANGELOG_OPERATION),
+    step_config(CHANGELOG_OPERATION, instead=RANGE),
     options=chain.conduct,
 )
 FILE_INDEX = _FileIndex(
     FILE_INDEX_OPERATION,
     "Builds missing file indexes; commits nothing where every file has its own.",
-    with_range(FILE_INDEX_OPERATION),
+    step_config(FILE_INDEX_OPERATION, instead=RANGE),
     options=chain.index_options,
 )

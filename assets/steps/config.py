@@ -18,8 +18,13 @@ _TABLE = Field(description="database.table, one of those that Dagster has.")
 _DRY_RUN = Field(default=False, description="Only say what would be done, and keep it as a plan.")
 _PLAN_ID = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 _INTO_BIN = Field(default=False, description="What is deleted goes into the bin.")
-_AN_INSTANT = "ISO 8601 with an offset"
 _AS_IT_IS: Mapping[str, Any] = {}
+_ENDS = {
+    "from": "The first of a range of partitions, e.g. {day: '2026-01-01'}; empty: from the first one on.",
+    "to": "The last of a range of partitions, itself included; empty: up to the last one.",
+}
+RANGE: Mapping[str, Any] = {name: (dict[str, str], Field(default={}, description=text)) for name, text in _ENDS.items()}
+"""The fields of a range of partitions."""
 # The kinds of fields: what a config has for them.
 _LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str]}
 
@@ -42,32 +47,13 @@ def step_config(
     return _config(operation, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, instead, optional)
 
 
-def _range() -> dict[str, Any]:
-    """The fields of a range of partitions."""
-    ends = {
-        "from": "The first of a range of partitions, e.g. {day: '2026-01-01'}; empty: from the first one on.",
-        "to": "The last of a range of partitions, itself included; empty: up to the last one.",
-    }
-    return {name: (dict[str, str], Field(default={}, description=text)) for name, text in ends.items()}
-
-
-def with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
-    """As `step_config`, with a range of partitions."""
-    return step_config(operation, instead=_range())
-
-
-def launched_with_range(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
-    """As `launched_config`, with a range of partitions."""
-    return config_of(operation, _range())
-
-
 @cache
 def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
     """What may be set for a job of the operation alone; where it is about a table, which one."""
-    return config_of(operation, _AS_IT_IS)
+    return config_of(operation)
 
 
-def config_of(operation: Operation[Any, Any, Any], instead: Mapping[str, Any]) -> type[dg.Config]:
+def config_of(operation: Operation[Any, Any, Any], instead: Mapping[str, Any] = _AS_IT_IS) -> type[dg.Config]:
     """The same. `instead`: as of `step_config`."""
     table = {"table": (str, _TABLE)} if operation.is_of_table else {}
     dry_run = {"dry_run": (bool, _DRY_RUN)} if operation.has_dry_run else {}

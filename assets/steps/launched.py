@@ -16,7 +16,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.compaction import OfPartitions
-from paimon_maintenance.assets.steps.config import launched_config, launched_with_range
+from paimon_maintenance.assets.steps.config import RANGE, config_of, launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
 from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state, resources_of
 from paimon_maintenance.assets.steps.step import Step, run_step
@@ -26,7 +26,7 @@ JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
 # Steps that say more than the record.
 _STEPS = {
     NEW_TAG.operation.name: NEW_TAG,
-    RESTORE_PARTITIONS.name: OfPartitions(RESTORE_PARTITIONS, config=launched_with_range(RESTORE_PARTITIONS)),
+    RESTORE_PARTITIONS.name: OfPartitions(RESTORE_PARTITIONS, config=config_of(RESTORE_PARTITIONS, RANGE)),
 }
 _OPS = {
     "create_tag": "new_tag",

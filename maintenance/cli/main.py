@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from maintenance.amounts import number_of
 from maintenance.cli.choices import ENGINE, FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
-from maintenance.cli.operations import SUMMARIES
+from maintenance.operation_names import commands
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -175,16 +175,16 @@ class OperationGroup(click.Group):
         return [CompletionItem(name, help=self._summary(name)) for name in names]
 
     def _summary(self, name: str) -> str:
-        summary = SUMMARIES.get(name.replace("-", "_"))
+        summary = commands().get(name.replace("-", "_"))
         command = None if summary else self.commands.get(name)
         return summary or (command.get_short_help_str(80) if command else "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *(name.replace("_", "-") for name in SUMMARIES)])
+        return sorted([*super().list_commands(ctx), *(name.replace("_", "-") for name in commands())])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = cmd_name.replace("-", "_")
-        if name not in SUMMARIES:
+        if name not in commands():
             return super().get_command(ctx, cmd_name)
         from maintenance.cli.operation_command import operation_command
 
@@ -602,11 +602,12 @@ def report(target: Target, since: str, history: str | None) -> int:
     \b
     paimonctl --warehouse /data/lake report --since '12 h'
     """
-    from maintenance.cli.report import content_of, report_since, text_of
+    from maintenance.cli.report import content_of, report_since
+    from maintenance.operations.report import lines_of
 
     catalog, project = target.catalog(), target.project()
     found = report_since(catalog, _history_of(history, project), _back(since), _names(catalog, None), project)
-    target.say(content_of(found), text_of(found))
+    target.say(content_of(found), "\n".join(lines_of(found)))
     return FAILED if found.failed or found.still_open else 0
 
 

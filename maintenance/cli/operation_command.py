@@ -8,9 +8,9 @@ import click
 
 from maintenance.cli.choices import JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
-from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, shown
 from maintenance.cli.progress import shown_progress
+from maintenance.operation_names import commands
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import keep_plan
@@ -18,12 +18,6 @@ from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call,
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.session_state import SessionState
 
-# Of procedures that SQL has by itself; those of operations say it themselves.
-_HINTS = {
-    "partitions": "As a=1,b=2;a=2,b=3; may be repeated.",
-    "options": "Table options of this run, as k1=v1,k2=v2.",
-    "where": "Only partitions for which this SQL condition is true.",
-}
 # What may stand beside --apply: all else the plan says.
 _WITH_A_PLAN = (TABLE.name, INTO_BIN.name)
 
@@ -68,7 +62,7 @@ def operation_command(name: str) -> click.Command:
         target.report(result)
         return FAILED if result.wrong else NOTHING_TO_DO if result.nothing_to_do else 0
 
-    summary = SUMMARIES[name]
+    summary = commands()[name]
     return click.Command(
         command, callback=run, params=_parameters(procedure), help=_help(command, procedure), short_help=summary
     )
@@ -90,7 +84,7 @@ def _help(command: str, procedure: Procedure) -> str:
     places = [each for each in procedure.parameters if each.required or each.by_position]
     arguments = " ".join(f"<{each.name}>" if each.required else f"[{each.name}]" for each in places)
     start = f"paimonctl --warehouse /data/lake {command}"
-    lines = [SUMMARIES[procedure.name], "", "\b", f"{start} {arguments}".rstrip()]
+    lines = [commands()[procedure.name], "", "\b", f"{start} {arguments}".rstrip()]
     if procedure.has_plans:
         lines += [f"{start} {arguments} --dry-run".replace("  ", " "), f"{start} --apply 0123456789abcdef"]
     return "\n".join(lines)
@@ -140,7 +134,6 @@ def _parameter(parameter: Param) -> click.Parameter:
     if parameter.required or parameter.by_position:
         return click.Argument([parameter.name], required=False)
     names = ["--" + parameter.name.replace("_", "-"), parameter.name]
-    text = parameter.text or _HINTS.get(parameter.name)
     if parameter.name == "partitions":
-        return click.Option([*names, "--partition"], multiple=True, help=_HINTS["partitions"])
-    return click.Option(names, is_flag=parameter.is_flag, multiple=parameter.repeats, help=text)
+        return click.Option([*names, "--partition"], multiple=True, help="As a=1,b=2;a=2,b=3; may be repeated.")
+    return click.Option(names, is_flag=parameter.is_flag, multiple=parameter.repeats, help=parameter.text or None)

@@ -11,7 +11,7 @@ from maintenance.cli.fleet import Name, for_each
 from maintenance.errors import NotFoundError
 from maintenance.operations.fleet.health import Judge, JudgedBy
 from maintenance.operations.history import history_table
-from maintenance.operations.report import Deed, Report, StillOpen, lines_of, open_problems, past_lines, report
+from maintenance.operations.report import Deed, Report, StillOpen, open_problems, past_lines, report
 from maintenance.spelling import suggestion
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def report_since(
     Args: `database`: of the history; `names`: of all tables; `project`: names owners and limits.
     """
     now = datetime.now(UTC)
-    found = report(catalog, history_table(database), now - back, now)
     others = [name for name in names if name[0] != database]
     judge = Judge(catalog, _judged_by(project, database))
 
@@ -44,7 +43,7 @@ def report_since(
 
     missing = [] if project is None else list(_missing(project, [".".join(name) for name in others]))
     still_open = [*missing, *(each for open_here in for_each(look, others) for each in open_here)]
-    return Report(found.since, found.until, found.deeds, still_open, found.left_out)
+    return report(catalog, history_table(database), now - back, now, still_open)
 
 
 def _judged_by(project: "Project | None", history: str) -> JudgedBy:
@@ -70,11 +69,6 @@ def past_text(deeds: Sequence[Deed]) -> str:
 def past_rows(deeds: Sequence[Deed]) -> list[dict[str, Any]]:
     """Operations as JSON can hold them."""
     return [{**asdict(deed), "at": deed.at.isoformat(timespec="seconds")} for deed in deeds]
-
-
-def text_of(found: Report) -> str:
-    """The report as text."""
-    return "\n".join(lines_of(found))
 
 
 def content_of(found: Report) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import run
-from maintenance.cli.operations import SUMMARIES
+from maintenance.operation_names import commands
 from maintenance.sql import Session
 from maintenance.sql.procedures.registry import PROCEDURES
 
@@ -29,8 +29,8 @@ def test_every_procedure_has_a_command_or_is_another_name_of_one() -> None:
     other_names = {
         "copy", "data_evolution_merge_into", "fleet_costs", "plan_fleet", "rollback_to", "simulate_settings"
     }  # fmt: skip
-    assert set(PROCEDURES) - set(SUMMARIES) == other_names
-    assert set(SUMMARIES) <= set(PROCEDURES)
+    assert set(PROCEDURES) - set(commands()) == other_names
+    assert set(commands()) <= set(PROCEDURES)
 
 
 def test_rows_as_json(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
