@@ -12,11 +12,11 @@ from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import config_of
 from paimon_maintenance.assets.steps.ops import known_table
-from paimon_maintenance.assets.steps.step import Metadata, OfCatalog, Work
+from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 
 
 @dataclass(frozen=True)
-class _Acknowledge(OfCatalog):
+class _Acknowledge(Step):
     tables: Sequence[TableConfig] = ()
 
     def request(self, work: Work) -> Any:
@@ -32,7 +32,7 @@ class _Acknowledge(OfCatalog):
         return StepSummary()
 
 
-def acknowledgement(tables: Sequence[TableConfig]) -> OfCatalog:
+def acknowledgement(tables: Sequence[TableConfig]) -> Step:
     """Acknowledge what a check of one of the tables has found up to now."""
     return _Acknowledge(
         OPERATION,

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from maintenance.operations.bin.empty_bin import OPERATION
 from maintenance.project.config import TableConfig
 from paimon_maintenance.assets.steps.config import launched_config
-from paimon_maintenance.assets.steps.step import OfWarehouse
+from paimon_maintenance.assets.steps.step import Step
 from paimon_maintenance.assets.warehouse.bins import emptying_of
 
 
-def empty_bin(tables: Sequence[TableConfig]) -> OfWarehouse:
+def empty_bin(tables: Sequence[TableConfig]) -> Step:
     """Destroy what has been in the bin for long enough: as long as the most patient table asks."""
     asked = asdict(emptying_of(tables))
     text = "Destroys what is past the window of the bin."
-    return OfWarehouse(OPERATION, text, launched_config(OPERATION), policy=lambda _: asked)
+    return Step(OPERATION, text, launched_config(OPERATION), policy=lambda _: asked)

@@ -26,13 +26,13 @@ from paimon_maintenance.assets.runs.failures import parts_failed, worst_part
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import config_of
 from paimon_maintenance.assets.steps.plans import kept_plan
-from paimon_maintenance.assets.steps.step import Metadata, OfCatalog, Work
+from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 
 _TARGET = "target_catalog"
 _HIVE = {"connector": "hive"}
 
 
-class _Copy(OfCatalog):
+class _Copy(Step):
     def run(self, work: Work, request: Any) -> Any:
         """Make the plan, and do exactly what it says."""
         plan = self.preview(work, request).plan

@@ -18,7 +18,7 @@ from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.compaction import OfPartitions
 from paimon_maintenance.assets.steps.config import RANGE, config_of, launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
-from paimon_maintenance.assets.steps.ops import job_of_op, on_known_table, record_state, resources_of
+from paimon_maintenance.assets.steps.ops import failing, job_of_op, known_table, record_state, resources_of
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
@@ -91,7 +91,9 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
             with as_dagster_failure(context):
                 run_step(step, step.work(context, None, config, zone), RunSummary())
             return
-        with on_known_table(context, catalog, tables, context.op_config["table"], step.name) as table:
+        with as_dagster_failure(context):
+            table = known_table(tables, config.table, step.name)
+        with failing(context, catalog, table, step.name):
             work = step.work(context, table, config, zone)
             summary = run_step(step, work, RunSummary())
             changed = any(not operation.shown(report).nothing_to_do for report in work.reports)

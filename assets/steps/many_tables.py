@@ -34,7 +34,7 @@ from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import step_config
 from paimon_maintenance.assets.steps.ops import matching_tables
-from paimon_maintenance.assets.steps.step import Metadata, OfCatalog, Work
+from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 
 _CONFIG = step_config(
     OPERATION,
@@ -47,7 +47,7 @@ _CONFIG = step_config(
 
 
 @dataclass(frozen=True)
-class _CompactMany(OfCatalog):
+class _CompactMany(Step):
     """`described`: the tables of tables.yaml."""
 
     described: Mapping[str, TableConfig] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class _CompactMany(OfCatalog):
         return StepSummary()
 
 
-def compact_many(tables: Sequence[TableConfig]) -> OfCatalog:
+def compact_many(tables: Sequence[TableConfig]) -> Step:
     """Compact all tables, or those that the config names."""
     return _CompactMany(
         OPERATION,

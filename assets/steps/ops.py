@@ -127,21 +127,6 @@ def failing(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: Table
         raise
 
 
-@contextmanager
-def on_known_table(
-    context: dg.OpExecutionContext,
-    catalog: PaimonCatalog,
-    tables: Sequence[TableConfig],
-    identifier: str,
-    step: str,
-) -> Iterator[TableConfig]:
-    """The table that a job was given by name. Failures: as of `failing`; NotFoundError: see `known_table`."""
-    with as_dagster_failure(context):
-        table = known_table(tables, identifier, step)
-    with failing(context, catalog, table, step):
-        yield table
-
-
 def known_table(tables: Sequence[TableConfig], identifier: str, job: str) -> TableConfig:
     """The table of that name. Raises: NotFoundError: this project does not maintain it."""
     config = next((table for table in tables if table.identifier == identifier), None)

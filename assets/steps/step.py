@@ -151,7 +151,11 @@ class Step:
         return work.catalog.get_table(work.described.identifier)
 
     def opened(self, work: Work) -> Any:
-        """The table, with the id of the run for what is committed, and with the options of tables.yaml."""
+        """What it is about; a table has the id of the run for what is committed, and the options of tables.yaml."""
+        if self.operation.of_warehouse:
+            return Warehouse(work.catalog.file_io(), work.catalog.root())
+        if self.operation.of_catalog:
+            return work.catalog.open()
         table = self.found(work).of_run(work.context.run_id)
         options = self.options(work.described, table)
         return table.copy(options) if options else table
@@ -165,9 +169,9 @@ class Step:
         return request_of(self.operation, work.config, self.policy(work))
 
     def preview(self, work: Work, request: Any) -> Preview:
-        """What would be done now."""
+        """What would be done now. The plan of many tables says it all: a report would look for it a second time."""
         made, plan = self.bound(work).keepable(self.run_of(work), work.place, request)
-        return Preview(plan, made.report)
+        return Preview(plan, None if self.operation.of_catalog else made.report)
 
     def apply(self, work: Work, plan: StoredPlan) -> Any:
         """Do what a plan says, and nothing else. Returns the report, None: there was nothing to do."""
@@ -192,24 +196,6 @@ class Step:
         shown = report_metadata(report, plotted=False) if is_dataclass(report) else {}
         work.context.add_output_metadata({**metadata, **shown})
         return StepSummary(report_numbers(report) if is_dataclass(report) else {})
-
-
-class OfCatalog(Step):
-    """An operation about the whole catalog."""
-
-    def opened(self, work: Work) -> Any:
-        return work.catalog.open()
-
-    def preview(self, work: Work, request: Any) -> Preview:
-        """The plan, which says it all: the report of a dry run would look for it a second time."""
-        return Preview(self.bound(work).keepable(self.run_of(work), work.place, request)[1])
-
-
-class OfWarehouse(Step):
-    """An operation about what lies beside the tables: the bin, the plans."""
-
-    def opened(self, work: Work) -> Any:
-        return Warehouse(work.catalog.file_io(), work.catalog.root())
 
 
 def into_bin(work: Work, operation: str) -> BinRun:
