@@ -4,15 +4,14 @@ They lie where Dagster keeps its own, so each carries out the other's.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
 import pyarrow as pa
 
 from maintenance.errors import OptionError, PaimonError
-from maintenance.operations.plan_store import MANY, StoredPlan
-from maintenance.sql.plans import keep_plan, kept_plan, noted
+from maintenance.operations.plan_store import StoredPlan
+from maintenance.sql.plans import apply_plan, keep_plan, kept_plan, noted
 from maintenance.sql.procedures.procedure import Call, Procedure
 from maintenance.sql.result import Result
 from maintenance.sql.session_state import SessionState
@@ -21,7 +20,7 @@ _SHOWN = 1000
 
 
 def applied(procedure: Procedure, call: Call, plan_id: str) -> Result:
-    """Do what a plan says. `call`: with what does not belong to plans, and the table if it is named.
+    """Do what a plan says. `call`: says where deleted files go, and the table if it is named.
 
     Raises: NotFoundError: there is no such plan; OptionError: it is of another operation or table; OutdatedPlanError:
         what it names has changed, and nothing was done.
@@ -34,9 +33,8 @@ def applied(procedure: Procedure, call: Call, plan_id: str) -> Result:
             f"plan {plan.id}, {procedure.operation.key} of {named}",
             "Use the command of that operation, without a table or with that one.",
         )
-    of_table = {} if plan.table == MANY else {"table": plan.table}
     with noted(call.session, plan):
-        return procedure.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
+        return apply_plan(call.session, plan, into_bin=bool(call.get("into_bin")), progress=call.progress)
 
 
 def rows_of(plan: StoredPlan) -> pa.Table:
