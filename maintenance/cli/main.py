@@ -117,12 +117,6 @@ class Target:
 
         self._echo(text_of_values(heads, rows, self.output))
 
-    def print_objects(self, objects: list[dict[str, Any]]) -> None:
-        """Print a row for each object; all have the same keys."""
-        import pyarrow as pa
-
-        self.print_rows(pa.Table.from_pylist(objects))
-
     def _echo(self, text: str) -> None:
         """Print rows. As JSON, none are no line, for a blank one is no object."""
         if text or self.output != "json":
@@ -618,13 +612,15 @@ def history(target: Target, table: str | None, since: str, history: str | None) 
     \b
     paimonctl --warehouse /data/lake history db.trips --since '30 d'
     """
+    import pyarrow as pa
+
     from maintenance.cli.report import past, past_rows, past_text
 
     deeds = past(target.catalog(), _history_of(history, target.project()), _back(since), table)
     if target.output == "table":
         click.echo(past_text(deeds) or "Nothing was done.")
     elif deeds:
-        target.print_objects(past_rows(deeds))
+        target.print_rows(pa.Table.from_pylist(past_rows(deeds)))
 
 
 def _back(since: str) -> "timedelta":

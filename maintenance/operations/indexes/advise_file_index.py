@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow as pa
 
 from maintenance.amounts import number_of, seconds_text, size_text
@@ -19,6 +18,7 @@ from maintenance.format.file_index.kinds import KINDS, ColumnIndex
 from maintenance.format.file_index.selection import FileIndexes, select
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.operations.indexes.probe_file_index import spread
 from maintenance.predicate.tree import And, Compare, Constant, In, Not, Or, Predicate, columns_of, push_down_not
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.scan.plan import live_entries
@@ -111,7 +111,7 @@ def advise_file_index(table: Table, filters: Sequence[str], *, sample_files: int
     snapshot = table.latest_snapshot()
     source = table.scan_source()
     entries = [] if snapshot is None else live_entries(source, snapshot, None)
-    sample = _spread(entries, sample_files)
+    sample = spread(entries, sample_files)
     rows = sum(entry.file.row_count for entry in entries)
     trials = [_Trial(index) for index in _candidates(table, predicates, sample)]
     fields = tuple({trial.index.field.id: trial.index.field for trial in trials}.values())
@@ -128,13 +128,6 @@ def advise_file_index(table: Table, filters: Sequence[str], *, sample_files: int
         table.identifier, tuple(filters), len(sample), sampled, tuple(candidates), options,
         len(entries) if options else 0, sum(c.table_bytes for c in chosen), sum(c.table_seconds for c in chosen),
     )  # fmt: skip
-
-
-def _spread(entries: Sequence[ManifestEntry], count: int) -> list[ManifestEntry]:
-    if not entries:
-        return []
-    places = np.unique(np.linspace(0, len(entries) - 1, min(count, len(entries))).astype(int))
-    return [entries[place] for place in places]
 
 
 def _candidates(

@@ -66,7 +66,7 @@ def probe_file_index(table: Table, *, files: int = _FILES) -> IndexProbe:
     probe = IndexProbe(snapshot.id)
     declared = column_indexes(table.options, table.schema.fields)
     fields = tuple({index.field.id: index.field for index in declared if index.key is None}.values())
-    for entry in _spread(indexed, files):
+    for entry in spread(indexed, files):
         for row, condition in _conditions(table, source, entry, fields):
             text = f"{to_sql(condition, table.schema.fields)} in row {row} of {entry.file.file_name}"
             probe = replace(probe, checks=probe.checks + 1)
@@ -87,7 +87,7 @@ def probe_file_index(table: Table, *, files: int = _FILES) -> IndexProbe:
     return probe
 
 
-def _spread(entries: Sequence[ManifestEntry], count: int) -> list[ManifestEntry]:
+def spread(entries: Sequence[ManifestEntry], count: int) -> list[ManifestEntry]:
     """Some entries from all over."""
     if not entries:
         return []
