@@ -27,11 +27,9 @@ from paimon_maintenance.assets.runs.progress import LOGGERS
 from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
 from paimon_maintenance.assets.steps.any_table import AnyTable
 from paimon_maintenance.assets.steps.apply_plan import apply_plan_op
-from paimon_maintenance.assets.steps.approval import APPROVAL
-from paimon_maintenance.assets.steps.bin import empty_bin
 from paimon_maintenance.assets.steps.copies import COPIES
 from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
-from paimon_maintenance.assets.steps.launched import launched_job, launched_jobs
+from paimon_maintenance.assets.steps.launched import APPROVAL, empty_bin, launched_job, launched_jobs
 from paimon_maintenance.assets.steps.many_tables import compact_many
 from paimon_maintenance.assets.steps.ops import job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op

@@ -5,10 +5,13 @@ planned again.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from maintenance.operations.acknowledgements.approve_plan import OPERATION as APPROVE
+from maintenance.operations.bin.empty_bin import OPERATION as EMPTY_BIN
 from maintenance.operations.operation import all_operations
 from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
 from maintenance.project.config import TableConfig
@@ -19,7 +22,9 @@ from paimon_maintenance.assets.steps.compaction import OfPartitions
 from paimon_maintenance.assets.steps.config import RANGE, config_of, launched_config
 from paimon_maintenance.assets.steps.expiry import NEW_TAG
 from paimon_maintenance.assets.steps.ops import failing, job_of_op, known_table, record_state, resources_of
+from paimon_maintenance.assets.steps.plans import person_of
 from paimon_maintenance.assets.steps.step import Step, run_step
+from paimon_maintenance.assets.warehouse.bins import emptying_of
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
@@ -47,6 +52,17 @@ _OPS = {
     "migrate_table": "plain_table",
     "migrate_database": "plain_tables",
 }
+
+
+# Who launches it says who approves.
+APPROVAL = Step(APPROVE, config=launched_config(APPROVE), policy=lambda work: {"name": person_of(work.context)})
+
+
+def empty_bin(tables: Sequence[TableConfig]) -> Step:
+    """Destroy what has been in the bin for long enough: as long as the most patient table asks."""
+    asked = asdict(emptying_of(tables))
+    text = "Destroys what is past the window of the bin."
+    return Step(EMPTY_BIN, text, launched_config(EMPTY_BIN), policy=lambda _: asked)
 
 
 def op_name(operation: str) -> str:
