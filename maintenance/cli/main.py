@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from maintenance.amounts import number_of
 from maintenance.cli.choices import ENGINE, FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
-from maintenance.operation_names import commands
+from maintenance.operation_names import commands, operation_modules
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -149,6 +149,30 @@ def _extra_cli(path: Path) -> Iterator[None]:
 _WITHOUT_ARROW = ("tables", "completion")
 
 
+# Headings of the help, and the packages whose operations stand below each.
+_HEADINGS = {
+    "Rows and partitions": ("ingestion", "rows", "sql"),
+    "Compaction, changelogs and indexes": ("compaction", "indexes"),
+    "Tags, branches, consumers, going back": ("refs",),
+    "Expiry, orphan files, the bin": ("expiry", "orphans", "bin", "retention"),
+    "Health, costs and settings": ("fleet", "checks", "tuning", "acknowledgements"),
+    "Databases, copies, other formats": ("databases",),
+    "Repairs": ("repairs",),
+}
+_OTHERS = "Others"
+
+
+def _headed() -> dict[str, list[str]]:
+    """The commands of operations, sorted, by the heading that they stand below."""
+    headings = {package: heading for heading, packages in _HEADINGS.items() for package in packages}
+    found: dict[str, list[str]] = {heading: [] for heading in (*_HEADINGS, _OTHERS)}
+    for each in operation_modules().values():
+        above, package = each.module.split(".")[1:3]
+        names = (name.replace("_", "-") for name, text in each.commands.items() if text)
+        found[headings.get(package if above == "operations" else above, _OTHERS)] += names
+    return {heading: sorted(names) for heading, names in found.items() if names}
+
+
 class OperationGroup(click.Group):
     """The commands below, and one for each operation, which is made when it is called."""
 
@@ -171,7 +195,7 @@ class OperationGroup(click.Group):
     def _summary(self, name: str) -> str:
         summary = commands().get(name.replace("-", "_"))
         command = None if summary else self.commands.get(name)
-        return summary or (command.get_short_help_str(80) if command else "")
+        return summary or (command.get_short_help_str(150) if command else "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *(name.replace("_", "-") for name in commands())])
@@ -185,9 +209,9 @@ class OperationGroup(click.Group):
         return operation_command(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(shown, self._summary(shown)) for shown in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        for heading, names in {"Tables": super().list_commands(ctx), **_headed()}.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self._summary(name)) for name in names])
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -427,7 +451,11 @@ def _names(catalog: "Catalog", database: str | None) -> list[tuple[str, str]]:
 
 @_command(TABLE)
 def show(target: Target, table: str) -> None:
-    """Print the statement that creates a table: paimonctl --warehouse /data/lake show db.trips"""
+    """Print the statement that creates a table.
+
+    \b
+    paimonctl --warehouse /data/lake show db.trips
+    """
     rows = target.session().sql(f"SHOW CREATE TABLE {_quoted(table)}").to_arrow()
     statement = rows.column(0)[0].as_py()
     target.say({"table": table, "statement": statement}, statement)

@@ -1,17 +1,19 @@
 """`paimonctl`: what it prints, and what its exit codes say."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
 from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
-from maintenance.cli.main import run
+from maintenance.cli.main import cli, run
 from maintenance.operation_names import commands
 from maintenance.sql import Session
 from maintenance.sql.procedures.registry import PROCEDURES
@@ -139,6 +141,14 @@ def test_commands_load_what_they_need(warehouse: str) -> None:
     loaded, shown = loaded_by("--warehouse", warehouse, "--format", "csv", "sql", "SELECT a, b FROM t WHERE a = 1")
     assert "1,x" in shown
     assert not loaded & {"pandas", "pyspark", "dagster", "yaml"}
+
+
+def test_the_help_lists_each_command_once_below_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    listed = re.findall(r"^  ([a-z-]+) (?= *[A-Z])", shown.partition("\nTables:\n")[2], re.MULTILINE)
+    assert sorted(listed) == cli.list_commands(click.Context(cli))
+    assert "Others:" not in shown
 
 
 def test_pandas_is_found_by_whoever_asks_after_arrow_did() -> None:
