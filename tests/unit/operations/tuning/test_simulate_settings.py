@@ -100,6 +100,7 @@ def test_picks_are_those_of_a_writer_that_got_the_same_rows(
         ({}, True),
         ({"deletion-vectors.enabled": "true"}, True),
         ({"bucket": "1", TRIGGER: "3"}, True),
+        ({"bucket": "-1", "dynamic-bucket.target-row-num": "300"}, True),
         ({"compaction.min.file-num": "4"}, False),
         ({"bucket": "2", "bucket-key": "k", "compaction.min.file-num": "3"}, False),
     ],
