@@ -228,11 +228,14 @@ def main() -> None:
         if given.plot and seed == 1:
             given.plot.write_text(plotted(months))
     for name, found in rates.items():
-        against = [one / other for one, other in zip(found, rates["gain by cost"], strict=True)]
-        print(
-            f"{name}: {sum(found) / len(found):.2f} files/s on average, in single months "
-            f"{min(against):.2f} to {max(against):.2f} times those of gain by cost"
-        )
+        print(f"{name}: {sum(found) / len(found):.2f} files/s on average")
+        for other in ("gain by cost", "fixed trigger"):
+            times = [one / another for one, another in zip(found, rates[other], strict=True)]
+            if other != name:
+                print(
+                    f"  {sum(times) / len(times):.2f} times those of {other}, in single months {min(times):.2f} to "
+                    f"{max(times):.2f}, behind in {sum(each < 1 for each in times)} of {len(times)}"
+                )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def test_what_is_next_is_shown_with_its_reason(site: Site, keyed_table: CatalogT
     assert answer.status == 200
     assert "No budget is set" in answer.text
     assert "compact month=2" in answer.text
-    assert "small files" in answer.text, "what it is for"
+    assert "4 small files" in answer.text, "what it is for"
     assert "assumed, nothing like it was run before" in answer.text
     assert "/tables/db.months" in answer.links()
 
@@ -65,7 +65,7 @@ def test_a_tables_page_says_what_is_next_what_does_it_and_what_it_cost(
     assert "compact month=2" in answer.text
     assert "0 of 60 s of the day are worked." in answer.text
     assert "Planned now: compact month=2: 3 files less, in 2.0 s" in answer.text
-    assert "Why: small files. Plan it Apply it" in answer.text
+    assert "Why: 4 small files. Plan it Apply it" in answer.text
     assert "Other tables are not looked at here" in answer.text
     assert "In 30 days 0 runs took 0 s" in answer.text
     assert "EUR a month to store it" in answer.text

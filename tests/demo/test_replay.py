@@ -1,4 +1,4 @@
-"""The replay of the demo's tables under the settings they have ends, at every moment, with the files that were there."""
+"""The replay of the demo's tables under their own settings has, at every moment, the files that were there."""
 
 from pathlib import Path
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from maintenance.amounts import number_of
 from maintenance.compaction.append import AppendCompaction
+from maintenance.compaction.levels import run_count
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
@@ -99,7 +100,7 @@ def _compactions(table: Table, now: datetime) -> Iterator[Action]:
             gain += _gain_of(table, unit)
         hidden = _hidden_rows(table, units)
         reasons = [f"{number_of(hidden, 'committed row')} cannot be seen until then"] if hidden else []
-        reasons += dict.fromkeys(str(getattr(unit, "reason", "small files")) for unit in units)
+        reasons += _reasons(units)
         yield Action(
             table.identifier,
             COMPACT,
@@ -126,6 +127,19 @@ def _postponed(table: Table, snapshot: Snapshot, now: datetime) -> Iterator[Acti
         rows = sum(file.row_count for file in files)
         reason = f"{number_of(rows, 'row')} cannot be seen until they are in their buckets"
         yield Action(table.identifier, COMPACT, gain, size, since, reason, "postponed rows", hidden_rows=rows)
+
+
+def _reasons(units: Sequence[Unit]) -> list[str]:
+    """Why a partition is worth compacting."""
+    merged = [unit for unit in units if isinstance(unit, BucketCompaction)]
+    small = sum(len(unit.files) for unit in units if isinstance(unit, AppendCompaction) and len(unit.files) > 1)
+    found = [number_of(small, "small file")] if small else []
+    if merged:
+        runs = max(run_count([file.level for file in unit.input_files]) for unit in merged)
+        found.append(
+            f"{number_of(runs, 'sorted run')} in a bucket: {', '.join(dict.fromkeys(u.reason for u in merged))}"
+        )
+    return found or ["rows that are deleted are still stored"]
 
 
 def _hidden_rows(table: Table, units: Sequence[Unit]) -> int:

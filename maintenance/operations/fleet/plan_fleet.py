@@ -186,6 +186,9 @@ class FleetReport:
         actions = sum(line.is_action for line in self.lines)
         if not actions:
             return f"Nothing is to be done to {number_of(self.tables, 'table')}."
+        if not self.chosen:
+            first = next(line for line in self.lines if line.is_action)
+            return f"None of {number_of(actions, 'action')} over {number_of(self.tables, 'table')} now: {first.reason}."
         seconds = sum(line.expected.seconds for line in self.chosen)
         gain = sum((line.gain for line in self.chosen), Gain())
         return (
