@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 from sqlglot.tokens import Tokenizer as BaseTokenizer
 
 from maintenance.errors import UnsupportedError
-from maintenance.sql.literals import unicode_text
+from maintenance.sql.literals import UnreadableError, unicode_text
 from maintenance.sql.windows import parse_window
 
 _BEFORE_HINT = {*BaseTokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
@@ -105,6 +105,13 @@ class _PlainParser(SparkParser):
         ),
     }
 
+    def _parse_join(self, *arguments: Any, **named: Any) -> Any:
+        start = self._curr
+        join = super()._parse_join(*arguments, **named)
+        if join is not None and join.this.args.get("joins"):
+            raise UnreadableError(start, "another JOIN stands in front of the ON of this one", "Put it in parentheses.")
+        return join
+
     def _parse_table_parts(self, *arguments: Any, **named: Any) -> Any:
         table = super()._parse_table_parts(*arguments, **named)
         while isinstance(table, exp.Table) and self._match(TokenType.HINT):
@@ -112,6 +119,21 @@ class _PlainParser(SparkParser):
                 table.meta[OPTIONS] = self._prev_comments[0]
                 self._prev_comments = []
         return table
+
+
+def _of_keys(start: Token, group: Any) -> Any:
+    """GROUP BY with what stands behind all keys, WITH ROLLUP and GROUPING SETS, in the place of the keys."""
+    if group is None:
+        return None
+    if any(isinstance(key, exp.Tuple) and not key.expressions for key in group.expressions):
+        raise UnreadableError(start, "Spark does not group by ()", "Leave GROUP BY out.")
+    for name, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
+        if group.args.pop(name, None):
+            group.set("expressions", [kind(expressions=group.expressions)])
+    sets = group.args.pop("grouping_sets", None)
+    if sets:
+        group.set("expressions", sets)
+    return group
 
 
 class PaimonSpark(Spark):
@@ -126,6 +148,15 @@ class PaimonSpark(Spark):
 
     class Parser(_PlainParser):
         STRICT_CAST = True  # with ANSI mode, which is Spark's default since 4.0
+
+        def _parse_group(self, *arguments: Any, **named: Any) -> Any:
+            start = self._curr
+            group = super()._parse_group(*arguments, **named)
+            if self._curr and self._curr.text.upper() == "WINDOW" and self._next.token_type == TokenType.L_PAREN:
+                raise UnreadableError(
+                    self._curr, "function WINDOW is not supported", "Use DATE_TRUNC. Run it with `--engine spark`."
+                )
+            return _of_keys(start, group)
 
 
 class Flink(Spark):
@@ -152,6 +183,7 @@ class Flink(Spark):
 
     class Parser(_PlainParser):
         STRICT_CAST = True
+        ADD_JOIN_ON_TRUE = False
         PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
             **_PlainParser.PRIMARY_PARSERS,
             TokenType.UNICODE_STRING: _unicode,
@@ -170,6 +202,23 @@ class Flink(Spark):
             TokenType.LOCALTIME: exp.Localtime,
             TokenType.LOCALTIMESTAMP: exp.Localtimestamp,
         }
+
+        def _parse_group(self, *arguments: Any, **named: Any) -> Any:
+            group = super()._parse_group(*arguments, **named)
+            for name, words in (("rollup", "WITH ROLLUP"), ("cube", "WITH CUBE"), ("grouping_sets", "GROUPING SETS")):
+                if group is not None and group.args.get(name):
+                    raise UnreadableError(
+                        self._prev, f"Flink has no {words} behind the keys", "Write GROUP BY ROLLUP (a, b) or its kind."
+                    )
+            return group
+
+        def _parse_join(self, *arguments: Any, **named: Any) -> Any:
+            start = self._curr
+            join = super()._parse_join(*arguments, **named)
+            is_free = join is None or start.text == "," or join.kind == "CROSS" or join.method == "NATURAL"
+            if not is_free and not (join.args.get("on") or join.args.get("using")):
+                raise UnreadableError(start, "JOIN has no condition", "Write ON or USING, or CROSS JOIN.")
+            return join
 
         def _parse_types(self, *arguments: Any, **named: Any) -> Any:
             # Hive's casts to CHAR and VARCHAR are to texts of any length, Flink's are not.

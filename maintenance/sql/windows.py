@@ -1,8 +1,8 @@
 """Flink's windowing table functions TUMBLE, HOP, CUMULATE and SESSION as plain SQL over the rows that there are.
 
 Each gives the columns of its table, and `window_start`, `window_end` and `window_time`, one millisecond before the end.
-A row is in one window of TUMBLE and SESSION, and in several of the others. Source: Flink's `WindowTableFunction`; its
-`TimeWindow`, of which those that touch are one session.
+A row is in one window of TUMBLE and SESSION, and in several of the others; one without a time is in none. Source:
+Flink's `WindowTableFunction`; its `TimeWindow`, of which those that touch are one session.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,6 +104,7 @@ def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int]
     distance = exp.Literal.number(size if is_cumulating else step)
     newest = exp.Anonymous(this=WINDOW_START, expressions=[time.copy(), distance, offset])
     first = exp.select(exp.Star(), exp.alias_(newest, "window_newest", quoted=True)).from_(data)
+    first = first.where(_is_there(time))
     numbers = [exp.Tuple(expressions=[exp.Literal.number(number)]) for number in range(size // step)]
     columns = exp.TableAlias(this=exp.to_identifier("paimon_steps"), columns=[exp.to_identifier("paimon_step")])
     steps = exp.Values(expressions=numbers, alias=columns)
@@ -115,9 +116,9 @@ def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int]
         end = _later(started, size)
     windows = exp.select(
         exp.Column(this=exp.Star(), table=exp.to_identifier("paimon_rows")),
-        exp.alias_(started.copy(), "window_start"),
-        exp.alias_(end, "window_end"),
-        exp.alias_(_later(end, -1000), "window_time"),
+        exp.alias_(_in_millis(started.copy()), "window_start"),
+        exp.alias_(_in_millis(end), "window_end"),
+        exp.alias_(_in_millis(_later(end, -1000)), "window_time"),
     )
     windows = windows.from_(exp.Subquery(this=first, alias=exp.TableAlias(this=exp.to_identifier("paimon_rows"))))
     windows = windows.join(steps, join_type="CROSS")
@@ -129,14 +130,14 @@ def _query(parser: Any, data: exp.Expr, time: exp.Expr, sizes: Mapping[str, int]
 
 
 def _sessions(parser: Any, data: exp.Expr, time: exp.Expr, keys: Sequence[exp.Expr], gap: int) -> exp.Expr:
-    """A session ends where no row follows within the gap. Rows without a time are in none."""
+    """A session ends where no row follows within the gap."""
     if gap <= 0:
         _refuse(parser, "the gap between sessions is longer than nothing", "Give a longer one.")
-    apart = [*(key.copy() for key in keys), exp.Is(this=time.copy(), expression=exp.null())]
+    apart = [key.copy() for key in keys]
     before = exp.Window(
         this=exp.Lag(this=time.copy()), partition_by=apart, order=exp.Order(expressions=[exp.Ordered(this=time.copy())])
     )
-    rows = exp.select(exp.Star(), exp.alias_(before, "window_before", quoted=True)).from_(data)
+    rows = exp.select(exp.Star(), exp.alias_(before, "window_before", quoted=True)).from_(data).where(_is_there(time))
     limit = _later(exp.column("window_before", quoted=True), gap)
     begins = exp.Case(ifs=[exp.If(this=exp.LTE(this=time.copy(), expression=limit), true=exp.Literal.number(0))])
     begins.set("default", exp.Literal.number(1))
@@ -156,15 +157,25 @@ def _sessions(parser: Any, data: exp.Expr, time: exp.Expr, keys: Sequence[exp.Ex
     end = _later(last, gap)
     columns = (
         exp.Star(except_=[exp.to_identifier("window_before"), exp.to_identifier("window_number")]),
-        exp.alias_(first, "window_start"),
-        exp.alias_(end, "window_end"),
-        exp.alias_(_later(end.copy(), -1000), "window_time"),
+        exp.alias_(_in_millis(first), "window_start"),
+        exp.alias_(_in_millis(end), "window_end"),
+        exp.alias_(_in_millis(_later(end.copy(), -1000)), "window_time"),
     )
     return exp.select(*columns).from_(_aliased(numbered, "paimon_sessions"))
 
 
 def _aliased(query: exp.Expr, name: str) -> exp.Subquery:
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def _is_there(time: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=time.copy(), expression=exp.null()))
+
+
+def _in_millis(time: exp.Expr) -> exp.Expr:
+    """The time as a TIMESTAMP(3), which all times of windows are."""
+    digits = exp.DataTypeParam(this=exp.Literal.number(3))
+    return exp.Cast(this=time.copy(), to=exp.DataType(this=exp.DType.TIMESTAMPNTZ, expressions=[digits]))
 
 
 def _later(time: exp.Expr, micros: int, first: int | None = None) -> exp.Expr:

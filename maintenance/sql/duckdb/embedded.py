@@ -21,6 +21,7 @@ from maintenance.sql.duckdb.variant_functions import register_variant_functions
 from maintenance.sql.expressions.assigned import assigned
 from maintenance.sql.expressions.decimals import widened
 from maintenance.sql.expressions.macros import register_macros
+from maintenance.sql.expressions.queries import unique_names
 from maintenance.sql.expressions.templates import Duck
 from maintenance.sql.query.carried import carried, uncarried
 from maintenance.sql.query.case_names import marked_rows, plain_rows
@@ -63,7 +64,7 @@ def run_embedded(
     while True:
         try:
             rows = _run(resolved, fields, bound, plainly=plainly)
-            return rows if fields is not None else _with_digits(rows, resolved)
+            return rows if fields is not None else _of_flink(rows, resolved)
         except _PlainFilesError:
             plainly = False
         except _OverflowError:
@@ -197,10 +198,11 @@ def _rows_of(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
     return uncarried(_narrowed(rows, list(map(str, relation.types))))
 
 
-def _with_digits(rows: pa.Table, resolved: Resolved) -> pa.Table:
-    """Instants with as many digits as Flink gives them: DuckDB has those of microseconds alone."""
+def _of_flink(rows: pa.Table, resolved: Resolved) -> pa.Table:
+    """Columns of one name each, and instants with as many digits as Flink gives them: DuckDB has microseconds alone."""
     if resolved.source.dialect is not Flink or len(resolved.columns) != rows.num_columns:
         return rows
+    rows = rows.rename_columns(unique_names(rows.column_names))
     for number, (_, kind) in enumerate(resolved.columns):
         column = rows.column(number)
         is_short = kind.root == "TIMESTAMP_LTZ" and (kind.precision or 0) <= _MILLI_DIGITS

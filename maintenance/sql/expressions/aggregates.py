@@ -379,7 +379,8 @@ def _counted(call: Call) -> exp.Expr:
 
 
 ENTRIES: Sequence[Entry] = (
-    aggregate("count", "ANY...", "BIGINT", _count),
+    aggregate("count", "ANY...", "BIGINT", _count, SPARK),
+    aggregate("count", "ANY", "BIGINT", _count, FLINK),
     aggregate("sum", "NUMBER", _sum_kind, _sum),
     aggregate("avg", "NUMBER", _average_kind, _average),
     aggregate("mean", "NUMBER", _average_kind, _average, SPARK),

@@ -301,6 +301,8 @@ def _signs(typing: Typing, side: Typed) -> exp.Expr:
 
 
 def _like_several(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -> Typed:
+    if typing.is_flink:
+        raise refusals.error_at(typing.source, node, "Flink has no LIKE of several patterns", "Combine them with OR.")
     listed = node.expression
     patterns = listed if isinstance(listed, exp.Tuple) else listed.this.unnest()
     parts = patterns.expressions if isinstance(patterns, exp.Tuple) else [patterns]
@@ -409,6 +411,9 @@ def _quantified(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(node, exp.Any) and node.this.find(exp.Query) is None:
         # The aggregate of this name.
         return typing.call("any", [node.this.unnest()], node, scope)
+    if not typing.is_flink:
+        problem, fix = f"Spark has no {node.key.upper()} of a subquery", "Use IN or EXISTS, or compare with MIN or MAX."
+        raise refusals.error_at(typing.source, node, problem, fix)
     columns = typing.query(node.this, scope)
     return Typed(node, columns[0][1], node)
 
@@ -521,6 +526,9 @@ def _frame(typing: Typing, spec: exp.WindowSpec | None, scope: Scope) -> exp.Win
     copied = spec.copy()
     for side in ("start", "end"):
         bound = copied.args.get(side)
+        if isinstance(bound, exp.Interval) and typing.is_flink:
+            what, fix = "RANGE with an interval", "Compute the distance as a number."
+            raise refusals.unsupported(typing.source, bound, what, fix)
         if isinstance(bound, exp.Expr):
             copied.set(side, typing.value(bound, scope).node)
     return copied

@@ -1,6 +1,7 @@
 """The parts of queries in which expressions stand: what is read there, what is given, and the types of both."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -17,6 +18,7 @@ from maintenance.sql.expressions.generators import name_of, rows_of, unnested, w
 from maintenance.sql.expressions.kinds import NULL, plain
 from maintenance.sql.expressions.scopes import Columns, Declared, Scope
 from maintenance.sql.expressions.stamps import is_wide, with_earlier
+from maintenance.sql.expressions.table import is_many
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.typing import Typing
 from maintenance.sql.query.carried import declared_types, is_carried
@@ -31,6 +33,8 @@ def type_query(resolved: Resolved) -> Columns:
     Raises: SqlError: something in it is not known.
     """
     tree = resolved.tree
+    if isinstance(tree, exp.Values):
+        tree = resolved.tree = exp.select("*").from_(tree)
     columns = Queries(resolved).columns(tree, Scope())
     resolved.declared = [kind for _, kind in tree.meta.get(_DECLARED, ())] or [None] * len(columns)
     with_earlier(resolved.tree, resolved.zone)
@@ -105,6 +109,30 @@ class Queries:
         where = select.args.get("where")
         if where is not None:
             where.set("this", self.typing.truth(self._simplified(where.this, scope), scope))
+        self._check(select)
+        given = self._outputs(select, scope, decided)
+        self._groups(select, scope)
+        for clause in ("having", "qualify"):
+            found = select.args.get(clause)
+            if found is not None:
+                found.set("this", self.typing.truth(found.this, scope))
+        distinct = select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            raise refusals.unsupported(self.typing.source, distinct, "DISTINCT ON")
+        if not self.typing.is_flink:
+            zeros.without_signs(select, given)
+        columns = [column for own in given for column in own]
+        scope.outputs.update({name.lower(): kind for name, kind in columns})
+        self._behind(select, scope, columns)
+        if distinct is not None:
+            self._tell_apart(select, columns)
+        return columns
+
+    def _outputs(self, select: exp.Select, scope: Scope, decided: Set[str]) -> Sequence[Columns]:
+        """The columns of each output. In Spark those behind it may name them, and other clauses.
+
+        Args: `decided`: see `zeros.decide`.
+        """
         outputs: list[exp.Expr] = []
         given: list[Columns] = []
         select.meta[_DECLARED] = listed = list[tuple[str, DataType | None]]()
@@ -117,25 +145,43 @@ class Queries:
                 given.append(own)
                 # What an outer join or a group without rows makes NULL is not NOT NULL.
                 listed.extend((name, kind and kind.as_nullable(kind.nullable or is_outer)) for name, kind in declared)
-                scope.outputs.update({name.lower(): kind for name, kind in own})
+                if not self.typing.is_flink:
+                    scope.outputs.update({name.lower(): kind for name, kind in own})
+        if self.typing.is_flink:
+            outputs, given = _of_one_name_each(outputs, given)
         select.set("expressions", outputs)
+        return given
+
+    def _groups(self, select: exp.Select, scope: Scope) -> None:
         group = select.args.get("group")
-        if group is not None:
-            self._group(group, scope)
-        for clause in ("having", "qualify"):
-            found = select.args.get(clause)
-            if found is not None:
-                found.set("this", self.typing.truth(found.this, scope))
-        distinct = select.args.get("distinct")
-        if distinct is not None and distinct.args.get("on") is not None:
-            raise refusals.unsupported(self.typing.source, distinct, "DISTINCT ON")
-        if not self.typing.is_flink:
-            zeros.without_signs(select, given)
-        columns = [column for own in given for column in own]
-        self._behind(select, scope, columns)
-        if distinct is not None:
-            self._tell_apart(select, columns)
-        return columns
+        if group is None:
+            return
+        self._group(group, scope)
+        if group.find(exp.Cube, exp.Rollup, exp.GroupingSets) is not None:
+            # DuckDB has a row of totals for no rows.
+            select.set("having", _and(select.args.get("having")))
+
+    def _check(self, select: exp.Select) -> None:
+        """Raises: SqlError: what the dialect refuses of a query, or has other values for."""
+        group = select.args.get("group")
+        if group is not None and not self.typing.is_flink:
+            _number_keys(select, group)
+        distinct, order = select.args.get("distinct"), select.args.get("order")
+        if distinct is not None and order is not None:
+            key = next((key for key in order.expressions if not _is_given(key, select)), None)
+            if key is not None:
+                problem, fix = "SELECT DISTINCT does not give what ORDER BY names", "Select it, or leave it out there."
+                raise refusals.error_at(self.typing.source, key, problem, fix)
+        if self.typing.is_flink:
+            self._check_ranks(select)
+
+    def _check_ranks(self, select: exp.Select) -> None:
+        """Raises: SqlError: Flink would count rows that are alike one after the other."""
+        windows = [node for output in select.expressions for node in output.find_all(exp.Window)]
+        shares = next((node for node in windows if _name(node) == "cume_dist"), None)
+        if shares is not None and any(_name(node) in _RANKS for node in windows):
+            what, fix = "CUME_DIST beside another function of ranks", "Use a subquery for each."
+            raise refusals.unsupported(self.typing.source, shares, what, fix)
 
     def _simplified(self, condition: exp.Expr, scope: Scope) -> exp.Expr:
         """A condition as Flink's planner simplifies it in WHERE."""
@@ -169,12 +215,21 @@ class Queries:
         for clause in ("order", "sort", "cluster", "distribute"):
             order = query.args.get(clause)
             if order is not None:
-                order.set("expressions", [
-                    each if _is_place(each) else ordered(self.typing, each, scope) for each in order.expressions
-                ])  # fmt: skip
+                keys = [key for each in order.expressions for key in _each_of_all(each, len(columns))]
+                order.set(
+                    "expressions", [each if _is_place(each) else ordered(self.typing, each, scope) for each in keys]
+                )
+        offset = query.args.get("offset")
+        if self.typing.is_flink and query.args.get("order") and offset and not query.args.get("limit"):
+            raise refusals.unsupported(self.typing.source, offset, "OFFSET without LIMIT", "Add a LIMIT.")
         for clause in ("limit", "offset"):
             found = query.args.get(clause)
-            if isinstance(found, exp.Limit | exp.Offset) and not isinstance(found.expression, exp.Literal):
+            if isinstance(found, exp.Limit) and isinstance(found.expression, exp.Var):  # ALL
+                query.set("limit", None)
+            elif isinstance(found, exp.Limit | exp.Offset) and not isinstance(found.expression, exp.Literal):
+                if self.typing.is_flink:
+                    problem = f"{clause.upper()} is no number of rows"
+                    raise refusals.error_at(self.typing.source, found, problem, "Write one.")
                 found.set("expression", self.typing.value(found.expression, scope).node)
 
     def _output(self, output: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
@@ -185,6 +240,8 @@ class Queries:
                         for name, _ in self._starred(output, star, scope)]  # fmt: skip
             return [(output, self._starred(output, star, scope), declared)]
         inner = output.this if isinstance(output, exp.Alias | exp.Aliases) else output
+        if name_of(inner) and self.typing.is_flink:
+            raise refusals.unknown_function(self.typing.source, inner, name_of(inner), [])
         if name_of(inner):
             return self._generated(output, inner, scope)
         value = self.typing.value(inner, scope)
@@ -228,6 +285,9 @@ class Queries:
 
     def _grouped(self, node: exp.Expr, scope: Scope) -> list[exp.Expr]:
         """A key, in Flink with what tells zeros of both signs apart."""
+        if _is_place(node) and self.typing.is_flink:
+            problem = f"Flink does not group by {node.name}, the place of a column"
+            raise refusals.error_at(self.typing.source, node, problem, "Write the column.")
         if _is_place(node):
             return [node]
         if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets | exp.Tuple):
@@ -270,6 +330,8 @@ class Queries:
             self._unnest(node, scope)
             return
         if isinstance(node, exp.Lateral):
+            if self.typing.is_flink and isinstance(around, exp.Join) and around.side != "LEFT":
+                self._refuse_totals(node)
             self._lateral(node, scope)
             return
         columns = self._columns_of(node, scope)
@@ -350,6 +412,16 @@ class Queries:
             node, columns
         )
 
+    def _refuse_totals(self, node: exp.Lateral) -> None:
+        """Raises: SqlError: aggregates of what a row finds, where Flink drops rows that find nothing."""
+        inner = node.this.unnest() if isinstance(node.this, exp.Subquery) else None
+        if not isinstance(inner, exp.Select) or inner.args.get("group") is not None:
+            return
+        for call in (found for output in inner.expressions for found in output.find_all(exp.Func)):
+            if is_many(call) and not isinstance(call.find_ancestor(exp.Window, exp.Select), exp.Window):
+                what, fix = "an aggregate without GROUP BY behind LATERAL", "Write LEFT JOIN LATERAL (…) ON TRUE."
+                raise refusals.unsupported(self.typing.source, call, what, fix)
+
     def _view(self, select: exp.Select, lateral: exp.Lateral, scope: Scope) -> None:
         """LATERAL VIEW."""
         select.append("joins", self._generated_view(lateral, scope))
@@ -368,7 +440,7 @@ class Queries:
         named = [(name, value) for name, (_, value) in zip(names, rows, strict=True)]
         alias.set("columns", [exp.to_identifier(name, quoted=True) for name in names])
         if alias.this is None:
-            alias.set("this", exp.to_identifier(f"paimon_view_{len(scope.sources)}"))
+            raise refusals.error_at(self.typing.source, inner, "LATERAL VIEW has no name", "Write one behind the call.")
         scope.sources[alias.name.lower()] = [(name, value.kind) for name, value in named]
         return exp.Join(this=exp.Lateral(this=_selected(named), alias=alias), kind="CROSS")
 
@@ -382,7 +454,9 @@ class Queries:
             lists = with_places(lists, value)
         alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(f"paimon_rows_{len(scope.sources)}"))
         given = [name.name for name in alias.columns]
-        # sqlglot reads the only name behind UNNEST in Spark as that of the column.
+        if self.typing.is_flink and not given and len(lists) == 1:
+            # The name of the table is that of a column without a name.
+            given = [alias.name if node.args.get("alias") else "EXPR$0"]
         names = [given[number] if number < len(given) else name for number, (name, _, _) in enumerate(lists)]
         rows = [
             (name, Typed(exp.Anonymous(this="unnest", expressions=[listed]), kind, node))
@@ -476,6 +550,80 @@ def _selected(rows: Sequence[tuple[str, Typed]]) -> exp.Subquery:
 def _has_map(kind: DataType) -> bool:
     parts = (kind.element, *(part.type for part in kind.fields))
     return kind.root == "MAP" or any(_has_map(part) for part in parts if part is not None)
+
+
+def _and(having: exp.Having | None) -> exp.Having:
+    """A condition that a group has rows, in front of another one."""
+    there = exp.GT(this=exp.Anonymous(this="count", expressions=[exp.Star()]), expression=exp.Literal.number(0))
+    return exp.Having(this=there if having is None else exp.And(this=there, expression=exp.paren(having.this)))
+
+
+_RANKS = ("rank", "dense_rank", "percent_rank", "row_number", "ntile", "lag", "lead")
+
+
+def _name(window: exp.Window) -> str:
+    return str(window.this.this).lower() if isinstance(window.this, exp.Anonymous) else ""
+
+
+def _is_given(key: exp.Expr, select: exp.Select) -> bool:
+    """Whether a query gives what it orders by: a column of its outputs, one of them as it stands, or any of a star."""
+    by = key.this if isinstance(key, exp.Ordered) else key
+    if isinstance(by, exp.Literal | exp.Var) or select.is_star:
+        return True
+    names = {output.output_name.lower() for output in select.expressions}
+    written = {output.unalias().sql().lower() for output in select.expressions}
+    return all(
+        part.sql().lower() in written or (isinstance(part, exp.Column) and part.name.lower() in names)
+        for part in ([by] if by.sql().lower() in written else by.find_all(exp.Column))
+    )
+
+
+def _of_one_name_each(outputs: list[exp.Expr], given: list[Columns]) -> tuple[list[exp.Expr], list[Columns]]:
+    """The outputs, of which those of a name that is there already get a number behind it, as in Flink."""
+    names = [name for own in given for name, _ in own]
+    if len(set(names)) == len(names) or any(output.is_star for output in outputs):
+        return outputs, given
+    made = unique_names(names)
+    aliased = [
+        output if own == name else exp.alias_(output.unalias(), name, quoted=True)
+        for output, own, name in zip(outputs, names, made, strict=True)
+    ]
+    return aliased, [[(name, kind)] for name, ((_, kind),) in zip(made, given, strict=True)]
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names, those that are there already with a number behind them. Source: Calcite's `SqlValidatorUtil`."""
+    used = dict[str, None]()
+    for name in names:
+        tried = itertools.chain([name], (f"{name}{number}" for number in itertools.count()))
+        used[next(each for each in tried if each not in used)] = None
+    return list(used)
+
+
+def _number_keys(select: exp.Select, group: exp.Expr) -> None:
+    """Give ``grouping_id()`` its arguments, which are all keys in Spark."""
+    if not any(isinstance(node, exp.Anonymous) and node.name.lower() == "grouping_id" for node in select.walk()):
+        return
+    around = exp.Tuple | exp.Paren | exp.GroupingSets | exp.Cube | exp.Rollup
+    keys: dict[str, exp.Expr] = {}
+    waiting = list(group.expressions)
+    while waiting:
+        key = waiting.pop(0)
+        if isinstance(key, around):
+            waiting = [*key.iter_expressions(), *waiting]
+        else:
+            keys.setdefault(key.sql(), key)
+    for call in list(select.find_all(exp.Anonymous)):
+        if call.name.lower() == "grouping_id" and not call.expressions and call.parent_select is select:
+            call.set("expressions", [key.copy() for key in keys.values()])
+
+
+def _each_of_all(node: exp.Expr, count: int) -> list[exp.Expr]:
+    """What stands for ALL in ORDER BY: the places of all columns."""
+    if not (isinstance(node, exp.Ordered) and isinstance(node.this, exp.Var) and node.this.name.upper() == "ALL"):
+        return [node]
+    args = {name: value for name, value in node.args.items() if name != "this"}
+    return [exp.Ordered(this=exp.Literal.number(number + 1), **args) for number in range(count)]
 
 
 def _is_place(node: exp.Expr) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from maintenance.errors import SqlError
-from maintenance.sql.dialects import Flink, PaimonSpark, known
-from maintenance.sql.expressions.generators import name_of
+from maintenance.sql.dialects import Flink, known
 from maintenance.sql.expressions.queries import type_query
 from maintenance.sql.flink_on_spark.casts import shape_casts_on_spark
 from maintenance.sql.flink_on_spark.decimal_types import Rules
@@ -17,6 +16,7 @@ from maintenance.sql.flink_on_spark.integers import shape_integers
 from maintenance.sql.flink_on_spark.parts_of_times import mark_parts
 from maintenance.sql.flink_on_spark.renamed_functions import shape_flink
 from maintenance.sql.query.intervals import shape_intervals
+from maintenance.sql.query.output_names import name_outputs
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.data_type import DataType
 
@@ -37,7 +37,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     if is_flink:
         _unknown(tree)
     if embedded or is_flink:
-        _name_outputs(tree, is_flink=is_flink)
+        name_outputs(tree, is_flink=is_flink)
     if embedded:
         resolved.columns = type_query(resolved)
     elif is_flink:
@@ -125,27 +125,6 @@ def _column_types(resolved: Resolved) -> dict[str, DataType]:
             if first_type is not None and first_type.as_nullable() != field.type.as_nullable():
                 types[field.name] = None
     return {name: data_type for name, data_type in types.items() if data_type is not None}
-
-
-def _name_outputs(tree: exp.Expr, *, is_flink: bool) -> None:
-    """An output without a name is EXPR$ and its position in Flink, and its text in Spark."""
-    query = tree
-    while isinstance(query, exp.SetOperation | exp.Subquery):
-        query = query.this
-    if not isinstance(query, exp.Select):
-        return
-    for number, output in enumerate(query.expressions):
-        plain = output.unnest()
-        if not (isinstance(plain, exp.Alias | exp.Aliases | exp.Column | exp.Star | exp.Dot) or name_of(plain)):
-            name = f"EXPR${number}" if is_flink else _spark_name(plain)
-            output.replace(exp.alias_(output.copy(), name, quoted=True))
-
-
-def _spark_name(node: exp.Expr) -> str:
-    if isinstance(node, exp.Anonymous) and node.name.lower() == "count" and isinstance(node.expressions[0], exp.Star):
-        return "count(1)"
-    text = node.sql(PaimonSpark, normalize_functions="lower", comments=False)
-    return f"({text})" if isinstance(node, exp.Binary) else text
 
 
 def _maps(tree: exp.Expr) -> None:

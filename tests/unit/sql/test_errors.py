@@ -176,7 +176,7 @@ def test_numbers_that_are_too_large_are_errors_in_spark(tmp_path: Path, query: s
         ("SELECT 1 UNION ALL SELECT 1, 2", "the sides have different numbers of columns"),
         ("SELECT id FROM t WHERE SUM(id) > 1", "WHERE cannot contain an aggregate"),
         ("SELECT ROW_NUMBER() FROM t", "a function of windows stands without OVER"),
-        ("SELECT id FROM t LIMIT -1", "names or types of the query do not fit"),
+        ("SELECT id FROM t LIMIT -1", "LIMIT is no number of rows"),
         ("SELECT id FROM t WHERE", "something is missing"),
         ("SELECT (id FROM t", "found where ) is expected"),
         ("SELECT id FROM t GROUP x", "is not expected here"),

@@ -1,0 +1,53 @@
+"""What the parser reads of Spark's syntax, and Flink does not."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from maintenance.sql.literals import UnreadableError
+
+_SIGNS = {
+    "!": "Write NOT.", "!=": "Write <>.", "==": "Write =.", "::": "Write CAST.", "<=>": "Write IS NOT DISTINCT FROM.",
+}  # fmt: skip
+
+
+def check_flink_syntax(tokens: Sequence[Token], tree: exp.Expr) -> None:
+    """Raises: UnreadableError: Flink refuses it."""
+    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.token_type is TokenType.STAR and behind is not None and behind.token_type is TokenType.EXCEPT:
+            raise UnreadableError(behind, "Flink has no EXCEPT behind *", "Write the columns.")
+        if token.token_type is TokenType.EXCEPT and token.text.upper() == "MINUS":
+            raise UnreadableError(token, "Flink has no MINUS", "Write EXCEPT.")
+        if token.text in _SIGNS and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER):
+            raise UnreadableError(token, f"Flink has no {token.text}", _SIGNS[token.text])
+    for words, fix in _of_spark(tree):
+        raise UnreadableError(_first(tokens, words), f"Flink has no {words}", fix)
+
+
+def _of_spark(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The words of Spark's syntax in a tree, and what to write instead."""
+    for node in tree.walk():
+        match node:
+            case exp.Lateral() if node.args.get("view"):
+                yield "LATERAL VIEW", "Write CROSS JOIN UNNEST(…)."
+            case exp.Join() if node.kind in ("SEMI", "ANTI"):
+                yield f"{node.kind} JOIN", f"Write WHERE {'NOT ' if node.kind == 'ANTI' else ''}EXISTS (…)."
+            case exp.Qualify():
+                yield "QUALIFY", "Compute it in a subquery, and use WHERE around it."
+            case exp.Sort() | exp.Cluster() | exp.Distribute():
+                yield f"{node.key.upper()} BY", "Write ORDER BY."
+            case exp.ILike():
+                yield "ILIKE", "Write LOWER(…) LIKE."
+            case exp.TableSample():
+                yield "TABLESAMPLE of this kind", "Leave it out."
+            case exp.Group() if node.args.get("all"):
+                yield "GROUP BY ALL", "Write the columns."
+            case exp.Ordered(this=exp.Var()):
+                yield "ORDER BY ALL", "Write the columns."
+
+
+def _first(tokens: Sequence[Token], words: str) -> Token:
+    """The token at which words begin."""
+    wanted = words.partition(" ")[0]
+    return next((token for token in tokens if token.text.upper().startswith(wanted)), tokens[0])

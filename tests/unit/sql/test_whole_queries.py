@@ -1,0 +1,116 @@
+"""What queries give as a whole in either dialect: names, groups and order, as seen in Spark and Flink themselves."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from maintenance.sql import Session, SqlError
+from tests.answers import rows
+
+Dialect = Literal["flink", "spark"]
+
+
+@pytest.fixture
+def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
+    session = Session({"warehouse": str(tmp_path)}, dialect=request.param)
+    session.sql("CREATE TABLE t (id INT, g STRING, n INT, a ARRAY<INT>)")
+    made = "ARRAY[1, 2]" if request.param == "flink" else "array(1, 2)"
+    session.sql(f"INSERT INTO t VALUES (1, 'x', 5, {made}), (2, 'x', 7, NULL), (3, 'y', 5, NULL)")
+    return session
+
+
+@pytest.mark.parametrize(
+    ("session", "query", "expected"),
+    [
+        ("spark", "SELECT g, n, count(*) FROM t GROUP BY g, n GROUPING SETS ((g), (n))",
+         [(None, 5, 2), (None, 7, 1), ("x", None, 2), ("y", None, 1)]),
+        ("spark", "SELECT g, count(*) FROM t GROUP BY g WITH ROLLUP", [(None, 3), ("x", 2), ("y", 1)]),
+        ("spark", "SELECT g, n, count(*) FROM t WHERE id < 2 GROUP BY g, n WITH CUBE",
+         [(None, None, 1), (None, 5, 1), ("x", None, 1), ("x", 5, 1)]),
+        ("spark", "SELECT g, grouping_id() FROM t WHERE id = 1 GROUP BY g, GROUPING SETS ((n), ())",
+         [("x", 0), ("x", 1)]),
+        ("spark", "SELECT g, count(*) FROM t WHERE false GROUP BY ROLLUP (g)", []),
+        ("flink", "SELECT g, COUNT(*) FROM t WHERE FALSE GROUP BY CUBE (g)", []),
+        ("spark", "SELECT n, id FROM t ORDER BY ALL DESC LIMIT ALL", [(7, 2), (5, 3), (5, 1)]),
+        ("flink", "SELECT id, v FROM t CROSS JOIN UNNEST(a) AS v", [(1, 1), (1, 2)]),
+        ("flink", "SELECT x.id0 FROM (SELECT p.id, q.id FROM t p JOIN t q ON p.id < q.id) AS x", [(2,), (3,), (3,)]),
+        ("flink", "SELECT id, c FROM t LEFT JOIN LATERAL (SELECT COUNT(*) AS c FROM t q WHERE q.n = t.n) AS x ON TRUE",
+         [(1, 2), (2, 1), (3, 2)]),
+    ],
+    indirect=["session"],
+)  # fmt: skip
+def test_rows(session: Session, query: str, expected: list[tuple[Any, ...]]) -> None:
+    found = rows(session, query)
+    assert (found if "ORDER BY" in query else sorted(found, key=repr)) == (
+        expected if "ORDER BY" in query else sorted(expected, key=repr)
+    )
+
+
+_FRAME = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+
+
+@pytest.mark.parametrize(
+    ("session", "query", "names"),
+    [
+        ("spark", "VALUES (1, 'a')", ["col1", "col2"]),
+        ("flink", "VALUES (1, 'a')", ["EXPR$0", "EXPR$1"]),
+        ("flink", "SELECT id, id, t.* FROM t", ["id", "id0", "id1", "g", "n", "a"]),
+        ("flink", "SELECT * FROM UNNEST(ARRAY[1])", ["EXPR$0"]),
+        ("spark", "SELECT 'x', 1.5, 2.5D, true, NULL, DATE'2024-01-01'",
+         ["x", "1.5", "2.5", "true", "NULL", "DATE '2024-01-01'"]),
+        ("spark", "SELECT -n, n DIV 2, g || 'x', a[0], n <> 1, NOT n > 1, CAST(n AS INT), n IN (1), g IS NULL FROM t",
+         ["(- n)", "(n div 2)", "concat(g, x)", "a[0]", "(NOT (n = 1))", "(NOT (n > 1))", "CAST(n AS INT)",
+          "(n IN (1))", "(g IS NULL)"]),
+        ("spark", "SELECT CASE n WHEN 5 THEN 'a' ELSE g END, IF(n > 5, 1, 2), g LIKE 'x%', n BETWEEN 1 AND 2 FROM t",
+         ["CASE WHEN (n = 5) THEN a ELSE g END", "(IF((n > 5), 1, 2))", "g LIKE x%", "between(n, 1, 2)"]),
+        ("spark", "SELECT count(*), count(DISTINCT g), sum(n) FILTER (WHERE n > 5), (SELECT max(n) FROM t) FROM t",
+         ["count(1)", "count(DISTINCT g)", "sum(n) FILTER (WHERE (n > 5))", "scalarsubquery()"]),
+        ("spark", "SELECT row_number() OVER (PARTITION BY g ORDER BY id), lag(n) OVER (ORDER BY id DESC) FROM t",
+         [f"row_number() OVER (PARTITION BY g ORDER BY id ASC NULLS FIRST {_FRAME})",
+          "lag(n, 1, NULL) OVER (ORDER BY id DESC NULLS LAST ROWS BETWEEN -1 FOLLOWING AND -1 FOLLOWING)"]),
+    ],
+    indirect=["session"],
+)  # fmt: skip
+def test_names(session: Session, query: str, names: list[str]) -> None:
+    assert session.sql(query).to_arrow().column_names == names
+
+
+@pytest.mark.parametrize(
+    ("session", "query", "said"),
+    [
+        ("spark", "SELECT count(*) FROM t GROUP BY ()", "does not group by"),
+        ("spark", "SELECT id FROM t WHERE n > ALL (SELECT 1)", "no ALL of a subquery"),
+        ("spark", "SELECT id FROM t LATERAL VIEW explode(a)", "LATERAL VIEW has no name"),
+        ("spark", "SELECT count(*) FROM t GROUP BY window(id, '1 day')", "WINDOW is not supported"),
+        ("spark", "SELECT DISTINCT g FROM t ORDER BY id", "SELECT DISTINCT does not give"),
+        ("spark", "SELECT 1 FROM t a JOIN t b JOIN t c ON a.id = c.id ON a.id = b.id", "Put it in parentheses"),
+        ("flink", "SELECT g AS x FROM t GROUP BY x", "column 'x' does not exist"),
+        ("flink", "SELECT g, SUM(n) AS s FROM t GROUP BY g HAVING s > 1", "column 's' does not exist"),
+        ("flink", "SELECT id + 1 AS x, x + 1 FROM t", "column 'x' does not exist"),
+        ("flink", "SELECT g, COUNT(*) FROM t GROUP BY 1", "does not group by 1"),
+        ("flink", "SELECT g, COUNT(*) FROM t GROUP BY g WITH ROLLUP", "no WITH ROLLUP behind"),
+        ("flink", "SELECT a.id FROM t a JOIN t b", "JOIN has no condition"),
+        ("flink", "SELECT COUNT(g, n) FROM t", "COUNT"),
+        ("flink", "SELECT id FROM t WHERE g LIKE ANY ('x', 'y')", "no LIKE of several patterns"),
+        ("flink", "SELECT id FROM t LIMIT 1 + 1", "LIMIT is no number of rows"),
+        ("flink", "SELECT id FROM t ORDER BY id OFFSET 1", "OFFSET without LIMIT is not supported"),
+        ("flink", "SELECT RANK() OVER (ORDER BY n), CUME_DIST() OVER (ORDER BY n) FROM t", "CUME_DIST beside another"),
+        ("flink", "SELECT t.id, x.c FROM t, LATERAL (SELECT COUNT(*) AS c FROM t q WHERE q.n = t.id) AS x", "LATERAL"),
+        ("flink", "SELECT SUM(n) OVER (ORDER BY g RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND CURRENT ROW) FROM t",
+         "RANGE with an interval is not supported"),
+        ("flink", "SELECT explode(a) FROM t", "function EXPLODE is not supported"),
+        *(("flink", f"SELECT {text}", f"Flink has no {said}") for text, said in (
+            ("id FROM t WHERE id != 1", "!="), ("id == 1 FROM t", "=="), ("id::STRING FROM t", "::"),
+            ("id FROM t WHERE n <=> 1", "<=>"), ("id FROM t MINUS SELECT n FROM t", "MINUS"),
+            ("* EXCEPT (a) FROM t", "EXCEPT behind"), ("id FROM t QUALIFY RANK() OVER (ORDER BY id) = 1", "QUALIFY"),
+            ("* FROM t LEFT SEMI JOIN t AS q ON t.id = q.n", "SEMI JOIN"), ("id FROM t SORT BY id", "SORT BY"),
+            ("x FROM t LATERAL VIEW explode(a) v AS x", "LATERAL VIEW"), ("g FROM t GROUP BY ALL", "GROUP BY ALL"),
+            ("id FROM t ORDER BY ALL", "ORDER BY ALL"), ("id FROM t WHERE g ILIKE 'X'", "ILIKE"))),
+    ],
+    indirect=["session"],
+)  # fmt: skip
+def test_what_the_engine_refuses(session: Session, query: str, said: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        session.sql(query).to_arrow()
+    assert said in str(caught.value)
