@@ -433,6 +433,9 @@ def _function(node: exp.Expr) -> tuple[exp.Expr, bool, list[exp.Expr]]:
     return node, ignores, order
 
 
+_OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead")
+
+
 def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
     """A call with FILTER, OVER, WITHIN GROUP or IGNORE NULLS."""
     window = node if isinstance(node, exp.Window) else None
@@ -459,9 +462,14 @@ def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
     if condition is not None and typing.is_flink and name.lower() in SPREADS:
         # Flink takes the condition for some of the sums in them only.
         raise refusals.unsupported(typing.source, node, f"FILTER with {name.upper()}", "Use a subquery.")
-    if window is not None and not typing.is_flink and any(isinstance(part, exp.Distinct) for part in arguments):
+    if window is not None and any(isinstance(part, exp.Distinct) for part in arguments):
         raise refusals.unsupported(typing.source, node, "DISTINCT over a window", "Use a subquery.")
     over = None if window is None else specification(typing, window, scope)
+    is_ordered = over is None or bool(over.args.get("order") or over.args.get("alias"))
+    if not is_ordered and name.lower().partition(".")[0] in _OF_ORDER:
+        raise refusals.error_at(
+            typing.source, node, f"{name.upper()} without an order of rows", "Add ORDER BY in OVER."
+        )
 
     def wrap(made: exp.Expr) -> exp.Expr:
         made = _filtered(made, condition)

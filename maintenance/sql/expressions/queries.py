@@ -457,6 +457,8 @@ class Queries:
         if self.typing.is_flink and not given and len(lists) == 1:
             # The name of the table is that of a column without a name.
             given = [alias.name if node.args.get("alias") else "EXPR$0"]
+        elif self.typing.is_flink and not given and value.kind.root == "MAP":
+            given = ["KEY", "VALUE"]
         names = [given[number] if number < len(given) else name for number, (name, _, _) in enumerate(lists)]
         rows = [
             (name, Typed(exp.Anonymous(this="unnest", expressions=[listed]), kind, node))

@@ -87,8 +87,12 @@ class Typing:
         return settled(self.of(node, scope))
 
     def truth(self, node: exp.Expr, scope: Scope) -> exp.Expr:
-        """A condition."""
-        return self.in_type(self.of(node, scope), kinds.BOOLEAN)
+        """A condition. Raises: SqlError: a value of another type, which is none in either engine."""
+        value = self.of(node, scope)
+        if value.kind not in (kinds.BOOLEAN, NULL):
+            problem = f"a condition is expected, and {kinds.shown(value.kind)} is no BOOLEAN"
+            raise refusals.error_at(self.source, value.written, problem, "Compare it with something.")
+        return self.in_type(value, kinds.BOOLEAN)
 
     def in_type(self, value: Typed, kind: DataType) -> exp.Expr:
         """A value as another type, by the dialect's own rules. Raises: SqlError."""
