@@ -106,10 +106,10 @@ class Queries:
         self._sources(select, scope)
         for window in select.args.get("windows") or ():
             self._named_window(window, scope)
+        self._check(select)
         where = select.args.get("where")
         if where is not None:
             where.set("this", self.typing.truth(self._simplified(where.this, scope), scope))
-        self._check(select)
         given = self._outputs(select, scope, decided)
         self._groups(select, scope)
         for clause in ("having", "qualify"):
@@ -163,9 +163,11 @@ class Queries:
 
     def _check(self, select: exp.Select) -> None:
         """Raises: SqlError: what the dialect refuses of a query, or has other values for."""
-        group = select.args.get("group")
+        group, where = select.args.get("group"), select.args.get("where")
         if group is not None and not self.typing.is_flink:
             _number_keys(select, group)
+        if where is not None and isinstance(where.this.unnest(), exp.Null) and not self.typing.is_flink:
+            raise refusals.error_at(self.typing.source, where, "NULL is no condition", "Write CAST(NULL AS BOOLEAN).")
         distinct, order = select.args.get("distinct"), select.args.get("order")
         if distinct is not None and order is not None:
             key = next((key for key in order.expressions if not _is_given(key, select)), None)

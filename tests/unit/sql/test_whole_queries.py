@@ -84,6 +84,7 @@ def test_names(session: Session, query: str, names: list[str]) -> None:
         ("spark", "SELECT id FROM t LATERAL VIEW explode(a)", "LATERAL VIEW has no name"),
         ("spark", "SELECT count(*) FROM t GROUP BY window(id, '1 day')", "WINDOW is not supported"),
         ("spark", "SELECT DISTINCT g FROM t ORDER BY id", "SELECT DISTINCT does not give"),
+        ("spark", "SELECT id FROM t WHERE NULL", "NULL is no condition"),
         ("spark", "SELECT id FROM t WHERE n", "a condition is expected, and INT is no BOOLEAN"),
         ("flink", "SELECT CASE WHEN g THEN 1 END FROM t", "a condition is expected, and STRING is no BOOLEAN"),
         ("spark", "SELECT row_number() OVER (PARTITION BY g) FROM t", "without an order of rows"),
