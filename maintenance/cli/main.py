@@ -635,7 +635,7 @@ def report(target: Target, since: str, history: str | None) -> int:
 
 @_command(A_TABLE_OR_ALL, _since("7 d"), HISTORY)
 def history(target: Target, table: str | None, since: str, history: str | None) -> None:
-    """Print what maintenance did to a table, or to all tables, newest first, in lines of at most 100 columns.
+    """Print what runs of Dagster and Airflow did to a table, or to all tables, newest first.
 
     \b
     paimonctl --warehouse /data/lake history db.trips --since '30 d'
@@ -644,9 +644,11 @@ def history(target: Target, table: str | None, since: str, history: str | None) 
 
     from maintenance.cli.report import past, past_rows, past_text
 
-    deeds = past(target.catalog(), _history_of(history, target.project()), _back(since), table)
+    database = _history_of(history, target.project())
+    deeds = past(target.catalog(), database, _back(since), table)
     if target.output == "table":
-        click.echo(past_text(deeds) or "Nothing was done.")
+        nothing = f"{database}.history has nothing of the last {since}. Runs of Dagster and Airflow write it."
+        click.echo(past_text(deeds) or nothing)
     elif deeds:
         target.print_rows(pa.Table.from_pylist(past_rows(deeds)))
 
