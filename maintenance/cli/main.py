@@ -76,9 +76,9 @@ class Target:
         return self.options
 
     def report(self, result: "Result") -> None:
-        """Print what an operation reports, if it has any columns; a column alone says less than sentences."""
+        """Print what an operation reports; a column alone, or no rows, say less than its sentences."""
         rows = result.to_arrow()
-        if result.said and self.output == "table" and rows.num_columns <= 1:
+        if result.said and self.output == "table" and (rows.num_columns <= 1 or not rows.num_rows):
             click.echo("\n".join(result.said))
         elif rows.num_columns:
             self.print_report(rows)

@@ -7,7 +7,7 @@ nothing names are left out.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,13 +84,22 @@ def apply(run: Run, table: Table, planned: Plan[Fsck, None]) -> FsckReport:
     return fsck(table.file_io, table.location, deep=deep, spark=run.session(), progress=run.progress)
 
 
+def _said(report: FsckReport) -> Iterator[str]:
+    looked = number_of(report.states, "snapshot, tag or changelog", "snapshots, tags and changelogs")
+    files = f"{number_of(report.manifests, 'manifest')} and {number_of(report.data_files, 'data file')}"
+    read = f", {report.read_files:,} of them read to the last row" if report.read_files else ""
+    yield f"{report.location}: {looked}, {files}{read}. {number_of(len(report.faults), 'fault')}."
+    yield from (f"{each.object}: {each.detail}. {each.fix}" for each in report.notes)
+
+
 OPERATION = Operation(
     "fsck",
     "Examine a table for damage.",
     Fsck,
     as_asked,
     apply,
-    shown=lambda report: Shown.findings(("fault",), [(str(fault),) for fault in report.faults]),
+    shown=lambda report: Shown.findings(_SCHEMA.names, [(f.kind, f.object, f.detail, f.fix) for f in report.faults]),
+    said=_said,
     uses_spark=True,
     looks_only=True,
     has_job=False,

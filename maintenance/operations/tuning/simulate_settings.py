@@ -53,7 +53,8 @@ class SimulatedSettings:
         bytes, retained_bytes: that are live in the end, and that only older snapshots still hold.
         bytes_per_row: that a read goes through for each row it gives.
         seconds: of compactions; `compactions`: how many.
-        is_best: no others are as good in everything and better in something.
+        is_best: no others are as good in everything and better in something, and none before it, the table's own first,
+            are the same in everything.
         to_set: the statement that sets them, or what to do instead; empty: they are set.
         points: the table as time goes on.
     """
@@ -322,7 +323,11 @@ def _marked(found: Sequence[SimulatedSettings]) -> tuple[SimulatedSettings, ...]
         pairs = list(zip(one.costs, other.costs, strict=True))
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
-    return tuple(replace(each, is_best=not any(beats(other, each) for other in found)) for each in found)
+    first = {each.costs: each for each in reversed(found)}
+    return tuple(
+        replace(each, is_best=first[each.costs] is each and not any(beats(other, each) for other in found))
+        for each in found
+    )
 
 
 def line_of(points: Sequence[Point], value: Callable[[Point], float]) -> str:

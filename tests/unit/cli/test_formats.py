@@ -98,7 +98,7 @@ def test_a_damaged_table_fails_its_examination(lake: Path, capsys: pytest.Captur
     next(lake.glob("default.db/t/bucket-0/*.parquet")).unlink()
     capsys.readouterr()
     assert run([*start, "--json"]) == FAILED
-    assert "fault" in json.loads(capsys.readouterr().out)
+    assert json.loads(capsys.readouterr().out)["kind"] == "missing"
 
 
 def test_more_columns_than_stand_side_by_side_are_lines(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:

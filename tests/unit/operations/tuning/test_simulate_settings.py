@@ -182,6 +182,14 @@ def test_what_is_kept_longer_takes_more_bytes(tmp_path: Path) -> None:
     assert [each.is_best for each in (own, least, most)] == [False, True, False]
 
 
+def test_settings_that_change_nothing_are_not_proposed(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    write(table, 2, 50)
+    report = simulate_settings(table)
+    assert len(report.settings) > 1
+    assert [each.text for each in report.best] == [report.settings[0].text]
+
+
 def test_a_workload_is_tried_before_there_is_a_row(tmp_path: Path) -> None:
     table = small_table(tmp_path, {**INLINE, "bucket": "2"})
     load = {"rows_per_commit": 1000, "commits_per_hour": 60, "hours": 2, "update_share": 0.5, "existing_rows": 50_000}
