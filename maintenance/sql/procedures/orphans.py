@@ -6,7 +6,6 @@ from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.bin.restore import OPERATION as RESTORE
 from maintenance.operations.databases.migrated_origin import is_of_origin, restore_origin
 from maintenance.operations.databases.remove_orphan_files_of import is_of_many, remove_orphan_files_of
-from maintenance.operations.operation import Spelling
 from maintenance.operations.orphans.remove_orphan_files import OPERATION as ORPHANS
 from maintenance.operations.orphans.remove_orphan_files import counted
 from maintenance.operations.plan_store import StoredPlan
@@ -63,7 +62,5 @@ class _Restore(Procedure):
         return is_of_origin(FileIO.of(catalog.options), known_folder(catalog), call.get("run"))
 
 
-PROCEDURES = tuple(
-    made(operation, Spelling(operation.name, operation.summary))
-    for made, operation in ((_Orphans, ORPHANS), (_Restore, RESTORE))
-)
+_OF_MORE = ((_Orphans, ORPHANS), (_Restore, RESTORE))
+PROCEDURES_OF_MORE = {operation.name: made(operation, *operation.spelt()) for made, operation in _OF_MORE}

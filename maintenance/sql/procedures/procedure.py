@@ -220,9 +220,3 @@ def _chosen(known: dict[str, Param], part: str | Param) -> Param:
         return part
     found = known[part.removesuffix(_REQUIRED)]
     return replace(found, required=True) if part.endswith(_REQUIRED) else found
-
-
-def procedures_of(operation: Operation[Any, Any, Any]) -> Iterator[Procedure]:
-    """The procedures of an operation, one for each of its names."""
-    for spelling in operation.spelt():
-        yield Procedure(operation, spelling)

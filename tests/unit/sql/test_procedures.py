@@ -1,6 +1,8 @@
 """Every procedure of Paimon is one here, or is refused with the reason."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -303,3 +305,22 @@ def test_a_merge_by_a_call_has_dry_runs_and_plans(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="a dry run runs nothing"):
         session.sql(call.replace("'', '', 'S'", "'', 'CREATE DATABASE d', 'S'") + ", dry_run => true)")
     assert "d" not in session.current().list_databases()
+
+
+CALL = """
+import sys
+from maintenance.operation_names import operation_modules
+from maintenance.sql import Session
+
+session = Session({"warehouse": sys.argv[1]})
+list(session.execute("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)"))
+session.sql("CALL sys.compact('default.t')")
+print(*(name for name, each in operation_modules().items() if each.module in sys.modules))
+"""
+
+
+def test_a_call_imports_the_operations_that_it_needs(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", CALL, str(tmp_path)], capture_output=True, text=True, check=True)
+    imported = set(done.stdout.split())
+    assert "compact" in imported
+    assert not imported & {"clone", "create_branch", "fsck", "health", "plan_fleet", "rescale", "rollback_to"}
