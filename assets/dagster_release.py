@@ -1,9 +1,11 @@
-"""What releases of Dagster call otherwise, or do not allow yet."""
+"""What releases of Dagster call otherwise, or do not allow yet; and what it has under private names alone."""
 
 from typing import Any
 
 import dagster as dg
 from dagster import AssetCheckEvaluation
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 # Before 1.12 a policy of the same name was another thing.
 if tuple(map(int, dg.__version__.split(".")[:2])) >= (1, 12):
@@ -13,7 +15,15 @@ else:
 
 # Checks have partitions in later releases alone.
 CHECKS_HAVE_PARTITIONS = "partition" in getattr(AssetCheckEvaluation, "_fields", ())
-__all__ = ["CHECKS_HAVE_PARTITIONS", "FreshnessPolicy", "of_partition", "partition_filter", "pool_name"]
+__all__ = [
+    "CHECKS_HAVE_PARTITIONS",
+    "AssetCheckExecutionRecordStatus",
+    "FreshnessPolicy",
+    "InstanceConcurrencyContext",
+    "of_partition",
+    "partition_filter",
+    "pool_name",
+]
 
 
 def of_partition(partition: str | None) -> dict[str, str]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
@@ -21,7 +20,11 @@ from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
-from paimon_maintenance.assets.dagster_release import CHECKS_HAVE_PARTITIONS, partition_filter
+from paimon_maintenance.assets.dagster_release import (
+    CHECKS_HAVE_PARTITIONS,
+    AssetCheckExecutionRecordStatus,
+    partition_filter,
+)
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 
 LONG = (FSCK, ORPHAN_BYTES, CHANGELOG_HOLDS, COMPACTIONS_PROVED)

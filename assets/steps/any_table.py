@@ -12,7 +12,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import dagster as dg
-from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from pydantic import Field
 
 from maintenance.errors import PaimonError
@@ -20,7 +19,7 @@ from maintenance.project.config import TableConfig
 from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS, LongCheck
-from paimon_maintenance.assets.dagster_release import of_partition
+from paimon_maintenance.assets.dagster_release import InstanceConcurrencyContext, of_partition
 from paimon_maintenance.assets.project.table_of_run import TABLE
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
 from paimon_maintenance.assets.runs.history import keep_failure

@@ -153,3 +153,12 @@ def test_modules_are_imported_by_the_names_that_an_installed_package_has() -> No
 def test_what_a_wheel_holds_beside_the_engine_is_linked_and_not_copied() -> None:
     own = {path.name for path in (ROOT / "paimon_maintenance").iterdir() if not path.is_symlink()}
     assert own - {"__pycache__"} == {"__init__.py"}
+
+
+def test_private_names_of_dagster_are_used_in_one_module_and_by_the_launcher() -> None:
+    users = {
+        name
+        for name, path in MODULES.items()
+        if any(imported.startswith("dagster._") for _, imported in imports_of(path))
+    }
+    assert users == {"paimon_maintenance.assets.dagster_release", "paimon_maintenance.run_launcher.internals"}
