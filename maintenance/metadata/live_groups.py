@@ -1,17 +1,21 @@
 """The live files of a snapshot, added up by bucket and level: what writers and checks ask of tables of millions of
 files, without an object for each of them."""
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from maintenance.format.metadata.manifest import EVERY_ENTRY, EntrySelection
+from maintenance.format.metadata.manifest import EVERY_ENTRY, EntrySelection, ManifestColumns
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import ManifestFilter, Manifests, keep_all
 
 _KEYS = ["_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL"]
 _SUMMED = {"files": "sum", "_MAX_SEQUENCE_NUMBER": "max", "_CREATION_TIME": "max"}
+_KEYS_OF_SIZES = ["_PARTITION", "_BUCKET", "_LEVEL"]
+_SIZES = {"files": "sum", "_FILE_SIZE": "sum", "largest": "max", "_ROW_COUNT": "sum", "retracted": "sum"}
 # So many groups of single manifests wait to be added up.
 _AT_ONCE = 200_000
 
@@ -28,6 +32,24 @@ class LiveGroup(NamedTuple):
     created: int | None
 
 
+class LiveSizes(NamedTuple):
+    """Files of one level of a bucket. `largest`: bytes of the largest; `retracted`: rows that are retractions."""
+
+    partition: bytes
+    bucket: int
+    level: int
+    files: int
+    bytes: int
+    largest: int
+    rows: int
+    retracted: int
+
+    @property
+    def runs(self) -> int:
+        """How many sorted runs they are."""
+        return 1 if self.level else self.files
+
+
 def live_groups(
     manifests: Manifests,
     snapshot: Snapshot,
@@ -36,21 +58,42 @@ def live_groups(
 ) -> list[LiveGroup]:
     """The groups of the live files that are wanted, in no order."""
     columns = [*_KEYS, "_MAX_SEQUENCE_NUMBER", "_CREATION_TIME"]
+    parts = (_counted(part.table(*columns)) for part in manifests.live_columns(snapshot, selection, keep_manifest))
+    return [LiveGroup(*row) for row in _added_up(parts, _KEYS, _SUMMED)]
+
+
+def live_sizes(entries: Iterable[ManifestColumns]) -> list[LiveSizes]:
+    """The sizes of live files, by level and bucket, in no order. `entries`: those of `Manifests.live_columns`."""
+
+    def tables() -> Iterator[pa.Table]:
+        for part in entries:
+            table = _counted(part.table(*_KEYS_OF_SIZES, "_FILE_SIZE", "_ROW_COUNT", "_DELETE_ROW_COUNT"))
+            table = table.append_column("largest", table.column("_FILE_SIZE"))
+            yield table.append_column("retracted", pc.fill_null(table.column("_DELETE_ROW_COUNT"), 0))
+
+    return [LiveSizes(*row) for row in _added_up(tables(), _KEYS_OF_SIZES, _SIZES)]
+
+
+def _counted(table: pa.Table) -> pa.Table:
+    return table.append_column("files", pa.array(np.ones(table.num_rows, np.int64)))
+
+
+def _added_up(tables: Iterable[pa.Table], keys: list[str], how: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """The keys of each group, and its sums."""
     parts, waiting = [], 0
-    for entries in manifests.live_columns(snapshot, selection, keep_manifest):
-        table = entries.table(*columns)
-        part = _summed(table.append_column("files", pa.array(np.ones(table.num_rows, np.int64))))
+    for table in tables:
+        part = _summed(table, keys, how)
         parts.append(part)
         waiting += part.num_rows
         if waiting > _AT_ONCE:
-            parts, waiting = [_summed(pa.concat_tables(parts))], 0
+            parts, waiting = [_summed(pa.concat_tables(parts), keys, how)], 0
     if not parts:
-        return []
-    found = _summed(pa.concat_tables(parts)).select([*_KEYS, *_SUMMED])
-    return [LiveGroup(*row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True)]
+        return
+    found = _summed(pa.concat_tables(parts), keys, how).select([*keys, *how])
+    yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
-def _summed(rows: pa.Table) -> pa.Table:
+def _summed(rows: pa.Table, keys: list[str], how: Mapping[str, str]) -> pa.Table:
     # In one thread: groups of a manifest are few, and this may be a forked process.
-    grouped = rows.group_by(_KEYS, use_threads=False).aggregate(list(_SUMMED.items()))
+    grouped = rows.group_by(keys, use_threads=False).aggregate(list(how.items()))
     return grouped.rename_columns([name.removesuffix("_sum").removesuffix("_max") for name in grouped.column_names])

@@ -1,17 +1,19 @@
 """How a table stands: the numbers that say whether it needs work."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from maintenance.compaction.levels import run_count
+import numpy as np
+import pyarrow.compute as pc
+
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.manifest import ManifestColumns, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
-from maintenance.scan.file_index import has_index, index_path
-from maintenance.scan.split import by_bucket
+from maintenance.metadata.live_groups import LiveSizes, live_sizes
+from maintenance.scan.file_index import INDEX_SUFFIX, index_path
 from maintenance.table.table import Table
 
 _MEASURED = 256
@@ -67,65 +69,67 @@ class LiveRuns:
     @classmethod
     def of(cls, table: Table, snapshot: Snapshot | None) -> "LiveRuns":
         """What the manifests say. Nothing else is asked for, unlike for `table_shape`."""
-        entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
-        runs = [run_count([entry.file.level for entry in group]) for group in by_bucket(entries).values()]
-        return cls(None if snapshot is None else snapshot.id, len(entries), max(runs, default=0))
+        groups = [] if snapshot is None else live_sizes(table.manifests.live_columns(snapshot))
+        runs = _runs(groups).values()
+        return cls(None if snapshot is None else snapshot.id, sum(g.files for g in groups), max(runs, default=0))
 
 
 @reads_again
 def table_shape(table: Table) -> TableShape:
     """The shape of a table now; reads metadata only."""
     snapshot = table.latest_snapshot()
-    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
-    runs = []
-    for group in by_bucket(entries).values():
-        runs.append(run_count([entry.file.level for entry in group]))
-    files = [entry.file for entry in entries]
-    waiting = [file for file in files if file.level == 0] if table.is_primary_key_table else []
-    indexed = [entry for entry in entries if has_index(entry.file)]
-    separate = [entry for entry in indexed if entry.file.embedded_index is None]
+    indexes = _FileIndexes(table)
+    groups = [] if snapshot is None else live_sizes(map(indexes.seen, table.manifests.live_columns(snapshot)))
+    runs = list(_runs(groups).values())
+    waiting = [group for group in groups if group.level == 0] if table.is_primary_key_table else []
     holders = [] if snapshot is None else _vector_files(table.manifests.read_index(snapshot))
     vectors = [part for holder in holders for part in holder.dv_ranges or ()]
-    size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
+    size, rows = sum(group.bytes for group in groups), sum(group.rows for group in groups)
     deleted = sum(part.cardinality or 0 for part in vectors)
     return TableShape(
         snapshot_id=None if snapshot is None else snapshot.id,
         snapshots=len(table.snapshots.list_ids()),
-        partitions=len({entry.partition for entry in entries}),
+        partitions=len({group.partition for group in groups}),
         buckets=len(runs),
-        files=len(files),
-        level0_files=len(waiting),
+        files=sum(group.files for group in groups),
+        level0_files=sum(group.files for group in waiting),
         sorted_runs_max=max(runs, default=0),
         sorted_runs_avg=sum(runs) / len(runs) if runs else 0.0,
         bytes=size,
         rows=rows,
-        index_files=len(indexed),
-        index_side_files=len(separate),
-        index_bytes=sum(len(e.file.embedded_index or b"") for e in indexed) + _bytes_of_index_files(table, separate),
+        index_files=indexes.files,
+        index_side_files=indexes.side_files,
+        index_bytes=indexes.embedded_bytes + indexes.side_bytes(),
         vectors=len(vectors),
         deleted_rows=deleted,
         vector_bytes=sum(holder.file_size for holder in holders),
         tags=len(table.tags.names()),
-        level0_rows=sum(file.row_count for file in waiting),
-        mergeable_bytes=min(size, _below_the_largest(table, entries) + (size * deleted // rows if rows else 0)),
+        level0_rows=sum(group.rows for group in waiting),
+        mergeable_bytes=min(size, _below_the_largest(table, groups) + (size * deleted // rows if rows else 0)),
     )
 
 
-def _below_the_largest(table: Table, entries: Sequence[ManifestEntry]) -> int:
+def _runs(groups: Sequence[LiveSizes]) -> Mapping[tuple[bytes, int], int]:
+    """Sorted runs of each (partition, bucket)."""
+    runs: Counter[tuple[bytes, int]] = Counter()
+    for group in groups:
+        runs[group.partition, group.bucket] += group.runs
+    return runs
+
+
+def _below_the_largest(table: Table, groups: Sequence[LiveSizes]) -> int:
     """Bytes of all sorted runs but the largest of each bucket, and of as many rows as retractions may take of that."""
     if not table.is_primary_key_table:
         return 0
+    buckets: dict[tuple[bytes, int], list[LiveSizes]] = {}
+    for group in groups:
+        buckets.setdefault((group.partition, group.bucket), []).append(group)
     found = 0
-    for group in by_bucket(entries).values():
-        runs: Counter[tuple[int, int]] = Counter()
-        for number, file in enumerate(entry.file for entry in group):
-            runs[file.level, number if file.level == 0 else 0] += file.file_size
-        largest = max(runs.values())
-        rows, retracted = (
-            sum(entry.file.row_count for entry in group),
-            sum(entry.file.delete_row_count or 0 for entry in group),
-        )
-        found += runs.total() - largest + (min(largest, runs.total() * retracted // rows) if rows else 0)
+    for levels in buckets.values():
+        size = sum(level.bytes for level in levels)
+        largest = max(level.bytes if level.level else level.largest for level in levels)
+        rows, retracted = sum(level.rows for level in levels), sum(level.retracted for level in levels)
+        found += size - largest + (min(largest, size * retracted // rows) if rows else 0)
     return found
 
 
@@ -133,16 +137,44 @@ def _vector_files(index: Sequence[IndexManifestEntry]) -> list[IndexManifestEntr
     return [entry for entry in index if entry.index_type == DELETION_VECTORS_INDEX]
 
 
-def _bytes_of_index_files(table: Table, entries: Sequence[ManifestEntry]) -> int:
-    """Bytes of the index files of data files, by some of them if there are many."""
-    measured = entries[:: 1 + len(entries) // _MEASURED]
-    if not measured:
-        return 0
+class _FileIndexes:
+    """The file indexes of live files. Of those beside data files some are measured where there are many.
 
-    def size(entry: ManifestEntry) -> int:
-        path = index_path(table.paths.data_file(entry.partition, entry.bucket, entry.file), entry.file)
-        return (table.file_io.size(path) or 0) if path else 0
+    Attributes:
+        files: data files that have one; `side_files`: one beside the data file.
+        embedded_bytes: of those in manifests.
+    """
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        total = sum(pool.map(size, measured))
-    return total * len(entries) // len(measured)
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.files = self.side_files = self.embedded_bytes = 0
+        self._some: list[ManifestEntry] = []
+
+    def seen(self, entries: ManifestColumns) -> ManifestColumns:
+        """Takes note of entries. Returns them."""
+        embedded, extras = (c.combine_chunks() for c in entries.table("_EMBEDDED_FILE_INDEX", "_EXTRA_FILES").columns)
+        is_embedded = embedded.is_valid().to_numpy(zero_copy_only=False)
+        beside = np.zeros(len(extras), np.bool_)
+        ends = pc.ends_with(pc.list_flatten(extras), INDEX_SUFFIX)
+        beside[pc.list_parent_indices(extras).filter(ends).to_numpy()] = True
+        places = np.flatnonzero(beside & ~is_embedded)
+        self.files += int(is_embedded.sum()) + len(places)
+        self.embedded_bytes += pc.sum(pc.binary_length(embedded)).as_py() or 0
+        if len(places):
+            self.side_files += len(places)
+            measured = np.zeros(len(extras), np.bool_)
+            measured[places[:: 1 + len(places) // _MEASURED]] = True
+            self._some += entries.filtered(measured).select()
+        return entries
+
+    def side_bytes(self) -> int:
+        """Bytes of the indexes beside data files."""
+        measured = self._some[:: 1 + len(self._some) // _MEASURED]
+        if not measured:
+            return 0
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return sum(pool.map(self._size, measured)) * self.side_files // len(measured)
+
+    def _size(self, entry: ManifestEntry) -> int:
+        path = index_path(self._table.paths.data_file(entry.partition, entry.bucket, entry.file), entry.file)
+        return (self._table.file_io.size(path) or 0) if path else 0

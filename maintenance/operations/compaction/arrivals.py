@@ -10,7 +10,7 @@ that wait in its partition, and buckets that got rows after those that wait are 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from maintenance.errors import ExpiredError
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
@@ -118,11 +118,18 @@ def held_back(table: Table, snapshot: Snapshot, entries: Sequence[ManifestEntry]
     return {(entry.partition, entry.bucket): MOVE_FIRST for entry in late}
 
 
-def _waiting(table: Table, snapshot: Snapshot, partitions: Collection[bytes]) -> list[ManifestEntry]:
-    def may_hold(manifest: ManifestFileMeta) -> bool:
-        return manifest.min_bucket is None or manifest.min_bucket <= table_options.POSTPONE_BUCKET
+def rows_wait(table: Table, snapshot: Snapshot, selection: EntrySelection) -> bool:
+    """Whether rows wait in the postpone bucket of what is wanted. Manifests that cannot say of any are not read."""
+    waiting = replace(selection, buckets=lambda _: {table_options.POSTPONE_BUCKET})
+    return any(len(columns) for columns in table.manifests.live_columns(snapshot, waiting, _may_hold))
 
+
+def _waiting(table: Table, snapshot: Snapshot, partitions: Collection[bytes]) -> list[ManifestEntry]:
     selection = EntrySelection(
         partitions.__contains__, test=lambda entry: entry.bucket == table_options.POSTPONE_BUCKET
     )
-    return table.manifests.live_entries(snapshot, selection, may_hold)
+    return table.manifests.live_entries(snapshot, selection, _may_hold)
+
+
+def _may_hold(manifest: ManifestFileMeta) -> bool:
+    return manifest.min_bucket is None or manifest.min_bucket <= table_options.POSTPONE_BUCKET

@@ -28,7 +28,7 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import again_if_expired
-from maintenance.operations.compaction.arrivals import Arrivals, find_arrivals
+from maintenance.operations.compaction.arrivals import Arrivals, find_arrivals, rows_wait
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.options import table as table_options
@@ -54,7 +54,10 @@ def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> 
     snapshot = table.latest_snapshot()
     if snapshot is None or not table.is_primary_key_table:  # only keys wait for their bucket
         return PostponedPlan(snapshot, ())
-    entries = table.manifests.live_entries(snapshot, replace(scope, groups=None).selection(table))
+    selection = replace(scope, groups=None).selection(table)
+    if not rows_wait(table, snapshot, selection):
+        return PostponedPlan(snapshot, ())
+    entries = table.manifests.live_entries(snapshot, selection)
     left_alone = scope.left_alone(table, entries, now_millis)
     groups = by_bucket([entry for entry in entries if entry.partition not in left_alone])
     waiting = {

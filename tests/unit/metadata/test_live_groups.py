@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,7 @@ from maintenance.format.metadata.manifest import EntrySelection, FileKind, Manif
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.binary_row import serialize_row
 from maintenance.metadata import manifests as module
-from maintenance.metadata.live_groups import live_groups
+from maintenance.metadata.live_groups import live_groups, live_sizes
 from maintenance.metadata.manifests import Manifests
 from maintenance.types.data_type import parse_type
 from tests.examples import examples
@@ -43,8 +44,10 @@ def changes(draw: st.DrawFn) -> ManifestEntry:
         partition=draw(st.sampled_from(PARTITIONS)),
         index=draw(st.sampled_from([None, None, b"x"])),
     )
-    largest, created = draw(st.integers(0, 99)), draw(st.none() | st.integers(0, 9))
-    return replace(made, file=replace(made.file, max_sequence_number=largest, creation_time=created))
+    few = st.integers(0, 9)
+    more: dict[str, Any] = {"max_sequence_number": draw(st.integers(0, 99)), "creation_time": draw(st.none() | few)}
+    more |= {"file_size": draw(few), "row_count": draw(few), "delete_row_count": draw(st.none() | few)}
+    return replace(made, file=replace(made.file, **more))
 
 
 STATES = st.lists(st.lists(changes(), max_size=30), min_size=1, max_size=3)
@@ -79,6 +82,23 @@ def test_live_columns_are_the_live_entries(parts: list[list[ManifestEntry]], wan
             created = [file.creation_time for file in files if file.creation_time is not None]
             largest = max(file.max_sequence_number for file in files)
             assert groups[key][4:] == (len(files), largest, max(created, default=None))
+
+
+@given(STATES)
+@settings(max_examples=examples(20))
+def test_sizes_of_levels(parts: list[list[ManifestEntry]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        manifests, snapshot = state(folder, parts)
+        model: dict[tuple[bytes, int, int], list[int]] = defaultdict(lambda: [0] * 5)
+        for each in manifests.live_entries(snapshot):
+            sums, file = model[each.partition, each.bucket, each.file.level], each.file
+            largest = max(sums[2], file.file_size)
+            new = [1, file.file_size, 0, file.row_count, file.delete_row_count or 0]
+            sums[:] = [old + more for old, more in zip(sums, new, strict=True)]
+            sums[2] = largest
+        found = live_sizes(manifests.live_columns(snapshot))
+        assert {level[:3]: list(level[3:]) for level in found} == model
+        assert len(found) == len(model)
 
 
 @given(STATES, st.lists(changes(), min_size=1, max_size=6), st.booleans(), st.booleans())
