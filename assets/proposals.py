@@ -11,7 +11,7 @@ from maintenance.amounts import number_of
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.history import HistoryEntry, write_history
 from maintenance.operations.operation import Run
-from maintenance.operations.tuning.advise import OPERATION, AdviceReport, Advise
+from maintenance.operations.tuning.advise import OPERATION, PROPOSALS, AdviceReport, Advise
 from maintenance.operations.tuning.sure_settings import bounds_of
 from maintenance.operations.tuning.tune_settings import OPERATION as TUNE
 from maintenance.operations.tuning.tune_settings import TuneSettings, TuningReport
@@ -20,6 +20,7 @@ from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.runs.history import reason_of
 
 APPLY = "apply"
 PROPOSE, STEP = "propose_settings", "advice"
@@ -105,7 +106,8 @@ def _of_table(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: Ta
     history = catalog.history_of(config.identifier)
     if history is not None:
         now = datetime.now(UTC)
-        told = {f"proposal {number}": f"{each.found}. {each.to_do}" for number, each in enumerate(report.advice, 1)}
+        found = f"{number_of(len(report.advice), 'proposal')}: {reason_of(context.run)}"
+        told = {"reason": found, PROPOSALS: [asdict(each) for each in report.advice]}
         seconds = (now - started).total_seconds()
         entry = HistoryEntry(
             now, config.identifier, OPERATION.name, run_id=context.run_id, seconds=seconds, details=told

@@ -3,6 +3,7 @@
 Each part is read by itself: where one cannot be read, the page says so in its place and shows the others.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +29,8 @@ from maintenance.operations.report import Deed
 from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, PARTITIONS, Freeable
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.operations.rows.restorable_partitions import RestorablePartition, restorable_partitions
+from maintenance.operations.tuning.advise import OPERATION as ADVISE
+from maintenance.operations.tuning.advise import PROPOSALS, Advice
 from maintenance.options.table import PARTITION_EXPIRATION_TIME
 from maintenance.project.config import TableConfig
 from maintenance.project.effective import Setting, effective_settings, said_of
@@ -90,6 +93,14 @@ class SettingLine:
     where: str
 
 
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What `tuning` has last proposed, and when."""
+
+    at: datetime
+    advice: Sequence[Advice]
+
+
 @dataclass(slots=True)
 class TableView:
     """The page. What is None could not be read, or is not there.
@@ -103,6 +114,7 @@ class TableView:
         tried: what other retention would delete, where the form was sent.
         score: the health with its parts.
         work: what is done next within the budget; costs: of the last month.
+        proposed: None where `tuning` has never looked at the table.
     """
 
     config: TableConfig
@@ -126,6 +138,7 @@ class TableView:
     score: HealthView | None = None
     work: TableWork | None = None
     costs: CostsReport | None = None
+    proposed: Proposed | None = None
     faults: list[str] = field(default_factory=list)
 
     @property
@@ -181,6 +194,7 @@ def table_view(
         view.score = view.attempt("The past of the health", lambda: health_view(instance, identifier, record))
     view.settings = list(_settings(known, path, identifier))
     view.past = view.attempt("The history", lambda: _past(known, identifier)) or ()
+    view.proposed = view.attempt("The proposals", lambda: _proposed(known, identifier))
     view.row = FleetRow.of(identifier, view.health, None)
     table = view.health.table
     if table is not None and view.health.shape is not None:
@@ -258,6 +272,15 @@ def _past(known: Known, identifier: str) -> list[Deed]:
     if history is None or identifier.partition(".")[0] == history:
         return []
     return [Deed.of(row) for row in read_history(known.catalog.open(), history_table(history), identifier)]
+
+
+def _proposed(known: Known, identifier: str) -> Proposed | None:
+    history = known.project.history
+    if history is None or identifier.partition(".")[0] == history:
+        return None
+    rows = read_history(known.catalog.open(), history_table(history), identifier, ADVISE.name, most=1)
+    found = [json.loads(row["details"] or "{}").get(PROPOSALS, ()) for row in rows]
+    return Proposed(rows[0]["finished_at"], [Advice(**each) for each in found[0]]) if found else None
 
 
 def _writers(census: Census, config: TableConfig) -> list[WriterLine]:

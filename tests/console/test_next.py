@@ -1,6 +1,7 @@
 """The page of what is next: what brings most within the budget, and why the rest waits."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote_plus
 
@@ -8,6 +9,7 @@ import dagster as dg
 
 from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations import plan_fleet
+from maintenance.operations.history import HistoryEntry, history_table, write_history
 from paimon_maintenance.console.links import Links
 from tests.console_site import Site
 
@@ -69,6 +71,26 @@ def test_a_tables_page_says_what_is_next_what_does_it_and_what_it_cost(
     assert "Other tables are not looked at here" in answer.text
     assert "In 30 days 0 runs took 0 s" in answer.text
     assert "EUR a month to store it" in answer.text
+
+
+def test_a_tables_page_has_what_tuning_proposed_last(site: Site, by_month: CatalogTable, tmp_path: Path) -> None:
+    assert "Proposals" not in site.get("/tables/db.months").text
+    advice = {
+        "about": "options",
+        "found": "it has no effect",
+        "gain": "one less to wonder about",
+        "to_do": "ALTER TABLE",
+    }
+    told = [{"reason": "1 proposal"}, {"reason": "1 proposal", "proposals": [advice]}, {"proposals": []}]
+    catalog, at = open_catalog({"warehouse": str(tmp_path / "lake")}), datetime(2026, 5, 1, tzinfo=UTC)
+    texts = []
+    for day, details in enumerate(told):
+        entry = HistoryEntry(at + timedelta(days=day), "db.months", "advise", details=details)
+        write_history(catalog, history_table("_maintenance"), [entry])
+        texts.append(site.get("/tables/db.months").section("proposals"))
+    assert "2026-05-01 00:00 UTC , and found nothing" in texts[0]
+    assert "options it has no effect one less to wonder about ALTER TABLE" in texts[1]
+    assert "2026-05-03 00:00 UTC , and found nothing" in texts[2]
 
 
 def test_actions_lead_to_the_jobs_that_do_them_for_the_partitions_shown(tmp_path: Path, by_month: CatalogTable) -> None:

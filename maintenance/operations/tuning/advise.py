@@ -39,6 +39,10 @@ _LONG = 20
 _MOST_FILTERS = 100
 
 
+# What details of the history call the advice of an `advise`: each piece as its fields.
+PROPOSALS = "proposals"
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One piece of advice. `about`: buckets, partitions, options, settings, files or indexes."""
