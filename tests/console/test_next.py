@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote_plus
 
 import dagster as dg
@@ -12,6 +13,7 @@ from maintenance.operations import plan_fleet
 from maintenance.operations.history import HistoryEntry, history_table, write_history
 from paimon_maintenance.console.links import Links
 from tests.console_site import Site
+from tests.tables import create_table, keyed
 
 
 def test_what_is_next_is_shown_with_its_reason(site: Site, keyed_table: CatalogTable, by_month: CatalogTable) -> None:
@@ -73,6 +75,14 @@ def test_a_tables_page_says_what_is_next_what_does_it_and_what_it_cost(
     assert "EUR a month to store it" in answer.text
 
 
+def test_the_page_of_a_table_with_nothing_to_do_says_so(site: Site, tmp_path: Path) -> None:
+    create_table(tmp_path / "lake", name="db.calm").write_arrow(keyed({1: "a"}))
+    answer = site.get("/tables/db.calm")
+    assert answer.status == 200
+    assert "Planned" not in answer.text
+    assert "Nothing is to be done." in answer.section("next")
+
+
 def test_a_tables_page_has_what_tuning_proposed_last(site: Site, by_month: CatalogTable, tmp_path: Path) -> None:
     assert "Proposals" not in site.get("/tables/db.months").text
     advice = {
@@ -81,7 +91,11 @@ def test_a_tables_page_has_what_tuning_proposed_last(site: Site, by_month: Catal
         "gain": "one less to wonder about",
         "to_do": "ALTER TABLE",
     }
-    told = [{"reason": "1 proposal"}, {"reason": "1 proposal", "proposals": [advice]}, {"proposals": []}]
+    told: list[dict[str, Any]] = [
+        {"reason": "1 proposal"},
+        {"reason": "1 proposal", "proposals": [advice]},
+        {"proposals": []},
+    ]
     catalog, at = open_catalog({"warehouse": str(tmp_path / "lake")}), datetime(2026, 5, 1, tzinfo=UTC)
     texts = []
     for day, details in enumerate(told):
