@@ -45,6 +45,8 @@ def _of_spark(tree: exp.Expr) -> Iterator[tuple[str, str]]:
                 yield "GROUP BY ALL", "Write the columns."
             case exp.Ordered(this=exp.Var()):
                 yield "ORDER BY ALL", "Write the columns."
+            case exp.Select() if any(isinstance(each.unalias().unnest(), exp.Null) for each in node.expressions):
+                yield "SELECT of a NULL without a type", "Write CAST(NULL AS INT), or another type."
 
 
 def _first(tokens: Sequence[Token], words: str) -> Token:

@@ -90,8 +90,8 @@ _OF_FLINK: Mapping[tuple[str, str], str] = {
     # What a decimal does not hold is NULL.
     ("INTEGER", "DECIMAL"): "TRY_CAST(a AS TARGET)",
     ("DECIMAL", "DECIMAL"): "TRY_CAST(a AS TARGET)",
-    ("FLOATING", "DECIMAL"): "CASE WHEN isfinite(a) THEN TRY_CAST(paimon_double_text(CAST(a AS DOUBLE)) AS TARGET)"
-    " WHEN a IS NOT NULL THEN paimon_no_decimal(a) END",
+    ("FLOATING", "DECIMAL"): "CASE WHEN NOT isfinite(a) THEN paimon_no_decimal(a) WHEN abs(a) < 1eWHOLE"
+    " THEN TRY_CAST(paimon_double_text(CAST(a AS DOUBLE)) AS TARGET) END",
     ("STRING", "DATE"): f"COALESCE(paimon_date(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
     # In short texts Flink's own reader passes over one last sign that is none of a number.
     ("STRING", "DECIMAL"): f"CASE WHEN SHORT AND octet_length(encode(a)) <= 18 AND regexp_full_match(paimon_trimmed(a),"

@@ -11,6 +11,7 @@ from maintenance.types.data_type import DataField
 _COMPARED = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between,
 )  # fmt: skip
+_NO_TEXTS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 _INSTANTS = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
 _MOMENTS = (*_INSTANTS, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMP, exp.DType.DATE)
 
@@ -18,8 +19,11 @@ _MOMENTS = (*_INSTANTS, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMP, exp.DType.D
 def with_instants(condition: exp.Expr, fields: Sequence[DataField], zone: str, *, is_flink: bool) -> exp.Expr | None:
     """A condition in whose comparisons texts and literals of instants are in UTC, and say so.
 
-    None: it compares instants with local times, which predicates cannot do in another zone than UTC.
+    None: it compares instants with local times, which predicates cannot do in another zone than UTC, or, in Flink's
+    dialect, texts with numbers or truth values, which only the types of both sides decide.
     """
+    if is_flink and _compares_texts(condition, fields):
+        return None
     if zone == UTC:
         return condition
     kinds = {field.name.lower(): field.type.root for field in fields}
@@ -35,6 +39,17 @@ def with_instants(condition: exp.Expr, fields: Sequence[DataField], zone: str, *
             return None
     inside: exp.Expr = root.this
     return inside
+
+
+def _compares_texts(condition: exp.Expr, fields: Sequence[DataField]) -> bool:
+    others = {field.name.lower() for field in fields if field.type.root in _NO_TEXTS}
+    return any(
+        any(column.name.lower() in others for column in node.find_all(exp.Column))
+        and any(
+            literal.is_string and not isinstance(literal.parent, exp.Cast) for literal in node.find_all(exp.Literal)
+        )
+        for node in condition.find_all(*_COMPARED)
+    )
 
 
 def has_moments(value: exp.Expr) -> bool:

@@ -1,5 +1,6 @@
 """What queries give as a whole in either dialect: names, groups and order, as seen in Spark and Flink themselves."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -111,7 +112,8 @@ def test_names(session: Session, query: str, names: list[str]) -> None:
             ("* EXCEPT (a) FROM t", "EXCEPT behind"), ("id FROM t QUALIFY RANK() OVER (ORDER BY id) = 1", "QUALIFY"),
             ("* FROM t LEFT SEMI JOIN t AS q ON t.id = q.n", "SEMI JOIN"), ("id FROM t SORT BY id", "SORT BY"),
             ("x FROM t LATERAL VIEW explode(a) v AS x", "LATERAL VIEW"), ("g FROM t GROUP BY ALL", "GROUP BY ALL"),
-            ("id FROM t ORDER BY ALL", "ORDER BY ALL"), ("id FROM t WHERE g ILIKE 'X'", "ILIKE"))),
+            ("id FROM t ORDER BY ALL", "ORDER BY ALL"),
+            ("id, NULL AS x FROM t", "SELECT of a NULL"), ("id FROM t WHERE g ILIKE 'X'", "ILIKE"))),
     ],
     indirect=["session"],
 )  # fmt: skip
@@ -119,3 +121,22 @@ def test_what_the_engine_refuses(session: Session, query: str, said: str) -> Non
     with pytest.raises(SqlError) as caught:
         session.sql(query).to_arrow()
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("session", ["flink"], indirect=True)
+def test_rows_that_a_text_finds_are_those_of_a_query(session: Session) -> None:
+    """To Flink a BOOLEAN as a text is TRUE, and it compares no INT with a text."""
+    session.sql("CREATE TABLE k (id INT, b BOOLEAN)")
+    session.sql("INSERT INTO k VALUES (1, TRUE), (2, FALSE)")
+    session.sql("DELETE FROM k WHERE b = 'true'")
+    assert rows(session, "SELECT id FROM k WHERE b <> 'true'") == [(1,), (2,)]
+    with pytest.raises(SqlError, match="does not take INT and CHAR"):
+        session.sql("DELETE FROM k WHERE id = '1'")
+
+
+@pytest.mark.parametrize("session", ["flink"], indirect=True)
+def test_a_float_that_a_decimal_does_not_hold_is_null(session: Session) -> None:
+    query = (
+        "SELECT CAST(x AS DECIMAL(10, 2)) FROM (VALUES (CAST(-2.147483648E9 AS FLOAT)), (CAST(1.5 AS FLOAT))) AS v(x)"
+    )
+    assert sorted(rows(session, query), key=str) == [(Decimal("1.50"),), (None,)]
