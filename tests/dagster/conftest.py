@@ -5,7 +5,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,11 @@ from dagster._core.remote_origin import (
     RemoteRepositoryOrigin,
 )
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
+from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-from sqlalchemy import Engine
+from sqlalchemy import Engine, create_engine
 from sqlalchemy.event import listens_for
 
 from maintenance.project.config import Project, load_project
@@ -78,6 +81,28 @@ def _migrations_loaded_once() -> Iterator[None]:
             alembic.util, "load_python_file", lambda folder, name: (load if name == "env.py" else kept)(folder, name)
         )
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _engines_kept() -> Iterator[None]:
+    """Dagster makes an engine of SQLAlchemy for each connection to SQLite, which compiles every statement again."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
+            patch.setattr(module, "create_engine", keeping_engines(create_engine))
+        yield
+
+
+def keeping_engines(make: Callable[..., Engine], most: int = 16) -> Callable[..., Engine]:
+    """The same, but for the last databases it gives the engine that it has made for each. They keep no connection."""
+    kept: dict[str, Engine] = {}
+
+    def engine_of(url: str, **options: Any) -> Engine:
+        kept[url] = kept.pop(url) if url in kept else make(url, **options)
+        if len(kept) > most:
+            del kept[next(iter(kept))]
+        return kept[url]
+
+    return engine_of
 
 
 @pytest.fixture
