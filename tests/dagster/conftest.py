@@ -7,15 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import alembic.util
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
@@ -73,14 +73,23 @@ def leave_it_to_the_system(connection: object, _: object) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _migrations_loaded_once() -> Iterator[None]:
-    """Each new database of Dagster's is marked with its version, and for that Alembic loads a hundred migrations."""
-    load = alembic.util.load_python_file
-    kept = cache(load)
+    """Each run has a new database. To mark it with its version Alembic loads a hundred migrations and orders them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            alembic.util, "load_python_file", lambda folder, name: (load if name == "env.py" else kept)(folder, name)
-        )
+        patch.setattr(ScriptDirectory, "from_config", keeping_scripts(ScriptDirectory.from_config))
         yield
+
+
+def keeping_scripts(load: Callable[[Config], ScriptDirectory]) -> Callable[[Config], ScriptDirectory]:
+    """The same, but what is loaded from a folder is kept."""
+    kept: dict[str | None, ScriptDirectory] = {}
+
+    def scripts_of(config: Config) -> ScriptDirectory:
+        folder = config.get_main_option("script_location")
+        if folder not in kept:
+            kept[folder] = load(config)
+        return kept[folder]
+
+    return scripts_of
 
 
 @pytest.fixture(scope="session", autouse=True)
