@@ -12,8 +12,10 @@ import numpy as np
 
 from maintenance.errors import OptionError
 from maintenance.options.model import TableModel
+from maintenance.types.integer_order import ascending_order
 
 _LAST_BUCKET = 32767
+_LEAST_HASH = np.int64(-(2**31))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class PartitionBuckets:
         hashes = np.concatenate([np.empty(0, np.int32), *buckets.values()])
         owners = np.concatenate([np.empty(0, np.int32), *(np.full(len(h), b, np.int32) for b, h in buckets.items())])
         mine = assigner_of(hashes, assigner.count) == assigner.number
-        order = np.argsort(hashes[mine], kind="stable")
+        order = _order(hashes[mine])
         self._hashes, self._owners = hashes[mine][order], owners[mine][order]
 
     def assign(self, hashes: np.ndarray) -> np.ndarray:
@@ -70,19 +72,30 @@ class PartitionBuckets:
 
         Raises: OptionError: no bucket id is left.
         """
-        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        places = np.minimum(np.searchsorted(self._hashes, distinct), max(len(self._hashes) - 1, 0))
+        order = _order(hashes)
+        ordered = hashes[order]
+        is_first = np.ones(len(order), bool)
+        is_first[1:] = ordered[1:] != ordered[:-1]
+        distinct, first = ordered[is_first], order[is_first]
+        behind = np.searchsorted(self._hashes, distinct)
+        places = np.minimum(behind, max(len(self._hashes) - 1, 0))
         is_known = self._hashes[places] == distinct if len(self._hashes) else np.zeros(len(distinct), bool)
         owners = np.empty(len(distinct), np.int32)
         owners[is_known] = self._owners[places[is_known]]
         new = np.flatnonzero(~is_known)
         if len(new):
-            new = new[np.argsort(first[new], kind="stable")]
-            owners[new] = self._filling.take(distinct[new])
-            all_hashes = np.concatenate([self._hashes, distinct[new]])
-            order = np.argsort(all_hashes, kind="stable")
-            self._hashes, self._owners = all_hashes[order], np.concatenate([self._owners, owners[new]])[order]
-        return owners[inverse]
+            as_they_came = new[ascending_order(first[new].view(np.uint64))]
+            owners[as_they_came] = self._filling.take(distinct[as_they_came])
+            self._hashes = np.insert(self._hashes, behind[new], distinct[new])
+            self._owners = np.insert(self._owners, behind[new], owners[new])
+        result = np.empty(len(order), np.int32)
+        result[order] = owners[np.cumsum(is_first) - 1]
+        return result
+
+
+def _order(hashes: np.ndarray) -> np.ndarray:
+    """Places of hashes in ascending order; equal ones stay in order."""
+    return ascending_order((hashes.astype(np.int64) - _LEAST_HASH).view(np.uint64))
 
 
 class BucketFilling:

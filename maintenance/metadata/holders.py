@@ -33,6 +33,7 @@ from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_batch
 from maintenance.metadata.snapshots import Snapshots
+from maintenance.types.integer_order import distinct_integers
 
 READERS = 8
 
@@ -133,7 +134,7 @@ class Needed:
         """Of each manifest the entries of those files, where it has any."""
         metas = {m.file_name: (m, state.holder) for state in (*self.states, *self.deltas) for m in state.manifests}
         # Hashes of the names are what a task is given: a share of the names themselves would be far larger.
-        wanted = np.unique(text_hashes(pa.array(list(names), pa.string())))
+        wanted = distinct_integers(text_hashes(pa.array(list(names), pa.string())))
         sizes = [meta.file_size for meta, _ in metas.values()]
         done = sharing(partial(_entries_of, manifests, wanted), list(metas.values()), MANIFEST_BYTES, sizes)
         read = zip(metas, chain.from_iterable(done), strict=True)

@@ -1,4 +1,4 @@
-"""Sorting unsigned integers of 64 bits, as fast as the way they come in allows.
+"""Sorting integers, as fast as the way they come in allows.
 
 What consists of a few ascending runs is merged. The rest is sorted by polars in this thread, a process that was forked
 after polars had started its threads included: numpy takes three times as long on some processors.
@@ -15,7 +15,7 @@ _FEW_RUNS = 16
 
 
 def sorted_integers(values: np.ndarray) -> np.ndarray:
-    """The values in ascending order; not to be written to. uint64, shape (n,)."""
+    """The values in ascending order, of their own type; not to be written to. Shape (n,)."""
     if len(values) < _MANY or _has_few_runs(values):
         return np.sort(values, kind="stable")
     import polars as pl  # not at the top: it starts threads, and the process may be one that forks others
@@ -23,8 +23,16 @@ def sorted_integers(values: np.ndarray) -> np.ndarray:
     return np.asarray(pl.Series(values).sort(multithreaded=False).to_numpy())
 
 
+def distinct_integers(values: np.ndarray) -> np.ndarray:
+    """The different values in ascending order, of their own type. Numpy looks for them in a table, far more slowly."""
+    ordered = sorted_integers(values)
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return np.asarray(ordered[is_first])
+
+
 def ascending_order(values: np.ndarray) -> np.ndarray:
-    """Places of the values in ascending order; equal ones stay in order. int64, shape (n,)."""
+    """Places of values in ascending order; equal ones stay in order. int64, shape (n,). `values`: uint64."""
     n = len(values)
     if n < _MANY or _has_few_runs(values):
         return np.argsort(values, kind="stable")

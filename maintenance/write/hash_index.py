@@ -19,6 +19,7 @@ from maintenance.format.metadata.index_manifest import HASH_INDEX, IndexManifest
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.rows.binary_row import row_hashes
 from maintenance.metadata.identity import check_size
+from maintenance.types.integer_order import distinct_integers, sorted_integers
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
 from maintenance.write.placement import FilePlacement
@@ -79,12 +80,12 @@ class HashIndexWriter:
     _seen: list[np.ndarray] = field(default_factory=list)
 
     def add(self, rows: pa.Table) -> None:
-        self._seen.append(np.unique(key_hashes(rows, self.context)))
+        self._seen.append(distinct_integers(key_hashes(rows, self.context)))
 
     def finish(self) -> IndexManifestEntry | None:
         """Write the whole index if a hash is new; None if the file so far still is the bucket's."""
         old = np.empty(0, np.int32) if self.before is None else read_hashes(self.context, self.before)
-        new = np.setdiff1d(np.concatenate([np.empty(0, np.int32), *self._seen]), old)
+        new = _without(distinct_integers(np.concatenate([np.empty(0, np.int32), *self._seen])), old)
         if not len(new):
             return None
         hashes = np.concatenate([old, new])
@@ -102,3 +103,12 @@ class HashIndexWriter:
         )
         self.context.file_io.write_bytes(self.context.paths.index_file(entry), data)
         return entry
+
+
+def _without(hashes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The hashes that are not among the others."""
+    if not len(others):
+        return hashes
+    known = sorted_integers(others)
+    places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    return np.asarray(hashes[known[places] != hashes])

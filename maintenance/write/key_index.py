@@ -19,6 +19,7 @@ from maintenance.format.rows.binary_row import parse_row, row_array, row_hashes
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
+from maintenance.types.integer_order import distinct_integers
 from maintenance.types.row_kind import RowKind
 from maintenance.types.values import arrow_of_values
 from maintenance.write.context import WriteContext
@@ -147,7 +148,7 @@ def indexed(index: KeyIndex, split: Split, context: WriteContext) -> Iterator[Ke
 
 def with_known(records: KeyRecords, index: KeyIndex, context: WriteContext) -> KeyRecords:
     """Records with the index's entries for their keys. All keys of the table are read, those of the records kept."""
-    hashes = np.unique(records.hashes)
+    hashes = distinct_integers(records.hashes)
 
     def entries(split: Split) -> list[KeyRecords]:
         return [_chosen(part, np.isin(part.hashes, hashes)) for part in indexed(index, split, context)]

@@ -22,6 +22,7 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
+from maintenance.types.integer_order import distinct_integers
 from maintenance.types.row_hash import Digest, HashOf, row_hashes, total
 from maintenance.types.row_kind import is_retract
 
@@ -145,7 +146,7 @@ def _retracted_keys(task: CompactedBucket) -> np.ndarray:
         for rows in read.tables(split):
             retracted = rows.filter(pa.array(is_retract(rows.column(VALUE_KIND.name).to_numpy())))
             found.append(_hashes(retracted, schema.trimmed_primary_keys))
-    return np.unique(np.concatenate(found))
+    return distinct_integers(np.concatenate(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class _Compared:
             np.unique(np.concatenate([np.zeros(0, np.uint64), *self.hashes(splits)]), return_counts=True)
             for splits in (same.due, same.given)
         )
-        every = np.unique(np.concatenate([due[0], given[0]]))
+        every = distinct_integers(np.concatenate([due[0], given[0]]))
         balance = np.zeros(len(every), np.int64)
         balance[np.searchsorted(every, due[0])] += due[1]
         balance[np.searchsorted(every, given[0])] -= given[1]

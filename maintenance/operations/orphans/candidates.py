@@ -26,6 +26,7 @@ from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import RETIRED, TablePaths
 from maintenance.spark.sharing import SparkSharing
 from maintenance.spark.tasks import all_done, run_tasks
+from maintenance.types.integer_order import distinct_integers
 
 DATA, METADATA, INDEX, STATISTICS, UNFINISHED, HALF_BRANCH = (
     "data file",
@@ -72,7 +73,7 @@ class Candidates:
         """Mark the files of these names as live."""
         if not len(self.keys) or not len(names):
             return
-        hashes = np.unique(text_hashes(names))
+        hashes = distinct_integers(text_hashes(names))
         at = np.minimum(np.searchsorted(self.keys, hashes), len(self.keys) - 1)
         self.is_live[at[self.keys[at] == hashes]] = True
 

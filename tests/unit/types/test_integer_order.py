@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maintenance.types.integer_order import ascending_order, sorted_integers
+from maintenance.types.integer_order import ascending_order, distinct_integers, sorted_integers
 
 COUNT = 20_000
 
@@ -44,3 +44,12 @@ def test_equal_values_stay_in_order(name: str) -> None:
     assert ascending_order(values).tolist() == np.argsort(values, kind="stable").tolist()
     assert sorted_integers(values).tolist() == np.sort(values).tolist()
     assert (values == kept).all()
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32])
+def test_different_values(name: str, kind: type) -> None:
+    values: np.ndarray = GIVEN[name].astype(kind)
+    found = distinct_integers(values)
+    assert found.tolist() == sorted(set(values.tolist()))
+    assert found.dtype == kind
