@@ -76,9 +76,9 @@ class Target:
         return self.options
 
     def report(self, result: "Result") -> None:
-        """Print what an operation reports; a column alone, or no rows, say less than its sentences."""
+        """Print what an operation reports: its sentences if it has one for each row, or they say more than a column."""
         rows = result.to_arrow()
-        if result.said and self.output == "table" and (rows.num_columns <= 1 or not rows.num_rows):
+        if result.said and self.output == "table" and (rows.num_columns <= 1 or len(result.said) > rows.num_rows):
             click.echo("\n".join(result.said))
         elif rows.num_columns:
             self.print_report(rows)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 
-from maintenance.amounts import number_of, size_text
+from maintenance.amounts import number_of, seconds_text, size_text, time_text
 from maintenance.errors import NotFoundError, OptionError, PaimonError, worst_of
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.bin.run import BinRun
@@ -567,6 +567,28 @@ def _shown(report: FleetReport) -> Shown:
 
 def _said(report: FleetReport) -> Iterable[str]:
     yield report.summary
+    yield from (_line_said(line) for line in report.lines)
+
+
+def _line_said(line: FleetLine) -> str:
+    """An action: what and why, what it brings, how long it takes; if not now, why, and when its turn comes."""
+    scope = f" {line.scope}" if line.scope else ""
+    text = f"{line.outcome or line.decision}: {line.operation.replace('_', ' ')} {line.table}{scope}"
+    if line.purpose:
+        text += f": {line.purpose}"
+    gains = (
+        number_of(line.gain.files, "file") + " less" if line.gain.files else "",
+        f"{size_text(line.gain.bytes)} freed" if line.gain.bytes else "",
+        number_of(line.gain.runs, "sorted run") + " less" if line.gain.runs else "",
+    )
+    if line.is_action:
+        brings = ", ".join(filter(None, gains)) or "no gain that is known"
+        text += f"; {brings}, in about {seconds_text(line.expected.seconds)} ({line.expected.basis})"
+    if line.reason != line.purpose:
+        text += f"; {line.reason}"
+    if line.decision == LATER and line.turn is not None:
+        text += f"; its turn comes {time_text(line.turn)}"
+    return f"{text}."
 
 
 OPERATION = Operation(

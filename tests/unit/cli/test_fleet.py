@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maintenance.cli.exits import FAILED, REFUSED
+from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import run
 from maintenance.sql import Session
 
@@ -51,6 +51,18 @@ def test_people_read_sizes_and_times(lake: Path, capsys: pytest.CaptureFixture[s
     (line,) = [line for line in text.splitlines() if "orders" in line]
     assert "KiB" in line or "bytes" in line
     assert "level0_files" in text.splitlines()[1] + text.splitlines()[0]
+
+
+def test_a_plan_of_all_tables_is_a_sentence_for_each_action(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session({"warehouse": str(lake)}, dialect="flink")
+    list(session.execute(";".join(f"INSERT INTO shop.log VALUES ({i})" for i in range(12))))
+    start = ["--warehouse", str(lake), "fleet", "--dry-run"]
+    summary, *lines = printed(capsys, *start).splitlines()
+    assert "over 2 tables" in summary
+    assert any(line.startswith("now: compact shop.log: 12 small files; 11 files less, in about ") for line in lines)
+    assert len(lines) == len(printed(capsys, *start, "--json").splitlines())
+    _, *lines = printed(capsys, *start, "--bytes", "1", code=NOTHING_TO_DO).splitlines()
+    assert all(line.startswith("later: ") and "; more than twice the budget of a day" in line for line in lines)
 
 
 def test_every_table_is_judged(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
