@@ -13,6 +13,7 @@ from inspect import Parameter as Argument
 from inspect import Signature
 from typing import Any, Literal
 
+from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from maintenance.operation_names import commands
 from maintenance.spelling import suggestion
@@ -141,7 +142,8 @@ class PlanOperator(PaimonOperator):
             raise AirflowSkipException(f"{self.operation} of {self._place()} has nothing to do")
         plan_id = keep_plan(call.session, plan)
         self.plan_id = plan_id  # for the link
-        lines = [f"{group.name}: {len(group.files)} files, {group.reason}" for group in plan.groups[:_SHOWN_GROUPS]]
+        shown = plan.groups[:_SHOWN_GROUPS]
+        lines = [f"{each.name}: {number_of(len(each.files), 'file')}, {each.reason}" for each in shown]
         more = len(plan.groups) - len(lines)
         groups = "\n".join([*plan.warnings, *lines, *([f"… and {more} more"] if more else [])])
         self.log.info("plan %s: %s", plan_id, groups)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from maintenance.amounts import seconds_text, size_text
+from maintenance.amounts import number_of, seconds_text, size_text
 from maintenance.errors import OptionError, PaimonError, UnsupportedError
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plan_store import MANY, UNPLANNED, PlannedGroup, StoredPlan
@@ -106,7 +106,7 @@ def refuse_unplanned(plan: StoredPlan, kept: Mapping[str, Any]) -> None:
             "Correct it and launch a new dry run, or apply the plan without it.",
         )
         raise dg.Failure(
-            description=f"{len(unplanned)} tables could not be planned: {first} Next step: {fix}",
+            description=f"{number_of(len(unplanned), 'table')} could not be planned: {first} Next step: {fix}",
             metadata={"tables that could not be planned": dg.MetadataValue.json(unplanned), "next step": fix, **kept},
             allow_retries=False,
         )

@@ -76,12 +76,19 @@ class Target:
         return self.options
 
     def report(self, result: "Result") -> None:
-        """Print what an operation reports: its sentences if it has one for each row, or they say more than a column."""
+        """Print what an operation reports, for people in sentences if it has one for each row or a single column.
+
+        Behind blocks of lines, which are long, its sentences come last.
+        """
+        from maintenance.cli.output import is_wide
+
         rows = result.to_arrow()
-        if result.said and self.output == "table" and (rows.num_columns <= 1 or len(result.said) > rows.num_rows):
-            click.echo("\n".join(result.said))
-        elif rows.num_columns:
+        said = result.said if self.output == "table" else ()
+        enough = rows.num_columns <= 1 or len(said) > rows.num_rows
+        if rows.num_columns and not (said and enough):
             self.print_report(rows)
+        if said and (enough or is_wide(rows.column_names)):
+            click.echo("\n".join(said if enough else ("", *said)))
 
     def print_report(self, rows: "pa.Table") -> None:
         """Print rows of an operation: on a terminal sizes have units, to programs they are numbers."""

@@ -63,8 +63,12 @@ def text_of_values(names: Sequence[str], rows: Sequence[Sequence[Any]], output: 
         return "\n".join(json.dumps(one, default=_plain, ensure_ascii=False) for one in objects)
     if output == "csv":
         return _csv(names, rows)
-    is_wide = sum(len(name) + _AROUND_COLUMN for name in names) > _WIDTH
-    return _records(names, rows) if is_wide and rows else _table(names, rows)
+    return _records(names, rows) if is_wide(names) and rows else _table(names, rows)
+
+
+def is_wide(names: Sequence[str]) -> bool:
+    """Whether columns do not stand side by side, so that each row is a block of lines."""
+    return sum(len(name) + _AROUND_COLUMN for name in names) > _WIDTH
 
 
 def bytes_of(rows: "pa.Table", output: str) -> bytes:

@@ -77,11 +77,11 @@ def judge_snapshot(
     """As `judge`, of a snapshot that has been read already. Raises: ExpiredError: it is gone."""
     fired = _Fired(table, snapshot)
     trigger, most = _trigger(table, triggers), shape.sorted_runs_max
-    unit = "sorted runs" if _counts_runs(table) else "files"
+    unit = "sorted run" if _counts_runs(table) else "file"
     # A bucket has no more small files than files, so most tables need no second look.
     if not _counts_runs(table) and most >= trigger:
         most = max(fired.small_files().values(), default=0)
-    due, reason = most >= trigger, f"a bucket has {most} {unit}, the trigger is {trigger}"
+    due, reason = most >= trigger, f"a bucket has {number_of(most, unit)}, the trigger is {trigger}"
     hidden = fired.invisible()
     if hidden:
         due, reason = True, hidden_rows(hidden)

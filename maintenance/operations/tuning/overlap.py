@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p
 
+from maintenance.amounts import number_of
 from maintenance.operations.tuning.arrivals import Merged, RowsThere
 
 _STEPS = 60
@@ -41,12 +42,13 @@ class Overlap:
     def text(self) -> str:
         if not self.compactions:
             return "no compaction says how many rows have one key, so no two are taken to"
+        compactions = number_of(self.compactions, "compaction")
         if min(self.keys, self.per_row) == inf:
-            return f"{self.compactions} compactions found no two rows of one key"
+            return f"{compactions} found no two rows of one key"
         of = f"one row in {self.per_row:.1f} replaces another"
         if self.keys < inf:
             of = f"{self.keys:,.0f} keys in a bucket"
-        return f"rows of one key are merged as {self.compactions} compactions did: {of}"
+        return f"rows of one key are merged as {compactions} did: {of}"
 
 
 def _growing(per_row: float, there: RowsThere) -> float:
