@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from maintenance.errors import PaimonError
 from maintenance.sql import Session
+
+_FOREIGN = re.compile(
+    r"DuckDB|explicit type cast|argument types|Binder|Conversion Error|Catalog Error|Parser Error|Not implemented"
+    r"|Unimplemented|Scalar Function|sqlglot|syntax error at or near|Could not (convert|parse|cast)|Invalid Input"
+)
 
 IN_ORDER = "/*+ COALESCE(1) */"
 """Keeps the rows of a view together. Of several partitions Spark adds the sums of each: those of doubles that take each
@@ -30,6 +37,11 @@ def asked(session: Session, query: str) -> pa.Table | Exception:
         return session.sql(query).to_arrow()
     except Exception as error:  # noqa: BLE001
         return error
+
+
+def is_foreign(error: Exception) -> bool:
+    """Whether an error is none of the family, or in the words of an engine underneath."""
+    return not isinstance(error, PaimonError) or _FOREIGN.search(str(error)) is not None
 
 
 def is_refused(answer: pa.Table | Exception) -> bool:

@@ -25,7 +25,7 @@ _STARTED: dict[str, SparkSession] = {}
 _CONNECT_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
 # What takes long, as a stream does, which starts many processes of Python. It is run on Connect by `make test-slow`.
 _LONG_ON_CONNECT = (
-    "test_commit_order", "test_documents_on_engines", "test_expressions", "test_functions",
+    "test_commit_order", "test_documented_examples", "test_documents_on_engines", "test_expressions", "test_functions",
     "test_generated_expressions", "test_stream_writer",
     "test_streams", "test_tpch", "test_untouched_columns",
 )  # fmt: skip
@@ -35,7 +35,8 @@ _ALWAYS_ON_SAIL = ("test_sessions", "test_operations", "test_documents_on_engine
 _ALONE = ("test_tasks",)
 # Sail has values of its own, which are compared in test_sail, writes none of them, and has no streams.
 _NOT_ON_SAIL = (
-    "test_expressions", "test_functions", "test_generated_expressions", "test_row_changes", "test_sql", "test_streams",
+    "test_documented_examples", "test_expressions", "test_functions", "test_generated_expressions", "test_row_changes",
+    "test_sql", "test_streams",
     "test_stream_writer", "test_tpch", "test_untouched_columns",
 )  # fmt: skip
 

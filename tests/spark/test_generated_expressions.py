@@ -15,16 +15,12 @@ from pyspark.sql import SparkSession
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
-from tests.beside_spark import asked, asked_spark, free, short, shown_type, values
+from tests.beside_spark import asked, asked_spark, free, is_foreign, short, shown_type, values
 from tests.examples import SEARCHES, examples
 from tests.models.nested_spark_expressions import nested_expressions
 from tests.models.spark_expressions import COLUMNS, ROWS, Expression, expressions, made_session, table_values
 
 Verdict = Literal["equal", "refused", "wrong", "wrong type", "foreign", "laxer", "both refuse"]
-_FOREIGN = re.compile(
-    r"DuckDB|explicit type cast|argument types|Binder|Conversion Error|Catalog Error|Parser Error|Not implemented"
-    r"|Unimplemented|Scalar Function|sqlglot|syntax error at or near|Could not (convert|parse|cast)|Invalid Input"
-)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +68,7 @@ def verdict(spark: SparkSession, session: Session, found: Expression) -> tuple[V
 def _verdict(theirs: pa.Table | Exception, ours: pa.Table | Exception, found: Expression) -> tuple[Verdict, str]:
     shown = f"Spark: {short(theirs)}; here: {short(ours)}"
     if isinstance(ours, Exception):
-        if not isinstance(ours, PaimonError) or _FOREIGN.search(str(ours)):
+        if is_foreign(ours):
             return "foreign", shown
         if isinstance(theirs, Exception):
             return "both refuse", "" if _is_refused(ours) or _is_analysed(theirs) else "rows fail"
