@@ -13,7 +13,7 @@ from maintenance.sql.expressions.decimals import WRAPS, combined, divided, divid
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, MOST_DIGITS
 from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
-from maintenance.sql.expressions.templates import apart, filled
+from maintenance.sql.expressions.templates import CHECKED, apart, filled
 from maintenance.sql.expressions.zeros import is_constant
 from maintenance.types.data_type import DataType
 
@@ -67,8 +67,11 @@ def _reckoned(call: Call) -> exp.Expr | Typed:
     made = _NODES[call.name](this=apart(one), expression=apart(other))
     if call.is_flink and call.name == "+" and call.kind.root in ("FLOAT", "DOUBLE"):
         return _without_zero(call, made)
-    if call.is_flink and kinds.is_integer(call.kind) and call.name != "%":
-        made.meta[WRAPS] = call.kind
+    if kinds.is_integer(call.kind) and call.name != "%":
+        if call.is_flink:
+            made.meta[WRAPS] = call.kind
+        if any(is_constant(each.written) for each in call.arguments):
+            made.meta[CHECKED] = True
     return made
 
 

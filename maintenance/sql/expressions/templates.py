@@ -19,6 +19,13 @@ _SYNTAX = ("CAST", "TRY_CAST", "EXTRACT")
 _APART = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Is, exp.Interval)
 
 
+CHECKED = "paimon_checked"
+"""This key is in the `meta` of arithmetic with a constant that may overflow.
+
+DuckDB takes `a + 1 <= 1` for `a <= 0`, and sees no overflow then; out of functions it moves no constants.
+"""
+
+
 class Duck(DuckDB):
     """DuckDB's dialect, which knows no function: what is written is what DuckDB gets."""
 
@@ -30,6 +37,18 @@ class Duck(DuckDB):
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
 
     class Generator(DuckDBGenerator):
+        def add_sql(self, expression: exp.Add) -> str:
+            return self._checked(expression, "add") or super().add_sql(expression)
+
+        def sub_sql(self, expression: exp.Sub) -> str:
+            return self._checked(expression, "subtract") or super().sub_sql(expression)
+
+        def mul_sql(self, expression: exp.Mul) -> str:
+            return self._checked(expression, "multiply") or super().mul_sql(expression)
+
+        def _checked(self, node: exp.Binary, name: str) -> str:
+            return self.func(name, node.this, node.expression) if CHECKED in node.meta else ""
+
         def ignorenulls_sql(self, expression: exp.IgnoreNulls) -> str:
             return f"{self.sql(expression, 'this')} IGNORE NULLS"
 
