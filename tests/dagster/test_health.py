@@ -94,7 +94,7 @@ def test_an_asset_says_what_is_next_and_why_what_does_it_and_what_it_has_cost(
     assert upcoming is not None
     page = table_page(TableView(visits, now, None, None, (), location="lake", upcoming=upcoming))
     (line,) = rows_of(page["what is next"])
-    assert (line["what"], line["why"], line["files less"]) == ("compact", "small files", "2")
+    assert (line["what"], line["why"], line["files less"]) == ("compact", "3 small files", "2")
     links = page["plan or apply it"].value
     assert "[plan](/locations/lake/jobs/compact_shop_visits/playground/setup?config=ops%3A%20%7Bcompact" in links
     assert "[apply](/locations/lake/jobs/compact_shop_visits/playground)" in links
