@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.spark.opened import close_session
 from maintenance.spark.session import get_session
+from tests.spark.conftest import without_sessions
 from tests.unit.docs.blocks import DOCS, PAGES, blocks
 from tests.unit.docs.page_claims import CLAIMS_ON_SPARK
 from tests.unit.docs.page_tables import make_orders
@@ -25,6 +26,7 @@ WITH_SPARK = [
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
+    without_sessions()  # tests before may have left one with other settings
     yield get_session(master="local[2]", config={"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
     close_session()
 
