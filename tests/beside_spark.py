@@ -25,9 +25,10 @@ other's digits depend then on how many processors there are.
 
 
 def asked_spark(spark: SparkSession, query: str) -> pa.Table | Exception:
+    """The rows, or Spark's error; a ValueError is none of Spark's: PySpark makes no Arrow of the rows."""
     try:
         return spark.sql(query).toArrow()
-    except (PySparkException, Py4JJavaError) as error:
+    except (PySparkException, Py4JJavaError, ValueError) as error:
         return error
 
 

@@ -224,6 +224,10 @@ _WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Fault], Words]], .
         (r"(.*): run it with `--engine spark`", _say("{0}", "Run it with `--engine spark`.")),
         (r"(.*): run it in Flink", _say("{0}", "Run the statement in Flink.")),
         (r"Failure in decode", _say("bytes are not UTF-8", "Run it with `--engine spark`, whose texts keep them.")),
+        (
+            r"Map keys can ?not be NULL",
+            _say("a map is given NULL as a key", "Leave out the rows where the key is NULL."),
+        ),
         (r"Map keys must be unique", _say("a map is given a key twice", "Give each key once.")),
         (r"(?i)division by zero", _say("division by zero", "Divide by NULLIF(x, 0), which gives NULL.")),
         (r"No function matches the given name and argument types '([^(]+)\((.*)\)'", _no_such_arguments),

@@ -9,7 +9,7 @@ from maintenance.sql.expressions.arithmetic import number_sides
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.decimals import around, combined, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
-from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, MOST_DIGITS, decimal, digits
+from maintenance.sql.expressions.kinds import BIGINT, BITS, DOUBLE, MOST_DIGITS, decimal, digits
 from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
@@ -129,7 +129,12 @@ def _pmod_kind(call: Call) -> DataType:
 def _pmod(call: Call) -> exp.Expr:
     kind = kinds.widest_number(call.kinds[0], call.kinds[1], is_flink=False)
     one, other = (cast_node(node, kind) for node in call.nodes)
-    template = "CASE WHEN a % paimon_nonzero(a, b) < 0 THEN (a % b + b) % b ELSE a % b END"
+    above = "a % b + b"
+    if kinds.is_integer(kind):
+        # Below zero both may be; Java's sum of them has 32 or 64 bits.
+        size = 1 << max(32, BITS[kind.root])
+        above = f"paimon_wrapped(CAST(a % b AS HUGEINT) + b, CAST('{size}' AS HUGEINT))"
+    template = f"CASE WHEN a % paimon_nonzero(a, b) < 0 THEN ({above}) % b ELSE a % b END"
     return cast_node(filled(template, {"a": one, "b": other}), call.kind)
 
 
