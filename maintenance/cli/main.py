@@ -75,16 +75,16 @@ class Target:
             )
         return self.options
 
-    def report(self, result: "Result") -> None:
-        """Print what an operation reports, for people in sentences if it has one for each row or a single column.
+    def report(self, result: "Result", *, is_told: bool = False) -> None:
+        """Print what an operation reports: for people in sentences where it has no rows, or a single column.
 
-        Behind blocks of lines, which are long, its sentences come last.
+        Behind blocks of lines, which are long, its sentences come last. `is_told`: as of `Operation`.
         """
         from maintenance.cli.output import is_wide
 
         rows = result.to_arrow()
         said = result.said if self.output == "table" else ()
-        enough = rows.num_columns <= 1 or len(said) > rows.num_rows
+        enough = is_told or rows.num_columns <= 1 or not rows.num_rows
         if rows.num_columns and not (said and enough):
             self.print_report(rows)
         if said and (enough or is_wide(rows.column_names)):

@@ -59,7 +59,7 @@ def operation_command(name: str) -> click.Command:
                 result = procedure.run(replace(call, values={**values, DRY_RUN.name: True}))
             else:
                 result = procedure.run(call)
-        target.report(result)
+        target.report(result, is_told=procedure.operation.is_told)
         return FAILED if result.wrong else NOTHING_TO_DO if result.nothing_to_do else 0
 
     summary = commands()[name]

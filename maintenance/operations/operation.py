@@ -328,6 +328,7 @@ class Operation(Generic[Request, P, Report]):
         apply: does what a plan says.
         shown: its report as rows.
         said: its report in sentences, for a log.
+        is_told: these say all that the rows do, and are what people read.
         again: plans again to carry out a kept plan, and refuses if that is another one by now; None = as `_again`.
         keeping: how plans are kept that its own `plan` and `apply` are too little for.
         kept_as: what plans and steps call it, if not by its name.
@@ -354,6 +355,7 @@ class Operation(Generic[Request, P, Report]):
     shown: Callable[[Any], Shown] = done
     again: Callable[[Run, Any, Request, StoredPlan], P] | None = None
     said: Callable[[Any], Iterable[str]] = nothing_said
+    is_told: bool = False
     keeping: Keeping | None = None
     kept_as: str = ""
     has_plans: bool = True

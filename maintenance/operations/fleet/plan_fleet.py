@@ -599,6 +599,7 @@ OPERATION = Operation(
     apply,
     _shown,
     said=_said,
+    is_told=True,
     of_catalog=True,
     uses_spark=True,
     by_tables_yaml=BY_FLEET,

@@ -99,6 +99,10 @@ def test_a_damaged_table_fails_its_examination(lake: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert run([*start, "--json"]) == FAILED
     assert json.loads(capsys.readouterr().out)["kind"] == "missing"
+    # What is harmless does not take the place of what is wrong.
+    next(lake.glob("default.db/t/snapshot/LATEST")).write_text("no number")
+    assert run(start) == FAILED
+    assert "missing" in capsys.readouterr().out
 
 
 def test_more_columns_than_stand_side_by_side_are_lines(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
