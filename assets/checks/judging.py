@@ -224,11 +224,12 @@ def _judge_expiry(
     config: TableConfig, reading: _Reading, table: Table, now: datetime, automation: Automation, zone: ZoneInfo
 ) -> Judgement:
     choice = retention_of(config, now, zone)
-    reading.kept = kept_snapshots(table, now, choice)
+    tags = table.tags.all()
+    reading.kept = kept_snapshots(table, now, choice, tags=tags)
     if _is_searched(table):
         reading.freed = next_expiry(table, now, choice).bytes
         reading.partitions = partitions_due(table, now)
-    reading.due_tags = len(due_tags(table, local_time(now), None))
+    reading.due_tags = len(due_tags(table, local_time(now), None, tags))
     live = 0 if reading.shape is None else reading.shape.bytes
     return expiry_due(
         config, reading.kept, live, expires=automation.expires, freed=reading.freed, options=table.options

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import hints
+from maintenance.metadata.each_read import each_read
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import check_number
 from maintenance.metadata.paths import TablePaths
@@ -41,7 +42,7 @@ class Changelogs:
 
     def all(self) -> list[Snapshot]:
         """All there are, ascending; those deleted meanwhile are left out."""
-        changelogs = (self.find(snapshot_id) for snapshot_id in self.list_ids())
+        changelogs = each_read(self.find, self.list_ids(), self.paths.changelog_folder())
         return [changelog for changelog in changelogs if changelog is not None]
 
     def keep(self, snapshot: Snapshot) -> None:

@@ -108,8 +108,8 @@ class CommitRecords:
                     by_user[record.user] = record
                     break
         snapshots = Snapshots(self.file_io, self.paths)
-        live = (snapshots.find(number) for number in snapshots.list_ids() if number <= snapshot_id)
-        for record in newest_of(snapshot for snapshot in live if snapshot is not None):
+        live = snapshots.find_many([number for number in snapshots.list_ids() if number <= snapshot_id])
+        for record in newest_of(live.values()):
             if record.user not in by_user or by_user[record.user].snapshot_id < record.snapshot_id:
                 by_user[record.user] = record
         return list(by_user.values())

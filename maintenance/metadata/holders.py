@@ -11,7 +11,7 @@ Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only t
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
@@ -25,6 +25,7 @@ from maintenance.format.metadata.index_manifest import DeletionVectorRange, Inde
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
@@ -36,6 +37,7 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.types.integer_order import distinct_integers
 
 READERS = 8
+StateKey = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,45 @@ def counting_ids(snapshots: Snapshots, manifests: Manifests) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """The snapshots, tags and changelogs of all branches, each file read when it is first asked for, and once.
+
+    It is what several plans of one operation look at; who plans again reads another one. `states`: as `needed_by` reads
+    them, by what makes them the same.
+    """
+
+    branches: Branches
+    manifests: Manifests
+    states: "dict[StateKey, HeldState]" = field(default_factory=dict)
+    _snapshots: dict[str, dict[int, Snapshot]] = field(default_factory=dict)
+    _tags: dict[str, dict[str, Tag]] = field(default_factory=dict)
+    _changelogs: dict[str, dict[int, Snapshot]] = field(default_factory=dict)
+
+    def snapshots(self, branch: str, first: int = 0) -> dict[int, Snapshot]:
+        """Those that count, from an id on, ascending. One that vanished meanwhile was given up by an expiry."""
+        if branch not in self._snapshots:
+            snapshots = self.branches.snapshots(branch)
+            ids = [i for i in counting_ids(snapshots, self.manifests) if i >= first]
+            found = snapshots.find_many(ids)
+            if first:
+                return found
+            self._snapshots[branch] = found
+        return {i: snapshot for i, snapshot in self._snapshots[branch].items() if i >= first}
+
+    def tags(self, branch: str) -> Mapping[str, Tag]:
+        """By name."""
+        if branch not in self._tags:
+            self._tags[branch] = self.branches.tags(branch).all()
+        return self._tags[branch]
+
+    def changelogs(self, branch: str) -> Mapping[int, Snapshot]:
+        """By id, ascending."""
+        if branch not in self._changelogs:
+            self._changelogs[branch] = {each.id: each for each in self.branches.changelogs(branch).all()}
+        return self._changelogs[branch]
+
+
+@dataclass(frozen=True, slots=True)
 class HolderCensus:
     """Who held what at one moment. A plan of deletions counts only while the census is the one it was made at.
 
@@ -209,8 +250,7 @@ class HolderCensus:
 
 
 def holders_of(
-    branches: Branches,
-    manifests: Manifests,
+    history: History,
     branch: str,
     *,
     first_snapshot: int | None = None,
@@ -226,23 +266,20 @@ def holders_of(
         to become changelogs; `branch_names`: None = they are listed.
     """
     holders = []
-    for name in branches.names() if branch_names is None else branch_names:
+    for name in history.branches.names() if branch_names is None else branch_names:
         where = "" if name == MAIN_BRANCH else f" of branch {name}"
-        snapshots = branches.snapshots(name)
         first = first_snapshot if name == branch and first_snapshot is not None else 0
-        ids = [i for i in counting_ids(snapshots, manifests) if i >= first]
-        # One that vanished since was given up by another expiry.
-        read = snapshots.find_many(ids).values()
+        read = history.snapshots(name, first).values()
         holders += [Holder(f"snapshot {s.id}{where}", s, False, name) for s in read]
-        for tag_name, tag in branches.tags(name).all().items():
+        for tag_name, tag in history.tags(name).items():
             if name != branch or tag_name not in without_tags:
                 holders.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True, name))
-        changes = {changelog.id: changelog for changelog in branches.changelogs(name).all()}
+        changes = dict(history.changelogs(name))
         if name == branch:
             changes |= {snapshot.id: snapshot for snapshot in to_changelogs}
             changes = {i: changelog for i, changelog in changes.items() if i not in without_changelogs}
         if changes:
-            delta = branches.options(name).changelog_producer == "none"
+            delta = history.branches.options(name).changelog_producer == "none"
             holders += [
                 Holder(f"changelog {i}{where}", changelog, False, name, is_changelog=True, delta=delta)
                 for i, changelog in changes.items()
@@ -250,16 +287,28 @@ def holders_of(
     return holders
 
 
-def needed_by(holders: Sequence[Holder], manifests: Manifests, sharing: Sharing = in_one_batch) -> Needed:
-    """What these holders need.
+def needed_by(
+    holders: Sequence[Holder],
+    manifests: Manifests,
+    sharing: Sharing = in_one_batch,
+    known: "dict[StateKey, HeldState] | None" = None,
+) -> Needed:
+    """What these holders need. `known`: states that were read already; those that are read are added.
 
     Raises: CorruptFileError: a file that one of them needs is missing or damaged; the message names the holder.
         ExpiredError: the holder is gone by now.
     """
-    distinct = list({_state_key(h.snapshot): h for h in holders if not h.is_changelog}.values())
-    metas: dict[str, ManifestFileMeta] = {}
-    read = chain.from_iterable(sharing(partial(_states_of, manifests), distinct, STATES))
-    states = [_shared(state, metas) for state in read]
+    distinct = {state_key(h.snapshot): h for h in holders if not h.is_changelog}
+    known = {} if known is None else known
+    unknown = {key: holder for key, holder in distinct.items() if key not in known}
+    read = chain.from_iterable(sharing(partial(_states_of, manifests), list(unknown.values()), STATES))
+    metas = {meta.file_name: meta for state in known.values() for meta in state.manifests}
+    known.update(zip(unknown, (_shared(state, metas) for state in read), strict=True))
+    # Of several holders of a state any may be named, but one that is still there.
+    states = [
+        state if state.holder is holder else replace(state, holder=holder)
+        for state, holder in ((known[key], holder) for key, holder in distinct.items())
+    ]
     folder = manifests.paths.manifest_folder()
     stored = {status.name: status.size for status in manifests.file_io.list_files(folder)}
     for state in states:
@@ -318,7 +367,7 @@ def _delta_of(holder: Holder, manifests: Manifests, stored: Collection[str]) -> 
     return HeldState(holder, tuple(meta for meta in metas if meta.file_name in stored))
 
 
-def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:
+def state_key(snapshot: Snapshot) -> StateKey:
     return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
 
 

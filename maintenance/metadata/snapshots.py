@@ -5,7 +5,6 @@ otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
@@ -18,6 +17,7 @@ from maintenance.fs.location import is_local
 from maintenance.fs.staged import StagedFile
 from maintenance.metadata import hints
 from maintenance.metadata.cache import RecentlyUsed, metadata_cache
+from maintenance.metadata.each_read import each_read
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import check_number
 from maintenance.metadata.paths import RETIRED, TablePaths
@@ -26,10 +26,7 @@ _PREFIX = "snapshot-"
 _MAX_GAP = 300
 _LOOKED_UP = 10
 _MANY = 2
-_READERS = 8
 _READ_AHEAD = 64
-# Of snapshots on a disk: what threads would save is less than what it takes to start them.
-_FEW = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +99,7 @@ class Snapshots:
             versions = {status.path: status.version for status in self.file_io.list_files(folder)}
         kept = {number: self._known(self.paths.snapshot(number), versions) for number in snapshot_ids}
         unknown = [number for number, snapshot in kept.items() if snapshot is None]
-        if len(unknown) > (_FEW if is_local(folder) else 1):
-            with ThreadPoolExecutor(_READERS) as pool:
-                kept.update(zip(unknown, pool.map(self.find, unknown), strict=True))
-        else:
-            kept.update((number, self.find(number)) for number in unknown)
+        kept.update(zip(unknown, each_read(self.find, unknown, folder), strict=True))
         return {number: snapshot for number, snapshot in kept.items() if snapshot is not None}
 
     def _known(self, path: str, versions: Mapping[str, Hashable]) -> Snapshot | None:
@@ -193,19 +186,12 @@ class Snapshots:
         count, following = 1, snapshot.id - 1
         while following > 0:
             ids = range(following, max(0, following - count), -1)
-            for each in self._read_together(ids):
+            for each in each_read(self.find, ids, self.paths.snapshot_folder()):
                 if each is None:
                     return
                 yield each
             following -= count
             count = min(2 * count, most)
-
-    def _read_together(self, ids: Sequence[int]) -> "Iterable[Snapshot | None]":
-        """Those of the ids that are there, None for another."""
-        if len(ids) == 1:
-            return [self.find(ids[0])]
-        with ThreadPoolExecutor(_READERS) as pool:
-            return list(pool.map(self.find, ids))
 
     def stage(self, snapshot: Snapshot) -> "StagedSnapshot":
         """Make a snapshot ready to be published."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.tag import Tag, parse_tag, serialize_tag
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.each_read import each_read
 from maintenance.metadata.paths import RETIRED, TablePaths
 
 _PREFIX = "tag-"
@@ -45,7 +46,8 @@ class Tags:
 
     def all(self) -> dict[str, Tag]:
         """All tags by name; those deleted meanwhile are left out."""
-        tags = ((name, self.find(name)) for name in self.names())
+        names = self.names()
+        tags = zip(names, each_read(self.find, names, self.paths.tag_folder()), strict=True)
         return {name: tag for name, tag in tags if tag is not None}
 
     def publish(self, name: str, tag: Tag) -> bool:

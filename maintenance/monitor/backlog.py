@@ -19,6 +19,10 @@ from maintenance.table.table import Table
 CHANGES_LATER = ("lookup", "full-compaction")
 """Changelog producers by which a compaction makes the changelog."""
 LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG = "level0_backlog", "small_files", "changelog_lag"
+COUNTED_COMMITS = 500
+"""Commits that wait for a changelog are counted up to here, since whoever asks asks again and again."""
+# Snapshots looked at for each commit that may be counted: the others are compactions and statistics.
+_LOOKED_AT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +126,12 @@ def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
     if producer not in CHANGES_LATER:
         summary = "the table has no changelog" if producer == "none" else "every commit carries its own changelog"
         return Judgement(CHANGELOG_LAG, True, summary)
-    waiting, last = commits_without_changelog(table)
-    lag = len(waiting)
+    found = commits_without_changelog(table, most=max(COUNTED_COMMITS, limits.max_changelog_lag + 1))
+    waiting, last, lag = found.waiting, found.last, len(found.waiting)
     details = {"commits": lag, "last changelog in snapshot": last or 0}
-    summary = f"{number_of(lag, 'commit')} came after the last changelog" + (f", of snapshot {last}" if last else "")
+    more = "" if found.is_whole else "at least "
+    summary = f"{more}{number_of(lag, 'commit')} came after the last changelog"
+    summary += f", of snapshot {last}" if last else ""
     if lag <= limits.max_changelog_lag:
         return Judgement(CHANGELOG_LAG, True, summary, "", details)
     users = sorted({snapshot.commit_user for snapshot in waiting})
@@ -137,16 +143,33 @@ def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
     return Judgement(CHANGELOG_LAG, False, summary, fix, {**details, "commit users": users[:_SHOWN]})
 
 
-def commits_without_changelog(table: Table) -> tuple[list[Snapshot], int | None]:
-    """The commits of writers after the newest changelog, newest first; and the snapshot that has that changelog."""
+@dataclass(frozen=True, slots=True)
+class WaitingCommits:
+    """The commits of writers after the newest changelog.
+
+    Attributes:
+        waiting: newest first.
+        last: the snapshot that has that changelog, None where none was found.
+        is_whole: False where there may be more than those that were looked at.
+    """
+
+    waiting: Sequence[Snapshot]
+    last: int | None = None
+    is_whole: bool = True
+
+
+def commits_without_changelog(table: Table, *, most: int = COUNTED_COMMITS) -> WaitingCommits:
+    """The commits that wait for their changelog. `most`: no further ones are looked for."""
     waiting: list[Snapshot] = []
-    for snapshot in table.snapshots.newest_first():
+    for number, snapshot in enumerate(table.snapshots.newest_first()):
         if snapshot.changelog_manifest_list is not None:
-            return waiting, snapshot.id
+            return WaitingCommits(waiting, snapshot.id)
+        if len(waiting) == most or number == _LOOKED_AT * most:
+            return WaitingCommits(waiting, is_whole=False)
         drops = snapshot.commit_kind == CommitKind.OVERWRITE and not _adds_files(table, snapshot)
         if snapshot.commit_kind in (CommitKind.APPEND, CommitKind.OVERWRITE) and not drops:
             waiting.append(snapshot)
-    return waiting, None
+    return WaitingCommits(waiting)
 
 
 def _adds_files(table: Table, snapshot: Snapshot) -> bool:

@@ -1,11 +1,11 @@
 """What keeps old files: consumers, tags and branches, the age of the states they hold, and their size in bytes.
 
 The size counts data files that the oldest and the newest snapshot of the table do not need; of a consumer, those that
-the newest one does not need. A branch is meant to stay: it is listed, and does not fail the check. Source: metadata
-sections 10.1, 10.2, 10.6.
+the newest one does not need. Of many tags the oldest are examined. A branch is meant to stay: it is listed, and does
+not fail the check. Source: metadata sections 10.1, 10.2, 10.6.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -21,6 +21,8 @@ RETENTION_BLOCKERS = "retention_blockers"
 _BRANCH = "branch"
 # Of a consumer that is further behind, only the state that it is at is compared with the newest one.
 _CHANGES_READ = 64
+# Of more tags, the bytes of the oldest are added up and the others are counted: each is a state whose files are read.
+_TAGS_EXAMINED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,11 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
             more than `snapshot.time-retained`.
     """
     limit = max_age or table.model.snapshot_time_retained + timedelta(days=7)
-    blockers = [*_consumers(table, now), *_tags_and_branches(table, now)]
+    tags = {name: tag.snapshot for name, tag in table.tags.all().items() if tag.time_retained is None}
+    oldest_first = sorted(tags, key=lambda name: (tags[name].time_millis, name))
+    examined = {name: tags[name] for name in oldest_first[:_TAGS_EXAMINED]}
+    blockers = [*_consumers(table, now), *_tags_and_branches(table, examined, now)]
+    others = [now - tags[name].committed_at for name in oldest_first[_TAGS_EXAMINED:]]
     old = sorted((b for b in blockers if b.is_older_than(limit)), key=lambda blocker: blocker.age, reverse=True)
     rows = [
         {
@@ -60,14 +66,18 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
         }
         for blocker in blockers
     ]
-    details = {"holders": len(blockers), "held_bytes": sum(b.bytes for b in blockers), "blockers": rows}
+    count = len(blockers) + len(others)
+    details = {"holders": count, "held_bytes": sum(b.bytes for b in blockers), "blockers": rows}
+    if others:
+        details["newer tags, not examined"] = len(others)
     most = seconds_text(limit.total_seconds())
     if not old:
         summary = f"no consumer or tag holds a snapshot older than {most}"
         return Judgement(RETENTION_BLOCKERS, True, summary, details=details)
     first, age = old[0], seconds_text(old[0].age.total_seconds())
-    others = number_of(len(old) - 1, "more holds a snapshot", "more hold snapshots")
-    more = f"; {others} older than {most}" if len(old) > 1 else ""
+    further = len(old) - 1 + sum(age > limit for age in others)
+    holding = number_of(further, "more holds a snapshot", "more hold snapshots")
+    more = f"; {holding} older than {most}" if further else ""
     return Judgement(
         RETENTION_BLOCKERS,
         False,
@@ -106,8 +116,7 @@ def _held_since(table: Table, snapshot: Snapshot, latest: int) -> int:
     return sum(size for name, size in old.items() if name not in live)
 
 
-def _tags_and_branches(table: Table, now: datetime) -> list[Blocker]:
-    tags = {name: tag.snapshot for name, tag in table.tags.all().items() if tag.time_retained is None}
+def _tags_and_branches(table: Table, tags: Mapping[str, Snapshot], now: datetime) -> list[Blocker]:
     branches = [name for name in Branches(table.file_io, table.paths).names() if name != table.branch]
     if not tags and not branches:
         return []

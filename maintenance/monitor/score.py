@@ -18,7 +18,13 @@ from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
-from maintenance.monitor.backlog import CHANGES_LATER, BacklogLimits, commits_without_changelog, small_file_size
+from maintenance.monitor.backlog import (
+    CHANGES_LATER,
+    COUNTED_COMMITS,
+    BacklogLimits,
+    commits_without_changelog,
+    small_file_size,
+)
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import RETENTION_BLOCKERS
 from maintenance.monitor.visibility import hidden_since, hides, invisible
@@ -51,9 +57,9 @@ MEASURES = {
         Measure("level0_files", FILES, 10, "that no compaction has merged yet, in the worst bucket"),
         Measure("small_files", FILES, 10, "below the small-file size, in the worst bucket"),
         Measure("vector_share", SHARE, 10, "of the rows, deleted by vectors but still stored"),
-        Measure("changelog_seconds", SECONDS, 10, "for how long changes have waited for their changelog"),
+        Measure("changelog_seconds", SECONDS, 10, "for how long counted changes have waited for their changelog"),
         Measure("delete_share", SHARE, 5, "of the records, which say that a row is gone"),
-        Measure("changelog_commits", COMMITS, 5, "whose changes are in no changelog yet"),
+        Measure("changelog_commits", COMMITS, 5, f"in no changelog yet, counted up to {COUNTED_COMMITS} or the target"),
         Measure("manifests", FILES, 5, "below the manifests' target size, which every plan of a read opens"),
         Measure("old_snapshots", SNAPSHOTS, 5, "past their retention"),
         Measure("bucket_bytes", BYTES, 5, "of the largest bucket"),
@@ -234,8 +240,10 @@ def health_record(
     snapshot = table.latest_snapshot()
     if snapshot is None:
         return HealthRecord(None, now, ())
-    values = dict(_Look(table, snapshot, table.manifests.live_entries(snapshot), now, held).values())
-    bounds = {**_targets(table, values.pop("_live")), **(targets or {})}
+    given = targets or {}
+    counted = max(COUNTED_COMMITS, int(given.get("changelog_commits", 0)) + 1)
+    values = dict(_Look(table, snapshot, table.manifests.live_entries(snapshot), now, held, counted).values())
+    bounds = {**_targets(table, values.pop("_live")), **given}
     parts = tuple(Part(MEASURES[name], values[name], bounds[name]) for name in MEASURES if name in values)
     return HealthRecord(snapshot.id, now, parts)
 
@@ -267,13 +275,14 @@ def _targets(table: Table, live: float) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What one look at a snapshot finds. `entries`: the live ones."""
+    """What one look at a snapshot finds. `entries`: the live ones; `counted`: commits without changelog, at most."""
 
     table: Table
     snapshot: Snapshot
     entries: Sequence[ManifestEntry]
     now: datetime
     held: Held
+    counted: int
 
     def values(self) -> Iterator[tuple[str, float]]:
         """Each part that the table has, with its value; and the bytes of live files."""
@@ -326,7 +335,7 @@ class _Look:
             hidden = invisible(self.table, self.entries)
             yield "invisible_seconds", self._age(hidden_since(self.table, hidden)) if hidden else 0.0
         if self.table.model.changelog_producer in CHANGES_LATER:
-            waiting, _ = commits_without_changelog(self.table)
+            waiting = commits_without_changelog(self.table, most=self.counted).waiting
             yield "changelog_commits", len(waiting)
             yield "changelog_seconds", self._age(waiting[-1]) if waiting else 0.0
 

@@ -139,9 +139,10 @@ def _small_files(table: Table, entries: Sequence[ManifestEntry]) -> Counter[tupl
 def _changelog_lag(table: Table, limit: int | None) -> str | None:
     if limit is None or table.model.changelog_producer not in CHANGES_LATER:
         return None
-    lag = len(commits_without_changelog(table)[0])
+    found = commits_without_changelog(table, most=max(1, limit))
+    lag, more = len(found.waiting), "" if found.is_whole else "at least "
     return (
-        f"{number_of(lag, 'commit is', 'commits are')} not in a changelog yet, the trigger is {limit}"
+        f"{more}{number_of(lag, 'commit is', 'commits are')} not in a changelog yet, the trigger is {limit}"
         if lag >= limit
         else None
     )

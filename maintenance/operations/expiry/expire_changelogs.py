@@ -18,7 +18,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.holders import holders_of, needed_by
+from maintenance.metadata.holders import History, holders_of, needed_by
 from maintenance.metadata.shares import Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.removal import RemovalPlan, plan_removals, remove
@@ -120,7 +120,7 @@ def _removal(table: Table, by_id: Mapping[int, Snapshot], due: tuple[int, ...], 
     path = table.paths.changelog
     leaving = [Leaving(f"changelog {number}", by_id[number], path(number), is_changelog=True) for number in due]
     branches, manifests = Branches(table.file_io, table.paths), table.manifests
-    holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
+    holders = holders_of(History(branches, manifests), table.branch, without_changelogs=due)
     return plan_removals(leaving, needed_by(holders, manifests, sharing), manifests, sharing)
 
 

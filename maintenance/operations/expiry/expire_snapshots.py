@@ -27,7 +27,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
+from maintenance.metadata.holders import History, HolderCensus, counting_ids, holders_of, needed_by
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.expire_changelogs import (
@@ -295,7 +295,9 @@ class _Expiry:
         first = chosen.kept[0] if chosen.kept else None
         keeps = self.table.model.keeps_changelogs
         becoming = [s for s in these_and_next if keeps and s.id in chosen.expired]
-        holders = holders_of(branches, manifests, self.table.branch, first_snapshot=first, to_changelogs=becoming)
+        holders = holders_of(
+            History(branches, manifests), self.table.branch, first_snapshot=first, to_changelogs=becoming
+        )
         plan = plan_removals(leaving, needed_by(holders, manifests, self.sharing), manifests, self.sharing)
         at = len(pending)
         gaps = _gaps([s.id for s in these_and_next])

@@ -167,13 +167,15 @@ def expire_tags(
     return OPERATION.run(Run.of(spark, progress, into, now), table, ExpireTags(older_than), dry_run=dry_run)
 
 
-def due_tags(table: Table, now: datetime, older_than: datetime | None) -> dict[str, Tag]:
-    """The tags that go, by name. Times are local and without a zone."""
+def due_tags(
+    table: Table, now: datetime, older_than: datetime | None, among: Mapping[str, Tag] | None = None
+) -> dict[str, Tag]:
+    """The tags that go, by name. Times are local and without a zone. `among`: all there are; None = they are read."""
     changed = {}
     if older_than is not None:
         listed = table.file_io.list_files(table.paths.tag_folder())
         changed = {status.path: datetime.fromtimestamp(status.mtime_ms / 1000) for status in listed}
-    tags = table.tags.all().items()
+    tags = (table.tags.all() if among is None else among).items()
     own_time = table.model.tag_time_expire_enabled
 
     def due(name: str, tag: Tag) -> bool:

@@ -5,6 +5,7 @@ states need was deleted by a snapshot that is still there, or is named by a tag 
 that append delete no files, so only the changes of the others are read.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ CURRENT = "the current state"
 DUE = "nothing; the next expiry deletes it"
 # Of more snapshots, only the newest and the oldest ones are listed.
 LISTED = 20
-# Beyond these numbers the files of old states are not added up: it would take too long for a look in passing.
+# Beyond these numbers the files of old states are not added up, and not every snapshot is read: it would take too long
+# for a look in passing.
 _SNAPSHOTS_READ = 256
 _TAGS_READ = 20
 _THREADS = 8
@@ -50,7 +52,7 @@ class KeptSnapshots:
 
     Attributes:
         listed: newest first; of many, the newest and the oldest ones.
-        count: how many there are. due: how many of them the next expiry deletes.
+        count: how many there are. due: how many of them the next expiry deletes; of many, if their times ascend.
         tags, consumers: how many there are.
         by_snapshots: what only older snapshots need; None: there are too many to add it up.
         by_tags: what only tags need whose snapshots have expired; None as before.
@@ -69,15 +71,23 @@ class KeptSnapshots:
 
 @reads_again
 def kept_snapshots(
-    table: Table, now: datetime, given: RetentionChoice = _BY_OPTIONS, *, most: int = LISTED
+    table: Table,
+    now: datetime,
+    given: RetentionChoice = _BY_OPTIONS,
+    *,
+    most: int = LISTED,
+    tags: Mapping[str, Tag] | None = None,
 ) -> KeptSnapshots:
     """The snapshots of a table or branch, and why they are still there.
 
-    Args: `now`: with a time zone; `given`: what is set in place of the table's options; `most`: that are listed.
+    Args: `now`: with a time zone; `given`: what is set in place of the table's options; `most`: that are listed;
+        `tags`: all of the table, None = they are read.
     Raises: OptionError; CorruptFileError.
     """
-    ids, tags, following = table.snapshots.list_ids(), table.tags.all(), table.consumers.next_snapshots()
-    chosen = plan_range(ids, _times(table), Retention.of(table.options, following, now, given))
+    ids, following = table.snapshots.list_ids(), table.consumers.next_snapshots()
+    tags = table.tags.all() if tags is None else tags
+    retention = Retention.of(table.options, following, now, given)
+    chosen = plan_range(ids, _times(table, ids, retention.older_than), retention)
     there = set(ids)
     tagged = tuple((name, tag) for name, tag in tags.items() if tag.snapshot.id not in there)
     by_snapshots, by_tags = _held(table, ids, [tag.snapshot for _, tag in tagged])
@@ -97,12 +107,19 @@ def kept_snapshots(
     )
 
 
-def _times(table: Table) -> Callable[[int], int | None]:
+def _times(table: Table, ids: Sequence[int], older_than: int) -> Callable[[int], int | None]:
+    """Gives the time of a snapshot. Of many, the first young one is searched for, and those before it count as old:
+    so it is where times ascend, as they do but for clocks that differ."""
+
     def time_of(snapshot_id: int) -> int | None:
         snapshot = table.snapshots.find(snapshot_id)
         return None if snapshot is None else snapshot.time_millis
 
-    return time_of
+    if len(ids) <= _SNAPSHOTS_READ:
+        return time_of
+    young = bisect_left(ids, True, key=lambda snapshot_id: (time_of(snapshot_id) or 0) >= older_than)
+    first = ids[young] if young < len(ids) else ids[-1] + 1
+    return lambda snapshot_id: time_of(snapshot_id) if snapshot_id >= first else older_than - 1
 
 
 def _some(ids: Sequence[int], most: int) -> list[int]:

@@ -16,7 +16,7 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.holders import Holder, HolderCensus, holders_of, needed_by
+from maintenance.metadata.holders import History, Holder, HolderCensus, holders_of, needed_by
 from maintenance.metadata.shares import Sharing, in_one_batch
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
@@ -58,7 +58,7 @@ def _plan(table: Table, due: Mapping[str, Tag], sharing: Sharing) -> TagRemovalP
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
     if not leaving:
         return TagRemovalPlan((), census, ())
-    holders = held or holders_of(branches, table.manifests, table.branch, without_tags=due)
+    holders = held or holders_of(History(branches, table.manifests), table.branch, without_tags=due)
     plan = plan_removals(leaving, needed_by(holders, table.manifests, sharing), table.manifests, sharing)
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
 

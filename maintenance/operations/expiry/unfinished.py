@@ -6,7 +6,7 @@ of tags, finishes both kinds in all branches before it begins anything new: the 
 while the manifests that it shares with the other kind exist.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -54,14 +54,21 @@ def _leaving(snapshots: Snapshots, manifests: Manifests) -> Iterator[Leaving]:
     going = sorted({*retired, *given_up})
     if not going:
         return
-    after = {min((i for i in in_sight if i > number), default=None) for number in going}
-    known = snapshots.find_many([*given_up, *(i for i in after if i is not None and i not in given_up)]) | retired
+    after = {_next(in_sight, number) for number in going} - {0, *given_up}
+    known = snapshots.find_many([*given_up, *after]) | retired
+    ids = sorted(known)
     for number in going:
-        following = known.get(min((i for i in known if i > number), default=0))
+        following = known.get(_next(ids, number))
         if number in retired:
             yield out_of_sight(snapshots, retired[number], following)
         elif number in known and following is not None:
             yield Leaving(str(number), known[number], snapshots.paths.snapshot(number), following)
+
+
+def _next(ids: Sequence[int], number: int) -> int:
+    """The first of the ids after a number, 0 if there is none. `ids`: ascending."""
+    at = bisect_right(ids, number)
+    return ids[at] if at < len(ids) else 0
 
 
 def out_of_sight(snapshots: Snapshots, snapshot: Snapshot, following: Snapshot | None) -> Leaving:

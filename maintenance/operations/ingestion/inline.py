@@ -244,13 +244,17 @@ class Compactor:
     def _written_since(self, identity: CommitIdentity, commits: int) -> frozenset[Group]:
         """Buckets that the latest `commits` commits of a pipeline wrote to, as far as their snapshots exist."""
         groups: set[Group] = set()
+        first = identity.identifier - commits + 1
         for snapshot in self.table.snapshots.newest_first():
             if snapshot.commit_user != identity.user:
                 continue
-            if snapshot.commit_identifier <= identity.identifier - commits:
+            if snapshot.commit_identifier < first:
                 break
             if snapshot.commit_kind == CommitKind.APPEND:
                 groups |= {(entry.partition, entry.bucket) for entry in self.table.manifests.delta_entries(snapshot)}
+                # The rows of a commit are one snapshot, so nothing older is of these.
+                if snapshot.commit_identifier == first:
+                    break
         return frozenset(groups)
 
     def _attempt(self, scope: CompactionScope, identity: CommitIdentity) -> InlineCompaction:

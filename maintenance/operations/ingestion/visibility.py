@@ -14,7 +14,7 @@ from pyroaring import BitMap64
 
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import VisibilityError
-from maintenance.format.metadata.data_file import FileSource, is_of_blobs
+from maintenance.format.metadata.data_file import is_of_blobs
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, Snapshot
@@ -47,7 +47,7 @@ def wait_until_visible(table: Table, messages: Sequence[CommitMessage], identity
     timeout = table_options.VISIBILITY_CALLBACK_TIMEOUT.of(options).total_seconds()
     pause = table_options.VISIBILITY_CALLBACK_CHECK_INTERVAL.of(options).total_seconds()
     end = time.monotonic() + timeout
-    indexed = _IndexedRows.of(table, identity) if messages else None
+    indexed = _IndexedRows.of(table, messages, identity) if messages else None
     while True:
         hidden = _still_hidden(table, hidden, partitions) if hidden else hidden
         missing = 0 if indexed is None else indexed.missing(table)
@@ -76,16 +76,23 @@ class _IndexedRows:
     indexes: frozenset[_Index]
 
     @classmethod
-    def of(cls, table: Table, identity: CommitIdentity) -> "_IndexedRows | None":
+    def of(cls, table: Table, messages: Sequence[CommitMessage], identity: CommitIdentity) -> "_IndexedRows | None":
         """None if rows have no ids, or nothing indexes them."""
         if not table.model.tracks_rows:
             return None
         rows: dict[bytes, BitMap64] = {}
-        made = [snapshot for snapshot in table.snapshots.newest_first() if snapshot.commit_user == identity.user]
-        for snapshot in made:
+        made: list[Snapshot] = []
+        sought = {file.file_name for message in messages for file in message.new_files}
+        for snapshot in table.snapshots.newest_first():
+            if not sought:
+                break
+            if snapshot.commit_user != identity.user:
+                continue
+            made.append(snapshot)
             for entry in table.manifests.delta_entries(snapshot):
                 file = entry.file
-                is_new = entry.kind == FileKind.ADD and file.file_source == FileSource.APPEND
+                is_new = entry.kind == FileKind.ADD and file.file_name in sought
+                sought -= {file.file_name} if is_new else set()
                 if is_new and file.first_row_id is not None and not is_of_blobs(file):
                     ids = rows.setdefault(entry.partition, BitMap64())
                     ids.add_range(file.first_row_id, file.first_row_id + file.row_count)

@@ -8,7 +8,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.hints import EARLIEST, LATEST
-from maintenance.metadata.holders import Holder, holders_of
+from maintenance.metadata.holders import History, Holder, holders_of
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.schemas import Schemas
 
@@ -55,12 +55,12 @@ def sources_of(
     """
     # A branch that comes after this listing is seen by whoever looks again.
     names = branches.names()
-    holders = holders_of(branches, manifests, MAIN_BRANCH, branch_names=names)
+    holders = holders_of(History(branches, manifests), MAIN_BRANCH, branch_names=names)
     _check_schemas(branches, names, set() if checked is None else checked)
     if not holders:
         had_some = _has_or_had_snapshots(branches)
         # The first one may have been committed since they were listed.
-        holders = holders_of(branches, manifests, MAIN_BRANCH)
+        holders = holders_of(History(branches, manifests), MAIN_BRANCH)
         if not holders:
             _check_no_snapshots(branches, had_some=had_some, allowed=never_committed)
     sources = [_of_holder(holder) for holder in holders]

@@ -16,7 +16,7 @@ from maintenance.errors import OptionError
 from maintenance.fs.location import is_local
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.holders import holders_of, needed_by
+from maintenance.metadata.holders import History, holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
 from maintenance.operations.operation import Operation, Run, Shown
 from maintenance.operations.parameters import Param
@@ -149,7 +149,7 @@ OPERATION = Operation(
 
 def _left_alone(main: Table, branch: str) -> dict[str, int]:
     """The data files that only a branch needs, with their bytes."""
-    holders = holders_of(Branches(main.file_io, main.paths), main.manifests, MAIN_BRANCH)
+    holders = holders_of(History(Branches(main.file_io, main.paths), main.manifests), MAIN_BRANCH)
     sizes: dict[str, int] = {}
     for holder in (holder for holder in holders if holder.branch == branch and not holder.is_changelog):
         for entry in holder.manifests(main.manifests).live_entries(holder.snapshot):

@@ -67,8 +67,9 @@ def let_go(table: Table, name: str, sharing: Sharing = in_one_batch, progress: P
 
 def is_lost(table: Table, name: str, snapshot: Snapshot) -> bool:
     """Whether nothing but a tag holds a snapshot: expiry moves EARLIEST, then looks at tags once more."""
-    others = (tag for other, tag in table.tags.all().items() if other != name)
-    return counted_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others)
+    if counted_snapshot(table, snapshot.id) == snapshot:
+        return False
+    return all(tag.snapshot != snapshot for other, tag in table.tags.all().items() if other != name)
 
 
 def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:

@@ -3,17 +3,25 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.metadata.holders import HeldState, Holder, needed_by
+from maintenance.metadata.holders import HeldState, Holder, StateKey, needed_by, state_key
 from maintenance.metadata.manifests import merge_scan
 from maintenance.table.table import Table
 
 Held = tuple[Holder, tuple[str, ...]]
+SameState = tuple[HeldState, Sequence[Holder]]
 
 
-def metadata_chains(table: Table, holders: Sequence[Holder], name: str) -> Iterator[Held]:
+def chains(table: Table, holders: Sequence[Holder], name: str) -> Iterator[Held]:
+    """Holders that name a file of any kind, with the chain."""
+    states = list(_states(table, holders))
+    yield from _metadata_chains(table, holders, states, name)
+    yield from _data_chains(table, states, name)
+
+
+def _metadata_chains(table: Table, holders: Sequence[Holder], states: Iterable[SameState], name: str) -> Iterator[Held]:
     """Holders that name a list, manifest, index file or statistics, with the chain."""
-    for state in _states(table, holders):
-        for holder in _same_state(holders, state):
+    for state, same in states:
+        for holder in same:
             snapshot = holder.snapshot
             lists = {snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest}
             if name in lists | {snapshot.statistics}:
@@ -39,31 +47,34 @@ def _has(entries: Iterable[ManifestEntry], name: str) -> bool:
     return any(name in (entry.file.file_name, *entry.file.extra_files) for entry in entries)
 
 
-def data_chains(table: Table, holders: Sequence[Holder], name: str) -> Iterator[Held]:
+def _data_chains(table: Table, states: Iterable[SameState], name: str) -> Iterator[Held]:
     """Holders in whose state a data file, or the one that it stands beside, lives."""
 
     def chosen(entry: ManifestEntry) -> bool:
         return name in (entry.file.file_name, *entry.file.extra_files)
 
     cache: dict[str, list[ManifestEntry]] = {}
-    for state in _states(table, holders):
+    for state, same in states:
         by_manifest = _chosen_entries(table, state, chosen, cache)
         live = {entry.identity for entry in merge_scan(e for entries in by_manifest.values() for e in entries)}
         naming = [meta for meta, entries in by_manifest.items() if any(e.identity in live for e in entries)]
         if live:
-            for holder in _same_state(holders, state):
+            for holder in same:
                 yield holder, (holder.name, _list_of(table, holder, naming[0]), naming[0], name)
 
 
 def live_of(
-    table: Table, holders: Sequence[Holder], chosen: Callable[[ManifestEntry], bool]
+    table: Table,
+    holders: Sequence[Holder],
+    chosen: Callable[[ManifestEntry], bool],
+    known: dict[StateKey, HeldState] | None = None,
 ) -> Iterator[tuple[Holder, list[ManifestEntry]]]:
-    """Of each holder the live files that are chosen."""
+    """Of each holder the live files that are chosen. `known`: as of `needed_by`."""
     cache: dict[str, list[ManifestEntry]] = {}
-    for state in _states(table, holders):
+    for state, same in _states(table, holders, known):
         by_manifest = _chosen_entries(table, state, chosen, cache)
         live = merge_scan(entry for entries in by_manifest.values() for entry in entries)
-        for holder in _same_state(holders, state):
+        for holder in same:
             yield holder, live
 
 
@@ -76,16 +87,16 @@ def _chosen_entries(
     return {meta.file_name: cache[meta.file_name] for meta in state.manifests}
 
 
-def _states(table: Table, holders: Sequence[Holder]) -> Sequence[HeldState]:
-    return needed_by(holders, table.manifests).states
-
-
-def _same_state(holders: Sequence[Holder], state: HeldState) -> Iterator[Holder]:
-    def key(holder: Holder) -> tuple[str | None, ...]:
-        snapshot = holder.snapshot
-        return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
-
-    return (holder for holder in holders if not holder.is_changelog and key(holder) == key(state.holder))
+def _states(
+    table: Table, holders: Sequence[Holder], known: dict[StateKey, HeldState] | None = None
+) -> Iterator[SameState]:
+    """Each state with those that hold it."""
+    same: dict[StateKey, list[Holder]] = {}
+    for holder in holders:
+        if not holder.is_changelog:
+            same.setdefault(state_key(holder.snapshot), []).append(holder)
+    for state in needed_by(holders, table.manifests, known=known).states:
+        yield state, same[state_key(state.holder.snapshot)]
 
 
 def _list_of(table: Table, holder: Holder, manifest: str) -> str:

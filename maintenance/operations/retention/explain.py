@@ -16,7 +16,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.holders import Holder, holders_of, needed_by
+from maintenance.metadata.holders import History, Holder, holders_of, needed_by
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import covering
 from maintenance.operations.expiry.removal import plan_removals
@@ -24,7 +24,7 @@ from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param, keywords_of, specs
-from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains
+from maintenance.operations.retention.chains import Held, chains, live_of
 from maintenance.operations.retention.keepers import Keeper, Reasons
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
@@ -180,14 +180,14 @@ def _file(table: Table, path: str, reasons: Reasons) -> Explanation:
         keeper = Keeper("the table", (name,), "schemas are never expired", "dropping the table or branch")
         return Explanation(table.identifier, f"file {name}", (keeper,))
     holders = _holders(table)
-    held = [*metadata_chains(table, holders, name), *data_chains(table, holders, name)]
+    held = list(chains(table, holders, name))
     kept_by = _grouped(held, reasons)
     note = "" if kept_by else "Nothing names it: remove_orphan_files deletes it once it is older than a day."
     return Explanation(table.identifier, f"file {name}", tuple(kept_by), note=note)
 
 
 def _holders(table: Table) -> list[Holder]:
-    return holders_of(Branches(table.file_io, table.paths), table.manifests, table.branch)
+    return holders_of(History(Branches(table.file_io, table.paths), table.manifests), table.branch)
 
 
 def _grouped(held: Sequence[Held], reasons: Reasons) -> list[Keeper]:

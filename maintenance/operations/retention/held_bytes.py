@@ -6,20 +6,18 @@ Only data and changelog files count; metadata is small beside them. Reads the ma
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
-from maintenance.metadata.holders import Holder, holders_of
+from maintenance.metadata.holders import HeldState, Holder, StateKey, holders_of
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.retention.chains import live_of
-from maintenance.operations.retention.what_if import what_if
+from maintenance.operations.retention.next_expiry import Expiries
 from maintenance.table.table import Table
 
 LIVE, SNAPSHOTS, TAG, BRANCH, CONSUMER, CHANGELOG = "live", "snapshots", "tag", "branch", "consumer", "changelog"
-_NOW = (timedelta(0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,10 @@ def holdings(table: Table, now: datetime | None = None) -> Holdings:
     """As `held_bytes`, and each file once. Raises: CorruptFileError."""
     sizes: dict[str, int] = {}
     groups: dict[tuple[str, str], set[str]] = {(LIVE, ""): set(), (SNAPSHOTS, ""): set()}
-    holders = holders_of(Branches(table.file_io, table.paths), table.manifests, table.branch)
+    expiries = Expiries.of(table)
+    holders = holders_of(expiries.history, table.branch)
     latest = table.snapshots.latest_id()
-    for holder, files in _files(table, holders):
+    for holder, files in _files(table, holders, expiries.history.states):
         sizes |= files
         groups.setdefault(_group(table, holder, latest), set()).update(files)
     for holder in holders:
@@ -88,7 +87,7 @@ def holdings(table: Table, now: datetime | None = None) -> Holdings:
         )
         for (kind, name), files in groups.items()
     ]
-    return Holdings((*found, *_consumers(table, now)), tuple(_by_kind(groups, sizes)))
+    return Holdings((*found, *_consumers(expiries, now)), tuple(_by_kind(groups, sizes)))
 
 
 def _by_kind(groups: Mapping[tuple[str, str], set[str]], sizes: Mapping[str, int]) -> Iterator[KindBytes]:
@@ -99,8 +98,10 @@ def _by_kind(groups: Mapping[tuple[str, str], set[str]], sizes: Mapping[str, int
         yield KindBytes(kind, len(files), sum(sizes[name] for name in files))
 
 
-def _files(table: Table, holders: list[Holder]) -> Iterator[tuple[Holder, dict[str, int]]]:
-    for holder, entries in live_of(table, holders, lambda _: True):
+def _files(
+    table: Table, holders: list[Holder], states: dict[StateKey, HeldState]
+) -> Iterator[tuple[Holder, dict[str, int]]]:
+    for holder, entries in live_of(table, holders, lambda _: True, states):
         yield holder, {entry.file.file_name: entry.file.file_size for entry in entries}
 
 
@@ -120,15 +121,16 @@ def _changes(table: Table, holder: Holder) -> dict[str, int]:
     return {entry.file.file_name: entry.file.file_size for entry in entries}
 
 
-def _consumers(table: Table, now: datetime | None) -> Iterator[HeldBytes]:
-    names = table.consumers.names()
+def _consumers(expiries: Expiries, now: datetime | None) -> Iterator[HeldBytes]:
+    names = expiries.table.consumers.names()
     if not names:
         return
-    with_all = what_if(table, now=now, ahead=_NOW).losses[0]
+    moment = datetime.now(UTC) if now is None else now
+    with_all = expiries.at(moment)
     for name in names:
-        without = what_if(table, without_consumers=[name], now=now, ahead=_NOW).losses[0]
+        without = expiries.at(moment, without_consumers=[name])
         size = without.bytes - with_all.bytes
-        yield HeldBytes(CONSUMER, name, without.files - with_all.files, size, size)
+        yield HeldBytes(CONSUMER, name, len(without.freed) - len(with_all.freed), size, size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,16 @@ It is the plan of `expire_snapshots` and `expire_tags` together. Whoever says wh
 say the same, and so that the expiry does what was said.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.holders import counting_ids, holders_of, needed_by
+from maintenance.metadata.holders import History, holders_of, needed_by
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.expire_tags import due_tags
 from maintenance.operations.expiry.removal import plan_removals
@@ -28,6 +29,8 @@ from maintenance.operations.expiry.rules import (
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished
 from maintenance.table.table import Table
+
+T = TypeVar("T")
 
 _ATTEMPTS = 10
 _BY_OPTIONS = RetentionChoice()
@@ -54,42 +57,98 @@ class NextExpiry:
         return sum(self.freed.values())
 
 
-def next_expiry(
-    table: Table,
-    now: datetime,
-    choice: RetentionChoice = _BY_OPTIONS,
-    *,
-    without_tags: Collection[str] = (),
-    without_consumers: Collection[str] = (),
-) -> NextExpiry:
+def next_expiry(table: Table, now: datetime, choice: RetentionChoice = _BY_OPTIONS) -> NextExpiry:
     """What an expiry of snapshots and of tags frees at a moment, if nothing is written until then.
 
-    Args: `now`: with a time zone; `choice`: what is set in place of the table's options; `without_tags`,
-        `without_consumers`: as if they were deleted first. Raises: CorruptFileError; OptionError.
+    Args: `now`: with a time zone; `choice`: what is set in place of the table's options.
+    Raises: CorruptFileError; OptionError.
     """
-    return again_if_expired(lambda: _planned(table, now, choice, without_tags, without_consumers), _ATTEMPTS)
+    return with_expiries(table, lambda expiries: expiries.at(now, choice))
 
 
-def _planned(
-    table: Table,
-    now: datetime,
-    choice: RetentionChoice,
-    without_tags: Collection[str],
-    without_consumers: Collection[str],
-) -> NextExpiry:
-    tags = table.tags.all()
-    due = due_tags(table, local_time(now), None) | {name: tags[name] for name in without_tags if name in tags}
-    ids = counting_ids(table.snapshots, table.manifests)
-    snapshots = table.snapshots.find_many(ids)
-    following = _following(table, now, without_consumers)
+def with_expiries(table: Table, work: Callable[["Expiries"], T]) -> T:
+    """What `work` makes of a table's expiries; again if something is expired meanwhile. Raises: as `next_expiry`."""
+    return again_if_expired(lambda: work(Expiries.of(table)), _ATTEMPTS)
 
-    def time_of(snapshot_id: int) -> int | None:
-        snapshot = snapshots.get(snapshot_id)
-        return None if snapshot is None else snapshot.time_millis
 
-    chosen = plan_range(ids, time_of, Retention.of(table.options, following, now, choice))
-    freed = _freed(table, due, chosen, snapshots, following, now)
-    return NextExpiry(chosen, snapshots, due, tags, freed)
+@dataclass(frozen=True, slots=True)
+class Expiries:
+    """Expiries of one table, at several moments or by several rules, for which its history is read once.
+
+    `freed`: by what goes, since later expiries often free the same.
+    """
+
+    table: Table
+    history: History
+    freed: "dict[tuple[object, ...], dict[str, int]]" = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: Table) -> "Expiries":
+        return cls(table, History(Branches(table.file_io, table.paths), table.manifests))
+
+    def at(
+        self,
+        now: datetime,
+        choice: RetentionChoice = _BY_OPTIONS,
+        *,
+        without_tags: Collection[str] = (),
+        without_consumers: Collection[str] = (),
+    ) -> NextExpiry:
+        """As `next_expiry`. `without_tags`, `without_consumers`: as if they were deleted first."""
+        table = self.table
+        tags, snapshots = self.history.tags(table.branch), self.history.snapshots(table.branch)
+        due = due_tags(table, local_time(now), None, tags) | {n: tags[n] for n in without_tags if n in tags}
+        following = _following(table, now, without_consumers)
+
+        def time_of(snapshot_id: int) -> int | None:
+            snapshot = snapshots.get(snapshot_id)
+            return None if snapshot is None else snapshot.time_millis
+
+        chosen = plan_range(list(snapshots), time_of, Retention.of(table.options, following, now, choice))
+        changelogs = self.history.changelogs(table.branch)
+        becoming = {i: snapshots[i] for i in chosen.expired if table.model.keeps_changelogs}
+        over = _changelogs_due(table, {**becoming, **changelogs}, chosen, following, now)
+        going = _Going(chosen, due, becoming, over)
+        key = (chosen.expired, tuple(due), tuple(becoming), over)
+        if key not in self.freed:
+            self.freed[key] = self._freed(going)
+        return NextExpiry(chosen, snapshots, due, tags, self.freed[key])
+
+    def _freed(self, going: "_Going") -> dict[str, int]:
+        history, table, chosen = self.history, self.table, going.range
+        snapshots, changelogs = history.snapshots(table.branch), history.changelogs(table.branch)
+        leaving = [
+            *unfinished(history.branches, history.manifests),
+            *(Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in going.tags.items()),
+            *(
+                Leaving(f"changelog {i}", changelogs[i], table.paths.changelog(i), is_changelog=True)
+                for i in going.changelogs
+                if i in changelogs
+            ),
+            *leaving_snapshots(table.snapshots, [snapshots[i] for i in (*chosen.expired, *chosen.kept[:1])]),
+        ]
+        if not leaving:
+            return {}
+        holders = holders_of(
+            history,
+            table.branch,
+            first_snapshot=chosen.kept[0] if chosen.kept else None,
+            without_tags=going.tags,
+            without_changelogs=going.changelogs,
+            to_changelogs=list(going.becoming.values()),
+        )
+        plan = plan_removals(leaving, needed_by(holders, history.manifests, known=history.states), history.manifests)
+        return {part.path: part.size for removal in plan.removals for part in removal.deletions}
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """What goes. `becoming`: snapshots whose changes stay; `changelogs`: ids of those that go."""
+
+    range: ExpiryRange
+    tags: Mapping[str, Tag]
+    becoming: Mapping[int, Snapshot]
+    changelogs: Sequence[int]
 
 
 def _following(table: Table, now: datetime, without: Collection[str]) -> dict[str, int]:
@@ -99,48 +158,9 @@ def _following(table: Table, now: datetime, without: Collection[str]) -> dict[st
     return {name: i for name, i in table.consumers.next_snapshots().items() if name not in {*idle, *without}}
 
 
-def _freed(
-    table: Table,
-    due: Mapping[str, Tag],
-    chosen: ExpiryRange,
-    snapshots: Mapping[int, Snapshot],
-    following: Mapping[str, int],
-    now: datetime,
-) -> dict[str, int]:
-    branches, manifests = Branches(table.file_io, table.paths), table.manifests
-    keeps = table.model.keeps_changelogs
-    becoming = {i: snapshots[i] for i in chosen.expired if keeps and i in snapshots}
-    changelogs = {changelog.id: changelog for changelog in table.changelogs.all()}
-    over = _changelogs_due(table, {**becoming, **changelogs}, chosen, following, now)
-    these_and_next = [snapshots[i] for i in (*chosen.expired, *chosen.kept[:1]) if i in snapshots]
-    leaving = [
-        *unfinished(branches, manifests),
-        *(Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()),
-        *(
-            Leaving(f"changelog {i}", changelogs[i], table.paths.changelog(i), is_changelog=True)
-            for i in over
-            if i in changelogs
-        ),
-        *leaving_snapshots(table.snapshots, these_and_next),
-    ]
-    if not leaving:
-        return {}
-    holders = holders_of(
-        branches,
-        manifests,
-        table.branch,
-        first_snapshot=chosen.kept[0] if chosen.kept else None,
-        without_tags=due,
-        without_changelogs=over,
-        to_changelogs=list(becoming.values()),
-    )
-    plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
-    return {part.path: part.size for removal in plan.removals for part in removal.deletions}
-
-
 def _changelogs_due(
     table: Table, by_id: Mapping[int, Snapshot], chosen: ExpiryRange, following: Mapping[str, int], now: datetime
-) -> Sequence[int]:
+) -> tuple[int, ...]:
     """Ids of the long-lived changelogs that go, of those that are there once the snapshots have gone."""
     if not by_id or not chosen.kept:
         return ()

@@ -16,7 +16,7 @@ from maintenance.amounts import number_of, size_text
 from maintenance.errors import NotFoundError
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
-from maintenance.operations.retention.next_expiry import next_expiry
+from maintenance.operations.retention.next_expiry import Expiries, with_expiries
 from maintenance.table.table import Table
 
 DEFAULT_AHEAD = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
@@ -88,7 +88,7 @@ def apply(run: Run, table: Table, planned: Plan[WhatIf, None]) -> WhatIfReport:
     tried = table.copy(policy.options)
     _check_names(tried, policy)
     moment = run.moment
-    plans = [_loss(tried, policy, moment + time) for time in asked.ahead]
+    plans = with_expiries(tried, lambda them: [_loss(them, policy, moment + time) for time in asked.ahead])
     paths = tuple(plans[0][1]) if plans else ()
     return WhatIfReport(tried.identifier, tuple(loss for loss, _ in plans), paths)
 
@@ -145,9 +145,9 @@ def _check_names(table: Table, policy: Policy) -> None:
             raise NotFoundError(f"consumer '{name}' does not exist", table.identifier, f"There are: {there}.")
 
 
-def _loss(table: Table, policy: Policy, now: datetime) -> tuple[Loss, Mapping[str, int]]:
+def _loss(expiries: Expiries, policy: Policy, now: datetime) -> tuple[Loss, Mapping[str, int]]:
     """What goes until a moment, and the bytes of each file."""
-    found = next_expiry(table, now, without_tags=policy.without_tags, without_consumers=policy.without_consumers)
+    found = expiries.at(now, without_tags=policy.without_tags, without_consumers=policy.without_consumers)
     chosen, snapshots = found.range, found.snapshots
     lost = [snapshots[i] for i in chosen.expired if i in snapshots]
     first = snapshots.get(chosen.kept[0]) if chosen.kept else None

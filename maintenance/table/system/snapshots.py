@@ -8,7 +8,7 @@ from maintenance.table.table import Table
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
-    snapshots = (table.snapshots.find(snapshot_id) for snapshot_id in table.snapshots.list_ids())
+    snapshots = table.snapshots.find_many(table.snapshots.list_ids()).values()
     return [
         (
             s.id,
@@ -29,7 +29,6 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
             s.writer_version,
         )
         for s in snapshots
-        if s is not None
     ]
 
 

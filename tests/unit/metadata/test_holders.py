@@ -15,7 +15,7 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import holders as module
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.holders import Holder, HolderCensus, counting_ids, holders_of, needed_by
+from maintenance.metadata.holders import History, Holder, HolderCensus, counting_ids, holders_of, needed_by
 from maintenance.metadata.manifests import merge_scan
 from maintenance.metadata.schemas import Schemas
 from maintenance.options.catalog import CacheSettings
@@ -64,7 +64,7 @@ def test_who_holds(table: HandMade) -> None:
     table.branches.changelogs("x").keep(snapshot_of(7))
 
     def names(branch: str = "main", **less: Any) -> list[str]:
-        actual = holders_of(table.branches, table.manifests, branch, **less)
+        actual = holders_of(History(table.branches, table.manifests), branch, **less)
         return [holder.name for holder in actual]
 
     of_branch = ["snapshot 1 of branch x", "tag 'a' of branch x", "changelog 7 of branch x"]
@@ -77,7 +77,7 @@ def test_who_holds(table: HandMade) -> None:
     assert names(to_changelogs=[snapshot_of(8)]) == [*of_main, "changelog 8", *of_branch]
     assert names(to_changelogs=[snapshot_of(8)], without_changelogs=[8]) == [*of_main, *of_branch]
     kinds = {(h.name, h.branch, h.is_tag, h.is_changelog, h.delta) for h in holders_of(
-        table.branches, table.manifests, "main"
+        History(table.branches, table.manifests), "main"
     )}  # fmt: skip
     assert kinds >= {
         ("snapshot 1", "main", False, False, False),
@@ -90,7 +90,7 @@ def test_who_holds(table: HandMade) -> None:
 def test_a_producer_of_changelogs_spares_the_delta(table: HandMade) -> None:
     Schemas(FILE_IO, table.paths.schema_folder()).publish(schema_of(1, **{"changelog-producer": "input"}))
     table.branches.changelogs("main").keep(snapshot_of(1))
-    (holder,) = holders_of(table.branches, table.manifests, "main")
+    (holder,) = holders_of(History(table.branches, table.manifests), "main")
     assert (holder.is_changelog, holder.delta) == (True, False)
 
 

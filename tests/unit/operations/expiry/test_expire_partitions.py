@@ -11,7 +11,7 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import CommitKind
-from maintenance.monitor.backlog import commits_without_changelog
+from maintenance.monitor.backlog import WaitingCommits, commits_without_changelog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_partitions import expire_partitions
@@ -193,10 +193,10 @@ def test_what_only_drops_partitions_lacks_no_changelog(tmp_path: Path) -> None:
     table = filled(tmp_path, **{"changelog-producer": "lookup"})
     produced = produce_changelog(None, table).snapshot_ids
     assert expire_partitions(table, now=NOW).snapshot_ids
-    assert commits_without_changelog(table) == ([], produced[-1])
+    assert commits_without_changelog(table) == WaitingCommits([], produced[-1])
     put(table, ["2026-03-09"], 5)
     table.overwrite_arrow(table.to_arrow(where="day = '2026-03-09'"))
-    assert len(commits_without_changelog(table)[0]) == 2
+    assert len(commits_without_changelog(table).waiting) == 2
 
 
 def test_many_columns_make_one_time(tmp_path: Path) -> None:
