@@ -28,7 +28,7 @@ import numpy.typing as npt
 from benchmarks.results import tell
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.commit.changes import Changes
-from maintenance.commit.commit import check_replaced
+from maintenance.commit.commit import check_replaced, manifests_met
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.format.avro.codec import AVRO_CODECS
 from maintenance.format.avro.container import container_block
@@ -266,19 +266,36 @@ def commit(table: CatalogTable, files: int) -> str:
 
 def conflict(table: CatalogTable, files: int) -> str:
     """The check of a compaction that replaces ten files by one, on the newest snapshot."""
+    changes, wrong = _compaction(table, files)
+    assert check_replaced(table.commit_target(), changes, table.latest_snapshot()) is None
+    again = check_replaced(table.commit_target(), wrong, table.latest_snapshot())
+    assert again is not None, "a file that is there was added"
+    return "2 checks"
+
+
+def race(table: CatalogTable, files: int) -> str:
+    """The check of a compaction that lost four races one after the other, against commits of a few rows."""
+    import pyarrow as pa
+
+    target, (changes, _) = table.commit_target(), _compaction(table, files)
+    met = manifests_met(target, changes)
+    for _ in range(4):
+        assert check_replaced(target, changes, table.latest_snapshot(), met) is None
+        table.write_arrow(pa.table({"id": [1, 2, 3], "day": [_day(0)] * 3}))
+    assert check_replaced(target, changes, table.latest_snapshot(), met) is None
+    return f"5 checks, 4 commits, {len(met.by_manifest)} manifests opened for the checks"
+
+
+def _compaction(table: CatalogTable, files: int) -> tuple[Changes, Changes]:
+    """Ten files replaced by one, and by one that is there."""
     kind = Kind(bool(table.schema.partition_keys))
     first = files // 2 // FILES_OF_PARTITION * FILES_OF_PARTITION
     gone = [kind.entry(number, FileKind.DELETE) for number in range(first, first + 10)]
     new = kind.entry(first)
     low, high = gone[0].file.min_key, gone[-1].file.max_key
     added = replace(new, file=replace(new.file, file_name="data-new-0.parquet", min_key=low, max_key=high))
-    found = check_replaced(table.commit_target(), Changes(CommitKind.COMPACT, (*gone, added)), table.latest_snapshot())
-    assert found is None, found
-    again = check_replaced(
-        table.commit_target(), Changes(CommitKind.COMPACT, (*gone, kind.entry(first + 50))), table.latest_snapshot()
-    )
-    assert again is not None, "a file that is there was added"
-    return "2 checks"
+    there = kind.entry(first + 50)
+    return Changes(CommitKind.COMPACT, (*gone, added)), Changes(CommitKind.COMPACT, (*gone, there))
 
 
 def merge(table: CatalogTable, files: int) -> str:
@@ -304,11 +321,11 @@ def expire(table: CatalogTable, files: int) -> str:
 
 
 ACTIONS: Mapping[str, Callable[[CatalogTable, int], str]] = {
-    "plan": plan, "commit": commit, "conflict": conflict, "merge": merge, "expire": expire,
+    "plan": plan, "commit": commit, "conflict": conflict, "race": race, "merge": merge, "expire": expire,
 }  # fmt: skip
 TABLES = {"keyed": Kind(True), "append": Kind(False), "snapshots": Kind(True)}
-_OF_TABLE = {"keyed": ("plan", "commit", "conflict", "merge"), "append": ("plan", "commit", "conflict", "merge"),
-             "snapshots": ("expire",)}  # fmt: skip
+_OF_TABLE = {"keyed": ("plan", "commit", "conflict", "race", "merge"),
+             "append": ("plan", "commit", "conflict", "race", "merge"), "snapshots": ("expire",)}  # fmt: skip
 
 
 def _peak() -> float:

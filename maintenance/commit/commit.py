@@ -13,7 +13,15 @@ from dataclasses import dataclass
 
 from maintenance.commit.attempts import CommitAttempts
 from maintenance.commit.changes import Changes
-from maintenance.commit.conflicts import Base, Conflict, Group, bucket_mismatch, find_conflict
+from maintenance.commit.conflicts import (
+    OTHER_BUCKETS,
+    Base,
+    Conflict,
+    Group,
+    ManifestsMet,
+    bucket_mismatch,
+    find_conflict,
+)
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
 from maintenance.commit.outcome import Lost, Published
@@ -29,6 +37,7 @@ from maintenance.metadata.live_groups import LiveGroup, live_groups
 from maintenance.metadata.manifests import of_partitions
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
+from maintenance.types.data_type import DataType
 from maintenance.write.buckets import RESCALE, other_number
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
@@ -123,11 +132,12 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
     """
     lost: dict[Group, str] = {}
     attempts, snapshot_id = 0, None
+    met = manifests_met(target, _compact_changes(messages))
     while True:
         remaining = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
         if not remaining:
             break
-        outcome = _compact(target, remaining, identity)
+        outcome = _compact(target, remaining, identity, met)
         attempts += outcome.attempts
         if isinstance(outcome, Published):
             snapshot_id = outcome.snapshot.id
@@ -137,11 +147,13 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
     return CompactCommit(snapshot_id, lost, attempts)
 
 
-def _compact(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> Published | Lost:
+def _compact(
+    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity, met: ManifestsMet
+) -> Published | Lost:
     work, changes = CommitAttempts(target, identity), _compact_changes(messages)
     for attempt in work:
         with attempt:
-            attempt.commit(changes, _check_work(target, messages, changes, attempt.latest))
+            attempt.commit(changes, _check_work(target, messages, changes, attempt.latest, met))
     return work.outcome
 
 
@@ -161,11 +173,15 @@ def _compact_changes(messages: Sequence[CommitMessage]) -> Changes:
 
 
 def _check_work(
-    target: CommitTarget, messages: Sequence[CommitMessage], changes: Changes, latest: Snapshot | None
+    target: CommitTarget,
+    messages: Sequence[CommitMessage],
+    changes: Changes,
+    latest: Snapshot | None,
+    met: ManifestsMet,
 ) -> Conflict | None:
     """What conflicts with changes that replace files, and vectors of files. `messages`: that they are made of."""
     return (
-        check_replaced(target, changes, latest)
+        check_replaced(target, changes, latest, met)
         or check_vectors(target.manifests, messages, latest)
         or _check_moved(target, messages, latest)
     )
@@ -205,12 +221,12 @@ def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identit
         lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, (*m.compact_after, *m.new_files))],
     )
     changes = Changes(CommitKind.OVERWRITE, entries, index=vectors_after(messages))
-    work = CommitAttempts(target, identity)
+    work, met = CommitAttempts(target, identity), manifests_met(target, changes)
     with aborting(work, messages):
         for attempt in work:
             with attempt:
                 conflict = _check_bucket_number(target, changes, attempt.latest)
-                attempt.commit(changes, conflict or _check_work(target, messages, changes, attempt.latest))
+                attempt.commit(changes, conflict or _check_work(target, messages, changes, attempt.latest, met))
         return work.snapshot().id
 
 
@@ -247,20 +263,36 @@ def entries_of_messages(
     )
 
 
-def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
-    """What conflicts with changes that replace files, on the newest state."""
-    by_key = not target.model.clusters_keys
-    key_types = [f.type for f in target.schema.key_fields] if by_key else []
-    base = Base()
-    if latest is not None:
-        types = [field.type for field in target.schema.partition_fields]
-        base = Base.of(target.manifests, latest, changes.entries, types, by_key=bool(key_types))
-    return find_conflict(
-        base,
-        changes.entries,
-        key_of=key_reader(key_types) if key_types else None,
-        check_buckets=changes.kind != CommitKind.OVERWRITE,
-    )
+def manifests_met(target: CommitTarget, changes: Changes) -> ManifestsMet:
+    """For all attempts of these changes, or of some of them."""
+    types = [field.type for field in target.schema.partition_fields]
+    return ManifestsMet(target.manifests, changes.entries, types, bool(_ordered_keys(target)))
+
+
+def _ordered_keys(target: CommitTarget) -> list[DataType]:
+    """The types of keys by which the files of a level are in order."""
+    return [] if target.model.clusters_keys else [field.type for field in target.schema.key_fields]
+
+
+def check_replaced(
+    target: CommitTarget, changes: Changes, latest: Snapshot | None, met: ManifestsMet | None = None
+) -> Conflict | None:
+    """What conflicts with changes that replace files, on the newest state. `met`: of all attempts, None = of this."""
+    key_types = _ordered_keys(target)
+
+    def found(base: Base) -> Conflict | None:
+        key_of = key_reader(key_types) if key_types else None
+        check_buckets = changes.kind != CommitKind.OVERWRITE
+        return find_conflict(base, changes.entries, key_of=key_of, check_buckets=check_buckets)
+
+    if latest is None:
+        return found(Base())
+    met = manifests_met(target, changes) if met is None else met
+    conflict = found(met.base(latest))
+    if conflict is None or conflict.reason != OTHER_BUCKETS:
+        return conflict
+    # The number may be that of files that are deleted.
+    return found(Base.of(met.manifests, latest, changes.entries, met.partition_types, by_key=met.by_key))
 
 
 def _check_places(

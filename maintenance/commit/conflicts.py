@@ -4,17 +4,18 @@ A conflict is never waited out: the state has moved, so the work must be planned
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestColumns, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.metadata.manifests import Manifests, of_partitions
+from maintenance.metadata.manifests import Manifests, merge_scan, of_partitions
 from maintenance.types.data_type import DataType
 
+OTHER_BUCKETS = "the number of buckets of the partition has changed"
 Group = tuple[bytes, int]
 Total = tuple[bytes, int]
 """A partition, and a number of buckets that files of it were written under."""
@@ -58,23 +59,81 @@ class Base:
     ) -> "Base":
         """The base of changes in a snapshot, however many files it has. `by_key`: levels have their keys in order."""
         wanted = of_partitions({entry.partition for entry in delta}, partition_types)
-        names = pa.array({entry.file.file_name for entry in delta}, pa.string())
-        added = [entry for entry in delta if entry.kind == FileKind.ADD and entry.file.level > 0 and by_key]
-        levels = pa.array({entry.file.level for entry in added}, pa.int32())
-        buckets = pa.array({entry.bucket for entry in added}, pa.int32())
+        met = _Met.of(delta, by_key=by_key)
+        return cls.joined(met.among(columns) for columns in manifests.live_columns(snapshot, *wanted))
+
+    @classmethod
+    def joined(cls, parts: Iterable["Base"]) -> "Base":
+        """All of them."""
         entries: list[ManifestEntry] = []
         totals: set[Total] = set()
-        for columns in manifests.live_columns(snapshot, *wanted):
-            rows = columns.table("_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL", "_FILE_NAME")
-            beside = pc.and_(
-                pc.is_in(rows.column("_LEVEL"), value_set=levels), pc.is_in(rows.column("_BUCKET"), value_set=buckets)
-            )
-            met = pc.or_(pc.is_in(rows.column("_FILE_NAME"), value_set=names), beside)
-            entries += columns.filtered(met.to_numpy()).select()
-            others = rows.filter(pc.invert(met)).select(["_PARTITION", "_TOTAL_BUCKETS"])
-            distinct = others.group_by(others.column_names, use_threads=False).aggregate([])
-            totals |= set(zip(*(column.to_pylist() for column in distinct.columns), strict=True))
+        for part in parts:
+            entries += part.entries
+            totals |= part.totals
         return cls(entries, frozenset(totals))
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """Which entries changes may meet: those of files of these names, and of these levels of these buckets."""
+
+    names: pa.Array
+    levels: pa.Array
+    buckets: pa.Array
+
+    @classmethod
+    def of(cls, delta: Sequence[ManifestEntry], *, by_key: bool) -> "_Met":
+        added = [entry for entry in delta if entry.kind == FileKind.ADD and entry.file.level > 0 and by_key]
+        return cls(
+            pa.array({entry.file.file_name for entry in delta}, pa.string()),
+            pa.array({entry.file.level for entry in added}, pa.int32()),
+            pa.array({entry.bucket for entry in added}, pa.int32()),
+        )
+
+    def among(self, columns: ManifestColumns) -> Base:
+        """What is met of the entries of one manifest, and the totals of its other files, deleted ones left out."""
+        rows = columns.table("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL", "_FILE_NAME")
+        beside = pc.and_(
+            pc.is_in(rows.column("_LEVEL"), value_set=self.levels),
+            pc.is_in(rows.column("_BUCKET"), value_set=self.buckets),
+        )
+        met = pc.or_(pc.is_in(rows.column("_FILE_NAME"), value_set=self.names), beside)
+        added = pc.equal(rows.column("_KIND"), int(FileKind.ADD))
+        others = rows.filter(pc.and_(pc.invert(met), added)).select(["_PARTITION", "_TOTAL_BUCKETS"])
+        distinct = others.group_by(others.column_names, use_threads=False).aggregate([])
+        totals = zip(*(column.to_pylist() for column in distinct.columns), strict=True)
+        return Base(columns.filtered(met.to_numpy()).select(), frozenset(totals))
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestsMet:
+    """What changes meet, in manifests that are opened once each, however often the changes are tried.
+
+    A manifest never changes under its name. So when another writer was first, only the manifests that its snapshot does
+    not share with the one before are opened: its own, and those that a merge of manifests has made.
+
+    Attributes:
+        delta: the changes, or more than those.
+        by_manifest: what is met in each; files that another manifest deletes are among them, and in the totals.
+    """
+
+    manifests: Manifests
+    delta: Sequence[ManifestEntry]
+    partition_types: Sequence[DataType]
+    by_key: bool
+    by_manifest: dict[str, Base] = field(default_factory=dict)
+
+    def base(self, snapshot: Snapshot) -> Base:
+        """As `Base.of`, but that the totals may have those of deleted files, too."""
+        selection, keep = of_partitions({entry.partition for entry in self.delta}, self.partition_types)
+        metas = [meta for meta in self.manifests.data_manifests(snapshot) if keep(meta)]
+        unknown = [meta for meta in metas if meta.file_name not in self.by_manifest]
+        met = _Met.of(self.delta, by_key=self.by_key)
+        with self.manifests.reading(snapshot):
+            for meta, columns in zip(unknown, self.manifests.columns_of(unknown, selection), strict=True):
+                self.by_manifest[meta.file_name] = met.among(columns)
+        found = Base.joined(self.by_manifest[meta.file_name] for meta in metas)
+        return Base(merge_scan(found.entries), found.totals)
 
 
 def find_conflict(
@@ -100,7 +159,7 @@ def find_conflict(
     if check_buckets:
         wrong = bucket_mismatch([*base.totals, *map(_total_of, merged.values())], delta)
         if wrong:
-            return Conflict("the number of buckets of the partition has changed", frozenset(wrong))
+            return Conflict(OTHER_BUCKETS, frozenset(wrong))
     if key_of is not None:
         overlapping = _overlaps(merged.values(), delta, key_of)
         if overlapping:

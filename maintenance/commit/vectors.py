@@ -8,6 +8,9 @@ held a data file's vector when the work was planned. Source: metadata section 9.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from maintenance.commit.conflicts import Conflict, Group
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection
@@ -52,7 +55,11 @@ def check_vectors(manifests: Manifests, messages: Sequence[CommitMessage], lates
     for entry in index:
         if entry.index_type == DELETION_VECTORS_INDEX:
             of_group.setdefault((entry.partition, entry.bucket), []).append(entry)
-    selection = EntrySelection({partition for partition, _ in planned}.__contains__)
+    seen = pa.array({name for vectors in planned.values() for name in vectors.seen}, pa.string())
+    selection = EntrySelection(
+        {partition for partition, _ in planned}.__contains__,
+        names=lambda names: pc.is_in(names, value_set=seen).to_numpy(zero_copy_only=False),
+    )
     entries = [] if latest is None else manifests.live_entries(latest, selection)
     live = {(entry.partition, entry.bucket, entry.file.file_name) for entry in entries}
     moved = set()

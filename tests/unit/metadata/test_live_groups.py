@@ -13,21 +13,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.commit.changes import Changes
-from maintenance.commit.commit import check_replaced
-from maintenance.commit.conflicts import Base, find_conflict
+from maintenance.commit.commit import check_replaced, commit_compact, manifests_met
+from maintenance.commit.conflicts import OTHER_BUCKETS, Base, ManifestsMet, find_conflict
+from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.binary_row import serialize_row
+from maintenance.fs.file_io import FileIO
+from maintenance.fs.local_storage import LocalStorage
 from maintenance.metadata import manifests as module
 from maintenance.metadata.live_groups import live_groups, live_sizes
 from maintenance.metadata.manifests import Manifests
+from maintenance.options.catalog import CacheSettings
 from maintenance.types.data_type import parse_type
+from maintenance.write.message import CommitMessage
 from tests.examples import examples
 from tests.tables import create_table, get_table, live
 from tests.unit.commit.entries import KEY_OF, entry
-from tests.unit.metadata.states import HandMade
+from tests.unit.metadata.states import HandMade, snapshot_of
 
+ALONE = CommitIdentity("another compaction")
 PARTITIONS = [serialize_row([day], [parse_type("INT")]) for day in range(2)]
 
 
@@ -114,6 +121,97 @@ def test_what_changes_may_meet_is_enough_to_find_their_conflicts(
         met = Base.of(manifests, snapshot, delta, (), by_key=keyed)
         expected = find_conflict(whole, delta, key_of=key_of, check_buckets=check_buckets)
         assert find_conflict(met, delta, key_of=key_of, check_buckets=check_buckets) == expected
+
+
+@given(st.data(), st.lists(changes(), min_size=1, max_size=6), st.booleans(), st.booleans())
+@settings(max_examples=examples(60))
+def test_a_commit_that_is_tried_again_finds_the_conflicts_of_each_state(
+    data: st.DataObject, delta: list[ManifestEntry], keyed: bool, check_buckets: bool
+) -> None:
+    parts = data.draw(st.lists(st.lists(changes(), min_size=1, max_size=12), min_size=1, max_size=4))
+    of_states = data.draw(st.lists(st.lists(st.integers(0, len(parts) - 1), unique=True), min_size=2, max_size=4))
+    with tempfile.TemporaryDirectory() as folder:
+        table = HandMade(Path(folder) / "t")
+        writer = table.writer()
+        metas = [writer.write(part, 0) for part in parts]
+        met = ManifestsMet(table.manifests, delta, (), keyed)
+        for number, chosen in enumerate(of_states, 1):
+            (base, base_size), (none, none_size) = (
+                writer.write_list([meta for part in named for meta in metas[part]]) for named in (chosen, [])
+            )
+            snapshot = replace(
+                snapshot_of(number, base_manifest_list=base, delta_manifest_list=none),
+                base_manifest_list_size=base_size,
+                delta_manifest_list_size=none_size,
+            )
+            exact = Base.of(table.manifests, snapshot, delta, (), by_key=keyed)
+            known = met.base(snapshot)
+            expected, found = (
+                find_conflict(each, delta, key_of=KEY_OF if keyed else None, check_buckets=check_buckets)
+                for each in (exact, known)
+            )
+            assert sorted(map(repr, known.entries)) == sorted(map(repr, exact.entries))
+            assert known.totals >= exact.totals
+            assert found == expected or (found is not None and found.reason == OTHER_BUCKETS)
+
+
+def test_a_commit_that_lost_a_race_opens_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"bucket": "-1", "write-only": "true", "manifest.merge-min-count": "100"}
+    table = create_table(tmp_path, [("id", "INT")], (), options)
+    rows = pa.table({"id": pa.array([1], pa.int32())})
+    for _ in range(12):
+        table.write_arrow(rows)
+    gone = live(table)[:2]
+    entries = (*(replace(each, kind=FileKind.DELETE) for each in gone), entry(FileKind.ADD, "new", total_buckets=-1))
+    changes = Changes(CommitKind.COMPACT, entries)
+    target = table.commit_target()
+    uncached = FileIO(cache=CacheSettings(manifest_bytes=0))
+    met = replace(manifests_met(target, changes), manifests=Manifests(uncached, table.paths))
+    opened: list[str] = []
+    read = LocalStorage.read_bytes
+
+    def counted(self: LocalStorage, path: str) -> bytes:
+        opened.append(Path(path).name)
+        return read(self, path)
+
+    def check(target: CommitTarget) -> int:
+        opened.clear()
+        assert check_replaced(target, changes, table.latest_snapshot(), met) is None
+        return sum(name.startswith("manifest-") and not name.startswith("manifest-list-") for name in opened)
+
+    monkeypatch.setattr(LocalStorage, "read_bytes", counted)
+    first = check(target)
+    table.write_arrow(rows)
+    assert (first, check(target)) == (12, 1)
+    table.write_arrow(rows)
+    table.write_arrow(rows)
+    assert check(target) == 2
+    # Another compaction was first: one of the files is gone.
+    table.write_arrow(rows)
+    latest = table.latest_snapshot()
+    other = commit_compact(target, [CommitMessage(gone[0].partition, 0, -1, compact_before=(gone[0].file,))], ALONE)
+    assert latest is not None
+    assert other.snapshot_id == latest.id + 1
+    conflict = check_replaced(target, changes, table.latest_snapshot(), met)
+    assert conflict is not None
+    assert conflict.reason == "files that this commit replaces were already replaced or deleted"
+
+
+def test_a_number_of_buckets_that_only_deleted_files_had_is_no_conflict(tmp_path: Path) -> None:
+    fields = [("id", "INT NOT NULL"), ("v", "STRING")]
+    table = create_table(tmp_path, fields, ("id",), {"bucket": "2", "write-only": "true"})
+    target = table.commit_target()
+    old = entry(FileKind.ADD, "old", total_buckets=4)
+    there = entry(FileKind.ADD, "there", total_buckets=2)
+    made = HandMade(Path(table.location), "x")
+    snapshot = made.state(1, [old, there], [replace(old, kind=FileKind.DELETE)])
+    changes = Changes(CommitKind.COMPACT, (entry(FileKind.ADD, "new", level=0, total_buckets=2),))
+    assert manifests_met(target, changes).base(snapshot).totals == {(there.partition, 4), (there.partition, 2)}
+    assert check_replaced(target, changes, snapshot) is None
+    still = made.state(2, [old, there])
+    conflict = check_replaced(target, changes, still)
+    assert conflict is not None
+    assert conflict.reason == OTHER_BUCKETS
 
 
 def test_a_base_holds_no_entries_that_changes_cannot_meet(tmp_path: Path) -> None:
