@@ -29,11 +29,13 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
+from maintenance.metadata.each_read import each_read
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_batch
 from maintenance.metadata.snapshots import Snapshots
+from maintenance.metadata.tags import TagRead
 from maintenance.types.integer_order import distinct_integers
 
 READERS = 8
@@ -187,8 +189,16 @@ class History:
     manifests: Manifests
     states: "dict[StateKey, HeldState]" = field(default_factory=dict)
     _snapshots: dict[str, dict[int, Snapshot]] = field(default_factory=dict)
-    _tags: dict[str, dict[str, Tag]] = field(default_factory=dict)
+    _tags: dict[str, Mapping[str, Tag]] = field(default_factory=dict)
     _changelogs: dict[str, dict[int, Snapshot]] = field(default_factory=dict)
+
+    @classmethod
+    def beside(cls, census: "HolderCensus", branches: Branches, manifests: Manifests) -> "History":
+        """With the tags of a census. Whoever deletes by it looks before whether that is still the census."""
+        tags: dict[str, Mapping[str, Tag]] = {
+            branch: {name: each.tag for name, each in read.items()} for branch, read in census.read.items()
+        }
+        return cls(branches, manifests, _tags=tags)
 
     def snapshots(self, branch: str, first: int = 0) -> dict[int, Snapshot]:
         """Those that count, from an id on, ascending. One that vanished meanwhile was given up by an expiry."""
@@ -224,20 +234,23 @@ class HolderCensus:
     Attributes:
         tags: the snapshot of each tag, by branch and name.
         earliest: id of each branch's earliest snapshot.
+        read: the tags as they were read, by branch and name.
     """
 
     tags: Mapping[str, Mapping[str, Snapshot]]
     earliest: Mapping[str, int | None]
+    read: Mapping[str, Mapping[str, TagRead]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, branches: Branches) -> "HolderCensus":
-        """The census now."""
-        names = branches.names()
+    def of(cls, branches: Branches, before: "HolderCensus | None" = None) -> "HolderCensus":
+        """The census now. `before`: an earlier one; tags whose files are the same are not read again."""
+        names, known = branches.names(), {} if before is None else before.read
         with ThreadPoolExecutor(READERS) as pool:
-            tags = list(pool.map(lambda name: branches.tags(name).all(), names))
+            read = list(pool.map(lambda name: branches.tags(name).read(known.get(name, {})), names))
             earliest = list(pool.map(lambda name: branches.snapshots(name).earliest_id(), names))
-        held = [{name: tag.snapshot for name, tag in of_branch.items()} for of_branch in tags]
-        return cls(dict(zip(names, held, strict=True)), dict(zip(names, earliest, strict=True)))
+        held = [{name: each.tag.snapshot for name, each in of_branch.items()} for of_branch in read]
+        tags, first = dict(zip(names, held, strict=True)), dict(zip(names, earliest, strict=True))
+        return cls(tags, first, dict(zip(names, read, strict=True)))
 
     def without_tags(self, branch: str, names: Collection[str]) -> "HolderCensus":
         """The same without some tags of a branch."""
@@ -373,8 +386,10 @@ def state_key(snapshot: Snapshot) -> StateKey:
 
 def _states_of(manifests: Manifests, holders: Sequence[Holder]) -> list[HeldState]:
     """The state of each. Runs in this process or in a task."""
-    with ThreadPoolExecutor(READERS) as pool:
-        return list(pool.map(lambda holder: _state_of(holder, manifests), holders))
+    # Most states name manifests that others name, too: each is kept once, from the beginning.
+    metas: dict[str, ManifestFileMeta] = {}
+    folder = manifests.paths.manifest_folder()
+    return each_read(lambda holder: _shared(_state_of(holder, manifests), metas), holders, folder)
 
 
 def _state_of(holder: Holder, manifests: Manifests) -> HeldState:

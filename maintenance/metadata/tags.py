@@ -5,17 +5,28 @@ that are still to be deleted.
 """
 
 import uuid
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.tag import Tag, parse_tag, serialize_tag
-from maintenance.fs.file_io import FileIO
+from maintenance.fs.file_io import FileIO, is_whole
+from maintenance.fs.location import is_local
 from maintenance.metadata.each_read import each_read
 from maintenance.metadata.paths import RETIRED, TablePaths
 
 _PREFIX = "tag-"
 _SHOWN_BYTES = 100
+
+
+class TagRead(NamedTuple):
+    """A tag, and the version of the file that it was read from; None where that is not known."""
+
+    version: Hashable | None
+    tag: Tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,35 @@ class Tags:
 
     def all(self) -> dict[str, Tag]:
         """All tags by name; those deleted meanwhile are left out."""
-        names = self.names()
-        tags = zip(names, each_read(self.find, names, self.paths.tag_folder()), strict=True)
-        return {name: tag for name, tag in tags if tag is not None}
+        return {name: each.tag for name, each in self.read().items()}
+
+    def read(self, before: "Mapping[str, TagRead]" = MappingProxyType({})) -> "dict[str, TagRead]":
+        """As `all`. `before`: as they were read before; what is the same file is not read again."""
+        names, folder = self.names(), self.paths.tag_folder()
+        versions: dict[str, Hashable] = {}
+        if before and not is_local(folder):
+            versions = {status.path: status.version for status in self.file_io.list_files(folder)}
+
+        def read(name: str) -> TagRead | None:
+            known, version = before.get(name), versions.get(self.paths.tag(name))
+            if known is not None and version is not None and version == known.version:
+                return known
+            return self._read(name, known)
+
+        found = zip(names, each_read(read, names, folder), strict=True)
+        return {name: each for name, each in found if each is not None}
+
+    def _read(self, name: str, known: "TagRead | None") -> "TagRead | None":
+        path = self.paths.tag(name)
+        try:
+            data, version = self.file_io.read_if_changed(path, None if known is None else known.version)
+            if data is None:
+                return known
+            if not is_whole(data):
+                data, version = self.file_io.read_settled(path), None
+        except FileNotFoundError:
+            return None
+        return TagRead(version, parse_tag(data, path))
 
     def publish(self, name: str, tag: Tag) -> bool:
         """Create a tag file; False if one of that name exists."""

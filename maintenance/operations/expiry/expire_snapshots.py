@@ -13,10 +13,11 @@ Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 """
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Annotated
 
@@ -28,6 +29,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import History, HolderCensus, counting_ids, holders_of, needed_by
+from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.expire_changelogs import (
@@ -51,6 +53,7 @@ from maintenance.spark.sharing import SparkSharing, SparkSource
 from maintenance.table.table import Table
 
 _MAX_PLANS = 10
+_READ_AHEAD = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,25 @@ class _Plan:
         return self.range.kept[0] if self.range.kept else None
 
 
+class _OldestFirst:
+    """Snapshots that are asked for from the oldest on: more and more are read at once. `ids`: of all, ascending."""
+
+    def __init__(self, snapshots: Snapshots, ids: Sequence[int]) -> None:
+        self._snapshots, self._ids = snapshots, ids
+        self._found: dict[int, Snapshot | None] = {}
+        self._count = 1
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """One of them; None if it vanished."""
+        if snapshot_id not in self._found:
+            at = bisect_left(self._ids, snapshot_id)
+            asked = [number for number in self._ids[at : at + self._count] if number not in self._found]
+            self._found |= dict.fromkeys(asked)
+            self._found |= self._snapshots.find_many(asked)
+            self._count = min(2 * self._count, _READ_AHEAD)
+        return self._found[snapshot_id]
+
+
 @dataclass(slots=True)
 class _Expiry:
     """One expiry. `limits`: the most snapshots, and the most time; `late`: how many were left as the time was up."""
@@ -275,19 +297,20 @@ class _Expiry:
         snapshots, manifests = self.table.snapshots, self.table.manifests
         branches = Branches(self.table.file_io, self.table.paths)
         census = self._census()
-        find = cache(snapshots.find)
+        ids = counting_ids(snapshots, manifests)
+        oldest = _OldestFirst(snapshots, ids)
 
         def time_of(snapshot_id: int) -> int | None:
-            snapshot = find(snapshot_id)
+            snapshot = oldest.find(snapshot_id)
             return None if snapshot is None else snapshot.time_millis
 
-        ids = counting_ids(snapshots, manifests)
         # Those that a plan gave up before it was abandoned count again, if nothing of them is gone.
         gone = [snapshot_id for snapshot_id in self.expired if snapshot_id not in ids]
         most, _ = self.limits
         limit = None if most is None else most - len(gone)
         chosen = plan_range(ids, time_of, self.retention, limit)
-        these_and_next = list(snapshots.find_many([*chosen.expired, *chosen.kept[:1]]).values())
+        read = map(oldest.find, (*chosen.expired, *chosen.kept[:1]))
+        these_and_next = [snapshot for snapshot in read if snapshot is not None]
         pending = unfinished(branches, manifests)
         leaving = [*pending, *leaving_snapshots(snapshots, these_and_next)]
         if not leaving:
@@ -296,7 +319,7 @@ class _Expiry:
         keeps = self.table.model.keeps_changelogs
         becoming = [s for s in these_and_next if keeps and s.id in chosen.expired]
         holders = holders_of(
-            History(branches, manifests), self.table.branch, first_snapshot=first, to_changelogs=becoming
+            History.beside(census, branches, manifests), self.table.branch, first_snapshot=first, to_changelogs=becoming
         )
         plan = plan_removals(leaving, needed_by(holders, manifests, self.sharing), manifests, self.sharing)
         at = len(pending)
@@ -365,16 +388,17 @@ class _Expiry:
         self.notes += [note for note in notes if note not in self.notes]
 
     def _remove(self, plan: _Plan, batch: Sequence[Removal]) -> bool:
-        if self._census() != plan.census:
+        if self._census(plan.census) != plan.census:
             return False
         self.progress(batch_text(batch))
         remove(self.table.file_io, batch, self.into, self.sharing)
         self.done += batch
         return True
 
-    def _census(self) -> HolderCensus:
+    def _census(self, before: HolderCensus | None = None) -> HolderCensus:
         """Who holds what, apart from the snapshots of this branch, whose earliest moves as they expire."""
-        return HolderCensus.of(Branches(self.table.file_io, self.table.paths)).without_earliest(self.table.branch)
+        branches = Branches(self.table.file_io, self.table.paths)
+        return HolderCensus.of(branches, before).without_earliest(self.table.branch)
 
     def report(
         self, plan: _Plan, expired: Sequence[int], done: Sequence[Removal], *, dry_run: bool

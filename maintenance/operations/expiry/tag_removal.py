@@ -58,7 +58,7 @@ def _plan(table: Table, due: Mapping[str, Tag], sharing: Sharing) -> TagRemovalP
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
     if not leaving:
         return TagRemovalPlan((), census, ())
-    holders = held or holders_of(History(branches, table.manifests), table.branch, without_tags=due)
+    holders = held or holders_of(History.beside(census, branches, table.manifests), table.branch, without_tags=due)
     plan = plan_removals(leaving, needed_by(holders, table.manifests, sharing), table.manifests, sharing)
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
 
@@ -94,7 +94,7 @@ def remove_tags(
     records = {record: name for record, name in ((_retired(table, name), name) for name in due) if record is not None}
     census = plan.census.without_tags(table.branch, due)
     for _ in range(_MAX_PLANS):
-        if HolderCensus.of(branches) == census:
+        if HolderCensus.of(branches, plan.census) == census:
             if plan.removals:
                 progress(batch_text(plan.removals))
             remove(table.file_io, plan.removals, into, sharing)
