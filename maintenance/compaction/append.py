@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from maintenance.compaction.joined import joined_rows, of_same_rows
@@ -49,7 +51,7 @@ class AppendCompaction:
     partition: bytes
     bucket: int
     total_buckets: int
-    files: tuple[DataFileMeta, ...]
+    files: Sequence[DataFileMeta]
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     deleted: Mapping[str, DeletionVector] = field(default_factory=dict)
     source: FileSource = FileSource.COMPACT
@@ -59,7 +61,7 @@ class AppendCompaction:
     left_out: frozenset[int] = frozenset()
 
     @property
-    def input_files(self) -> tuple[DataFileMeta, ...]:
+    def input_files(self) -> Sequence[DataFileMeta]:
         return self.files
 
     @property
@@ -151,18 +153,30 @@ def pack_small_files(
         all_leftovers: rewrite a rest of two files already (a full compaction).
     """
     small = sorted((f for f in files if f.file_size < small_ratio * target_size), key=lambda f: f.file_size)
-    groups: list[tuple[DataFileMeta, ...]] = []
-    current: list[DataFileMeta] = []
-    weight = 0
-    for file in small:
-        current.append(file)
-        weight += file.file_size + _OPEN_FILE_COST
-        if len(current) >= 2 and weight >= 2 * target_size:
-            groups.append(tuple(current))
-            current, weight = [], 0
-    if len(current) >= (2 if all_leftovers else max(2, min_files)):
-        groups.append(tuple(current))
-    return groups
+    sizes = np.array([file.file_size for file in small], np.int64)
+    spans = pack_sizes(sizes, target_size=target_size, min_files=2 if all_leftovers else min_files)
+    return [tuple(small[start:stop]) for start, stop in spans]
+
+
+def pack_sizes(sizes: npt.NDArray[np.int64], *, target_size: int, min_files: int) -> list[tuple[int, int]]:
+    """From where to where each group of small files goes that is worth rewriting.
+
+    Args: `sizes`: of the files, ascending; `min_files`: a rest that does not fill two files is rewritten from this
+        number on, and from two in any case.
+    """
+    weights = np.cumsum(sizes + _OPEN_FILE_COST)
+    spans = []
+    start = before = 0
+    while start < len(sizes):
+        filled = int(np.searchsorted(weights, before + 2 * target_size)) + 1
+        stop = max(start + 2, filled)
+        if stop > len(sizes):
+            if len(sizes) - start >= max(2, min_files):
+                spans.append((start, len(sizes)))
+            break
+        spans.append((start, stop))
+        start, before = stop, int(weights[stop - 1])
+    return spans
 
 
 def pack_in_order(
@@ -206,13 +220,16 @@ def rewrite_append(task: AppendCompactionTask) -> CommitMessage:
 
 def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResult]:
     """The same, with the proof."""
+    # Made once, of those of this group.
+    files = tuple(task.compaction.files)
+    task = replace(task, compaction=replace(task.compaction, files=files))
     plan = task.compaction
-    ordered = sorted(plan.files, key=lambda f: f.min_sequence_number)
+    ordered = sorted(files, key=lambda f: f.min_sequence_number)
     if plan.joins:
         task = _joining(task)
     write = task.write
     place = FilePlace(plan.partition, plan.bucket, source=plan.source)
-    proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, write, plan.files, plan.gone)
+    proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, write, files, plan.gone)
     writer = RollingFileWriter(
         write,
         place,
@@ -227,9 +244,9 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
             writer.write(rows)
         written = writer.close()
         if plan.joins:
-            written = tuple(of_same_rows(file, plan.files) for file in written)
+            written = tuple(of_same_rows(file, files) for file in written)
         message = CommitMessage(
-            plan.partition, plan.bucket, plan.total_buckets, compact_before=plan.files, compact_after=written
+            plan.partition, plan.bucket, plan.total_buckets, compact_before=files, compact_after=written
         )
         return message, ProofResult() if proof is None else proof.check(message, partial(_reader, task))
     except Findings as findings:

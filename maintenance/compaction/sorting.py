@@ -260,7 +260,7 @@ def range_task(task: SortTask) -> RangeTask:
 def replacement(task: SortTask, written: tuple[DataFileMeta, ...], *, first: bool = True) -> CommitMessage:
     """The message of a range. `first`: of its partition; the message says that the files go."""
     plan = task.compaction
-    before: tuple[DataFileMeta, ...] = plan.files if first else ()
+    before = tuple(plan.files) if first else ()
     return CommitMessage(plan.partition, plan.bucket, plan.total_buckets, compact_before=before, compact_after=written)
 
 

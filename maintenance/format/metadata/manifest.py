@@ -7,13 +7,13 @@ The library for the columns starts threads when it is imported, so it is importe
 that forks others can import this module.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache, lru_cache
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -216,6 +216,25 @@ class ManifestColumns:
             return replace(self, entries=tuple(compress(self.entries, kept)))
         return replace(self, frame=self.frame.filter(kept))
 
+    def at(self, rows: npt.NDArray[np.int64]) -> "ManifestColumns":
+        """The columns of the entries at these places, in their order."""
+        if self.entries is not None:
+            return replace(self, entries=tuple(self.entries[row] for row in rows))
+        return replace(self, frame=self.frame[rows])
+
+    @classmethod
+    def joined(cls, parts: "Iterable[ManifestColumns]") -> "ManifestColumns":
+        """All of their entries."""
+        import polars as pl
+
+        filled = [part for part in parts if len(part)]
+        framed = (part.frame if part.entries is None else _framed(part.entries) for part in filled)
+        frames = [frame for frame in framed if frame is not None]
+        if not filled or len(frames) < len(filled):
+            return cls.of(entry for part in filled for entry in part.select())
+        # Types differ where all values of a column are null in a manifest. In one piece, rows are found in no time.
+        return cls(pl.concat(frames, how="vertical_relaxed", rechunk=True))
+
     def without(self, identities: Collection[Hashable], names: pa.Array) -> "ManifestColumns":
         """The columns of entries of other identities. `names`: of the files that these are of."""
         if self.entries is not None:
@@ -261,6 +280,53 @@ class ManifestColumns:
         if pa.types.is_null(extras.type):
             return names
         return pa.concat_arrays([names, _texts(extras.flatten().drop_null())])
+
+
+class ColumnFiles(Sequence[DataFileMeta]):
+    """The files of some entries, each made when it is asked for: there may be millions. Equal to a tuple of them."""
+
+    __slots__ = ("_columns", "_rows")
+
+    def __init__(self, columns: ManifestColumns, rows: npt.NDArray[np.int64]) -> None:
+        self._columns, self._rows = columns, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[DataFileMeta]:
+        return (entry.file for entry in self._columns.at(self._rows).select())
+
+    @overload
+    def __getitem__(self, place: int) -> DataFileMeta: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "ColumnFiles": ...
+
+    def __getitem__(self, place: int | slice) -> "DataFileMeta | ColumnFiles":
+        if isinstance(place, slice):
+            return ColumnFiles(self._columns, self._rows[place])
+        (entry,) = self._columns.at(self._rows[[place]]).select()
+        return entry.file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | ColumnFiles) and len(self) == len(other) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It travels as a tuple of its own files."""
+        return tuple, (list(self),)
+
+
+def _framed(entries: Sequence[ManifestEntry]) -> "pl.DataFrame | None":
+    """Entries as a frame; None where they are of an uncommon shape."""
+    columns = AvroColumns.open(serialize_manifest(entries, "null"))
+    frame = None if columns is None else columns.read()
+    return None if frame is None else _flat(frame)
 
 
 _TEXTS = pa.list_(pa.string())

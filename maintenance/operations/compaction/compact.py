@@ -70,11 +70,13 @@ class CompactPlan:
             groups.setdefault(_name(self.table, unit), []).append(unit)
         target = self.table.model.target_file_size(has_primary_key=self.table.is_primary_key_table)
         for name, units in sorted(groups.items()):
-            files = [file for unit in units for file in unit.input_files]
-            sizes = [sum(file.file_size for file in unit.input_files) for unit in units]
+            sizes, names = [0] * len(units), []
+            for number, unit in enumerate(units):
+                for file in unit.input_files:
+                    sizes[number] += file.file_size
+                    names.append(file.file_name)
             expected = sum(max(1, math.ceil(size / target)) for size in sizes)
-            names = tuple(sorted(file.file_name for file in files))
-            yield PlannedGroup(name, names, sum(sizes), expected, reason_of(units[0]))
+            yield PlannedGroup(name, tuple(sorted(names)), sum(sizes), expected, reason_of(units[0]))
 
     @property
     def of(self) -> Snapshot | None:

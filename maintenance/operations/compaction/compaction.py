@@ -110,9 +110,9 @@ class Compaction:
         for group, reason in plan.skipped.items():
             summary.skip(group, reason)
         if plan.units:
-            files = [file for unit in plan.units for file in unit.input_files]
-            size = sum(file.file_size for file in files)
+            files = sum(len(unit.input_files) for unit in plan.units)
+            size = sum(file.file_size for unit in plan.units for file in unit.input_files)
             self.work.progress(
-                f"{number_of(len(plan.units), 'group')} to compact: {number_of(len(files), 'file')}, {size_text(size)}"
+                f"{number_of(len(plan.units), 'group')} to compact: {number_of(files, 'file')}, {size_text(size)}"
             )
         return plan

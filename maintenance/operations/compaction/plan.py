@@ -35,7 +35,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_names import columns_of as columns_named
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.arrivals import held_back
-from maintenance.operations.compaction.settled import unsettled
+from maintenance.operations.compaction.settled import small_files, unsettled
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.options.model import TableModel
@@ -201,6 +201,10 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         return CompactionPlan(None, (), {})
     units: list[Unit] = []
     idle: dict[Group, int] = {}
+    if not scope.may_leave_alone(table):
+        small = small_files(table, snapshot, scope.selection(table), full=scope.full)
+        if small is not None:
+            return CompactionPlan(snapshot, small.units, _idle(small.counts, small.units))
     few = None if scope.may_leave_alone(table) else unsettled(table, snapshot, scope.selection(table))
     entries, skipped = scoped_entries(table, snapshot, scope, now_millis) if few is None else (few.entries, {})
     held = held_back(table, snapshot, entries) if table.is_primary_key_table else {}
@@ -216,14 +220,18 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         if not picked:
             idle[group] = len(members)
     if few is not None:
-        working = {(unit.partition, unit.bucket) for unit in units}
-        idle = {group: count for group, count in few.counts.items() if group not in working}
+        idle = _idle(few.counts, units)
     if is_clustered(table.schema, table.options):
         units.extend(_history_units(table, snapshot, scope, now_millis))
     return CompactionPlan(snapshot, tuple(units), idle, skipped, deletions)
 
 
-def rewritten_files(unit: Unit) -> tuple[DataFileMeta, ...]:
+def _idle(counts: Mapping[Group, int], units: Sequence[Unit]) -> dict[Group, int]:
+    working = {(unit.partition, unit.bucket) for unit in units}
+    return {group: count for group, count in counts.items() if group not in working}
+
+
+def rewritten_files(unit: Unit) -> Sequence[DataFileMeta]:
     """The files that a unit reads and writes anew; those that only get another level are left out."""
     if isinstance(unit, AppendCompaction):
         return unit.files

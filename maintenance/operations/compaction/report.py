@@ -268,7 +268,9 @@ def _together(units: Sequence[GroupResult], proof: ProofResult) -> GroupResult:
 
 def _chosen(files: Sequence[DataFileMeta]) -> dict[str, int]:
     """The numbers of files that were chosen and not rewritten."""
-    size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
+    size = rows = 0
+    for file in files:
+        size, rows = size + file.file_size, rows + file.row_count
     return {"input_files": len(files), "input_bytes": size, "input_rows": rows}
 
 

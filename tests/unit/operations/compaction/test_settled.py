@@ -1,15 +1,19 @@
 """A plan of a table of many files is that of a look at each of them, and makes entries of few."""
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
+from maintenance.compaction.append import pack_sizes
 from maintenance.format.metadata import manifest
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -111,3 +115,45 @@ def test_of_compacted_buckets_no_entry_is_made(tmp_path: Path, monkeypatch: pyte
     plan = plan_compaction(table, CompactionScope(full=True), now_millis=0)
     assert [unit.partition for unit in plan.units] == [days[7]]
     assert sum(plan.idle.values()) == 49 * 20
+
+
+def test_files_of_groups_are_made_when_they_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make = manifest._entry_of_values
+
+    def counted(*values: Any) -> ManifestEntry:
+        made.append(1)
+        return make(*values)
+
+    monkeypatch.setattr(manifest, "_entry_of_values", counted)
+    monkeypatch.setattr(manifest, "_FEW_ENTRIES", 0)
+    monkeypatch.setattr(settled, "_MANY_FILES", 0)
+    table = create_table(tmp_path, [("id", "INT")], (), {"bucket": "-1"})
+    there = [add(f"data-{number}", bucket=0, total_buckets=-1) for number in range(300)]
+    publish(table, [there[:100], there[100:]])
+    plan = plan_compaction(table, CompactionScope(full=True), now_millis=0)
+    assert (sum(len(unit.input_files) for unit in plan.units), made) == (300, [])
+    (first, *_) = plan.units
+    files = tuple(first.input_files)
+    assert len(made) == len(files)
+    assert first.input_files[0] == files[0]
+    assert tuple(first.input_files[2:5]) == files[2:5]
+    assert hash(first.input_files) == hash(files)
+    assert first.input_files != files[1:]
+    assert pickle.loads(pickle.dumps(first.input_files)) == files
+    assert {file.file_name for unit in plan.units for file in unit.input_files} == {e.file.file_name for e in there}
+
+
+@given(st.lists(st.integers(0, 40), max_size=60), st.integers(1, 12), st.integers(20, 60))
+def test_groups_of_sizes_are_those_of_a_loop(sizes: list[int], least: int, target: int) -> None:
+    sizes, target = sorted(size << 20 for size in sizes), target << 20
+    expected: list[list[int]] = []
+    current: list[int] = []
+    for place in range(len(sizes)):
+        current.append(place)
+        if len(current) >= 2 and sum(sizes[each] + (4 << 20) for each in current) >= 2 * target:
+            expected, current = [*expected, current], []
+    if len(current) >= max(2, least):
+        expected.append(current)
+    spans = pack_sizes(np.array(sizes, np.int64), target_size=target, min_files=least)
+    assert [list(range(start, stop)) for start, stop in spans] == expected
