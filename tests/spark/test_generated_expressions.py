@@ -162,6 +162,11 @@ MENDED = (
     Expression("function", "sequence(DATE'2024-01-31', DATE'2024-06-05', INTERVAL 1 MONTH)"),
     Expression("function", "sequence(tn, tn + INTERVAL 3 HOUR, INTERVAL 1 HOUR)"),
     Expression("function", "array_sort(array(3, NULL, 1), (x, y) -> coalesce(y, 9) - coalesce(x, 9))"),
+    *(
+        Expression("function", f"array_sort(array(3, 1, 2, 1), (x, y) -> {by})")
+        for by in ("1", "-1", "if(x < y, -1, 1)")
+    ),
+    Expression("function", "array_sort(sequence(1, 40), (x, y) -> if(x < y, 1, -1))"),
     Expression("function", "array_distinct(array(f64, 0.0D))"),
     Expression("function", "map(f64, 1)"),
     Expression("function", "overlay(s, 'x', 0)"),

@@ -290,12 +290,20 @@ def _as_sets(template: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
-# The place of each element counts those in front of it; what compares as equal keeps its order.
-_BEFORE = "len(list_filter(range(1, len(a) + 1), lambda _j: CASE WHEN _j <> _i THEN c < 0 OR (c = 0 AND _j < _i) END))"
+# The place of each element counts those in front of it; what compares as equal keeps its order. Below 32 elements Java
+# asks only how a later one compares with an earlier one. Where the places are 0, 1, 2 … the answers are an order, and
+# each way to sort gives the same; otherwise the result depends on Java's way.
+_BEFORE = (
+    "len(list_filter(range(1, len(a) + 1), lambda _j: CASE WHEN _j = _i THEN NULL"
+    " WHEN len(a) >= 32 AND (c < 0) <> (d > 0) THEN {0} ELSE (c < 0) = (_j > _i) END))"
+)
 _SORTED = (
     "list_transform(list_sort(list_transform(range(1, len(a) + 1), lambda _i: {{'place': {0}, 'at': _i}})),"
-    " lambda _s: list_extract(a, struct_extract(_s, 'at')))"
+    " lambda _s, _n: CASE WHEN struct_extract(_s, 'place') = _n - 1"
+    " THEN list_extract(a, struct_extract(_s, 'at')) ELSE {1} END)"
 )
+_NO_ORDER = "error('the function of ARRAY_SORT gives no order: run it with `--engine spark`')"
+_COMPARED = "CASE WHEN c IS NULL THEN error('the function of ARRAY_SORT gives NULL') ELSE c END"
 
 
 def _sorted_by(call: Call) -> exp.Expr:
@@ -305,10 +313,13 @@ def _sorted_by(call: Call) -> exp.Expr:
     if len(names) < 2:
         what = "ARRAY_SORT by a lambda of one argument"
         raise refusals.unsupported(call.typing.source, call.written, what, "Write (x, y) -> ….")
-    places = ("list_extract(a, _j)", "list_extract(a, _i)")
-    body = _with(compare.this, dict(zip(names, places, strict=True)), {"a": values})
-    found = filled("CASE WHEN c IS NULL THEN error('the function of ARRAY_SORT gives NULL') ELSE c END", {"c": body})
-    return filled(_SORTED.format(_BEFORE), {"a": values, "c": found})
+    later, earlier = ("list_extract(a, greatest(_i, _j))", "list_extract(a, least(_i, _j))")
+    compared = []
+    for places in ((later, earlier), (earlier, later)):
+        body = _with(compare.this.copy(), dict(zip(names, places, strict=True)), {"a": values})
+        compared.append(filled(_COMPARED, {"c": body}))
+    template = _SORTED.format(_BEFORE.format(_NO_ORDER), _NO_ORDER)
+    return filled(template, {"a": values, "c": compared[0], "d": compared[1]})
 
 
 def _whole(gives: str) -> Callable[[Call], DataType | None]:

@@ -160,6 +160,15 @@ def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("text", [
+    "array_sort(array(1, 2, 3), (x, y) -> if((x - y) % 3 IN (1, -2), 1, -1))",
+    "array_sort(sequence(1, 40), (x, y) -> 1)",
+])  # fmt: skip
+def test_an_array_is_not_sorted_by_what_is_no_order(spark_dialect: Session, text: str) -> None:
+    with pytest.raises(SqlError, match=r"gives no order .*--engine spark"):
+        spark_dialect.sql(f"SELECT {text}")
+
+
 def test_a_refused_function_names_another_engine(spark_dialect: Session) -> None:
     with pytest.raises(UnsupportedError, match="--engine spark"):
         spark_dialect.sql("SELECT from_json('{}', 'a INT')")
