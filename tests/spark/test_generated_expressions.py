@@ -391,6 +391,10 @@ def test_what_is_refused(session: Session, text: str) -> None:
         ("CASE WHEN NULL THEN 1 END", "no BOOLEAN"),
         ("try_add(1, levenshtein(s, '日本'))", "--engine spark"),
         ("TRY_CAST(levenshtein(s, '日本') AS STRING)", "--engine spark"),
+        ("CAST('1 2:3:4' AS INTERVAL DAY TO SECOND)", "INTERVAL DAY TO SECOND is not supported"),
+        ("CAST(a AS ARRAY<INTERVAL YEAR TO MONTH>)", "INTERVAL YEAR TO MONTH is not supported"),
+        ("CAST(s AS STRING COLLATE UTF8_LCASE) = 'A'", "UTF8_LCASE is not supported"),
+        ("CAST(r AS STRUCT<p: INT, q: STRING COLLATE UNICODE_CI>)", "UNICODE_CI is not supported"),
     ],
 )
 def test_what_is_an_error(session: Session, text: str, said: str) -> None:

@@ -43,6 +43,10 @@ class NamedType:
 
 def named_type(to: exp.DataType, source: Source, *, is_flink: bool) -> NamedType:
     """Raises: SqlError: it is no type that is known here."""
+    for part in to.find_all(exp.DataType, exp.CollateColumnConstraint):
+        rule = part.args.get("collate") if isinstance(part, exp.DataType) else part.this
+        if rule is not None and rule.name.upper() != "UTF8_BINARY":
+            raise refusals.unsupported(source, rule, f"the collation {rule.name}")
     if to.this in exp.DataType.TEXT_TYPES:
         size = to.expressions[0].name if to.expressions else ""
         if is_flink and size.isdecimal():

@@ -30,7 +30,7 @@ def shape_intervals(tree: exp.Expr, source: Source, *, embedded: bool) -> None:
             continue
         first, last = _name(unit.this), _name(unit.expression)
         node.set("unit", exp.IntervalSpan(this=exp.var(first), expression=exp.var(last)))
-        if embedded:
+        if embedded and not isinstance(node.parent, exp.DataType):
             node.replace(_plain(node, first, last, source))
 
 
