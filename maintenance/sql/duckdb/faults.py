@@ -252,6 +252,10 @@ _WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Fault], Words]], .
             r"(?:Type|type) (\w+) with value (\S+) can't be cast .* destination type (\w+)",
             _say("{1} is out of the range of {2}", "Cast to a wider type."),
         ),
+        (
+            r"Overflow in \w+ of numeric",
+            _say("a result is out of the range of its type", "Cast to a wider type first."),
+        ),
         (r"Overflow in \w+ of (\w+)", _say("a result is out of the range of {0}", "Cast to a wider type first.")),
         (r"aggregate function calls cannot be nested", _say("an aggregate stands in another one", "Use a subquery.")),
         (r"(\w+) clause cannot contain aggregates", _say("{0} cannot contain an aggregate", "Use HAVING.")),

@@ -435,6 +435,8 @@ def _function(node: exp.Expr) -> tuple[exp.Expr, bool, list[exp.Expr]]:
 
 _OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead")
 
+_OF_ALL = ("median", "percentile_cont", "percentile_disc")
+
 
 def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
     """A call with FILTER, OVER, WITHIN GROUP or IGNORE NULLS."""
@@ -470,6 +472,9 @@ def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
         raise refusals.error_at(
             typing.source, node, f"{name.upper()} without an order of rows", "Add ORDER BY in OVER."
         )
+    if over is not None and name.lower().partition(".")[0] in _OF_ALL and (over.args["order"] or over.args["spec"]):
+        problem = f"{name.partition('.')[0].upper()} is of all rows of a partition"
+        raise refusals.error_at(typing.source, node, problem, "Leave out ORDER BY and the frame in OVER.")
 
     def wrap(made: exp.Expr) -> exp.Expr:
         made = _filtered(made, condition)

@@ -249,6 +249,9 @@ class Typing:
         for number, argument in enumerate(call.arguments):
             if not isinstance(argument.written, exp.Lambda):
                 continue
+            query = argument.written.find(exp.Query)
+            if query is not None:
+                raise refusals.unsupported(self.source, query, "a subquery in a lambda", "Join its rows first.")
             shape = found.parameter(number, len(call.arguments)).alternatives[0]
             takes, _, gives = (part.strip() for part in shape.partition("->"))
             expected = [part.strip() for part in takes.strip("()").split(",")]
