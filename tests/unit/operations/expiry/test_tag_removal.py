@@ -116,7 +116,8 @@ def hooked(hook: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
     if not _HOOKS:
         # A hook stays for ever, so there is one.
         _HOOKS.append(lambda *_: None)
-        sys.addaudithook(lambda event, arguments: _HOOKS[-1](event, tuple(arguments)))
+        # It is called even when Python has ended and taken away the names of modules.
+        sys.addaudithook(lambda event, arguments, hooks=_HOOKS: hooks[-1](event, tuple(arguments)))
     _HOOKS.append(hook)
     try:
         yield
