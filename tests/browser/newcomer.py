@@ -1,4 +1,4 @@
-"""Fifteen things that somebody new wants to know or do on thirteen tables that pypaimon wrote, in Chromium, through the
+"""Sixteen things that somebody new wants to know or do on thirteen tables that pypaimon wrote, in Chromium, through the
 console and Dagster as they are: ``python -m tests.browser.newcomer``.
 
 Each begins on the first page and ends when what was wanted can be read, or has happened. It has its clicks, its seconds
@@ -29,7 +29,7 @@ from tests.pypaimon.process import run_script
 from tests.tables import get_table
 
 MOST_CLICKS, MOST_COMMANDS = 3, 1
-DAYS, CUSTOMERS = "shop.days", "shop.customers"
+DAYS, CUSTOMERS, ORDERS = "shop.days", "shop.customers", "shop.orders"
 TABLES = """\
 warehouse: {lake}
 alerts: {{url: "http://127.0.0.1:3000"}}
@@ -151,34 +151,34 @@ def whose_tables(person: Newcomer) -> None:
 
 def why_a_snapshot_stays(person: Newcomer) -> None:
     with person.task("why a snapshot is still there"):
-        person.follow("shop.orders")
+        person.follow(ORDERS)
         person.click(person.page.get_by_text("The snapshots as a table"))
         person.reads(person.section("snapshots"), "consumer dashboard", "tag month-end", "the current state")
 
 
 def what_can_be_freed(person: Newcomer) -> None:
     with person.task("what can be freed, by which setting"):
-        person.follow("shop.orders")
+        person.follow(ORDERS)
         person.reads(person.section("freeable"), "the next expiry", "retention.keep_at_least = 3 (tables.yaml, line")
 
 
 def who_conflicts(person: Newcomer) -> None:
     with person.task("which writers get in each other's way, and what to set"):
-        person.follow("shop.orders")
+        person.follow(ORDERS)
         person.follow("Compare its writers")
         person.reads(person.page.locator("main"), "shops", "backfill", "no_bucket_overlap")
 
 
 def what_is_due(person: Newcomer) -> None:
     with person.task("which partitions are due"):
-        person.follow("shop.orders")
+        person.follow(ORDERS)
         person.reads(person.page.locator("main"), "Partitions")
         expect(person.page.locator("section#partitions svg")).to_be_visible(timeout=PATIENCE * 1000)
 
 
 def other_retention(person: Newcomer) -> None:
     with person.task("what other retention would delete"):
-        person.follow("shop.orders")
+        person.follow(ORDERS)
         person.page.get_by_label("keep_at_least").fill("1")
         person.page.get_by_label("keep_at_most").fill("1")
         person.press("Try it")
@@ -187,7 +187,7 @@ def other_retention(person: Newcomer) -> None:
 
 def where_settings_come_from(person: Newcomer) -> None:
     with person.task("where a setting comes from"):
-        person.follow("shop.orders")
+        person.follow(ORDERS)
         settings = person.page.locator("section#settings")
         person.reads(settings, "compaction.trigger", "tables.yaml, line")
 
@@ -225,6 +225,16 @@ def partition_planned_back(person: Newcomer) -> None:
         person.launch()
 
 
+def next_action_done(person: Newcomer) -> None:
+    before = get_table(person.lake, ORDERS).snapshots.latest_id()
+    with person.task("what is planned next for a table, done now"):
+        person.follow(ORDERS)
+        person.reads(person.page.locator("p.planned"), "Planned", "Why:")
+        person.click(person.page.locator("p.planned").get_by_role("link", name="Apply it"))
+        person.launch()
+    assert get_table(person.lake, ORDERS).snapshots.latest_id() != before
+
+
 def compactions_switched_on(person: Newcomer) -> None:
     with person.task("compactions that start by themselves"):
         person.click(person.page.get_by_role("navigation").get_by_text("Dagster", exact=True))
@@ -260,6 +270,7 @@ TASKS: tuple[Callable[[Newcomer], None], ...] = (
     last_night,
     plan_applied,
     partition_planned_back,
+    next_action_done,
     compactions_switched_on,
     report_by_a_command,
     settings_looked_over,
