@@ -7,9 +7,10 @@ runs.
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from math import ceil
 from pathlib import Path
 from zlib import crc32
 
@@ -34,8 +35,10 @@ ONE_OF: Mapping[str, int] = {
 }
 # How the kind of a test's Spark session stands in its name.
 _SESSIONS = [re.compile(rf"\[{kind}\]$|(?<=\[){kind}-|-{kind}(?=\])") for kind in ("classic", "connect", "sail")]
-# The values are those of the other kinds: what a server may change is how a session is used. One of so many cases.
-_SERVER, _OF_SERVER = _SESSIONS[1], 8
+# The values are those of the other kinds: what a server may change is how a session is used. One of so many cases of a
+# test, and one of so many tests of a file, but where sessions are what the file is about.
+_SERVER, _OF_SERVER, _TESTS_OF_SERVER = _SESSIONS[1], 8, 3
+_ABOUT_SESSIONS = ("test_sessions", "test_operations", "test_tasks", "test_clusters", "test_engines")
 CASES, ALL = "PAIMON_TEST_CASES", "all"
 
 
@@ -58,19 +61,26 @@ def _says_slow(file: Path) -> bool:
 
 
 def left_out(nodeids: Iterable[str], one_of: Mapping[str, int] = ONE_OF) -> set[str]:
-    """The cases that only a run of all has. Each test keeps at least one case."""
+    """The cases that only a run of all has. Each test keeps at least one case, but of those on a server each file does."""
     cases: dict[tuple[str, re.Pattern[str] | None], list[str]] = {}
     for nodeid in nodeids:
         # With another kind of session it is another test.
         kind = next((kind for kind in _SESSIONS if kind.search(nodeid)), None)
         test, bracket, _ = (nodeid if kind is None else kind.sub("", nodeid)).partition("[")
-        if bracket:
+        if bracket or kind is _SERVER:
             cases.setdefault((test, kind), []).append(nodeid)
     left: set[str] = set()
+    on_server: defaultdict[str, list[str]] = defaultdict(list)
     for (test, kind), of_test in cases.items():
         divisor = next((n for start, n in one_of.items() if test.startswith(start)), 1)
         divisor *= _OF_SERVER if kind is _SERVER else 1
-        left.update({*of_test} - {*spread(of_test, max(1, round(len(of_test) / divisor)))})
+        kept = spread(of_test, max(1, round(len(of_test) / divisor)))
+        left.update({*of_test} - {*kept})
+        file = test.partition("::")[0]
+        if kind is _SERVER and Path(file).stem not in _ABOUT_SESSIONS:
+            on_server[file] += kept
+    for of_file in on_server.values():
+        left.update({*of_file} - {*spread(of_file, ceil(len(of_file) / _TESTS_OF_SERVER))})
     return left
 
 

@@ -41,12 +41,20 @@ def test_a_file_whose_tests_may_be_slow_says_so_or_its_conftest_does(tmp_path: P
 
 
 def test_kinds_of_sessions_are_no_cases() -> None:
-    plain = ["tests/java/test_x.py::test_f[classic]", "tests/java/test_x.py::test_f[connect]"]
-    first = [f"tests/java/test_x.py::test_g[{kind}-{i}]" for kind in ("classic", "connect") for i in range(3)]
-    last = [f"tests/java/test_x.py::test_h[{i}-{kind}]" for kind in ("classic", "connect") for i in range(3)]
+    plain = ["tests/java/test_x.py::test_f[classic]", "tests/java/test_x.py::test_f[sail]"]
+    first = [f"tests/java/test_x.py::test_g[{kind}-{i}]" for kind in ("classic", "sail") for i in range(3)]
+    last = [f"tests/java/test_x.py::test_h[{i}-{kind}]" for kind in ("classic", "sail") for i in range(3)]
     run = {*plain, *first, *last} - left_out([*plain, *first, *last])
     assert {*plain} < run
-    assert all(sum(kind in case for case in run) == 3 for kind in ("classic", "connect"))
+    assert all(sum(kind in case for case in run) == 3 for kind in ("classic", "sail"))
+
+
+@pytest.mark.parametrize(("file", "tests"), [("test_x", 3), ("test_sessions", 7)])
+def test_a_server_has_a_part_of_the_tests_of_a_file_that_is_not_about_sessions(file: str, tests: int) -> None:
+    names = [f"test_{letter}" for letter in "abcdefg"]
+    of_file = [f"tests/spark/{file}.py::{name}[{kind}]" for name in names for kind in ("classic", "connect")]
+    run = {*of_file} - left_out(of_file)
+    assert [sum(kind in case for case in run) for kind in ("classic", "connect")] == [7, tests]
 
 
 def test_a_server_has_fewer_cases_of_each_test() -> None:
