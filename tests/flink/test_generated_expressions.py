@@ -9,7 +9,7 @@ import pytest
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
-from tests.examples import SEARCHES, examples
+from tests.examples import SEARCHES, examples, some
 from tests.flink.answers import Answer, answers_process
 from tests.flink.generated import asked, made_session, template, verdict
 from tests.java.process import JavaProcess
@@ -254,14 +254,16 @@ def verdicts(flink: JavaProcess, session: Session, found: list[Expression]) -> d
 
 
 def test_what_was_mended(flink: JavaProcess, session: Session) -> None:
-    found = [Expression("operator", text) for text in MENDED] + [Expression("aggregate", text) for text in AGGREGATES]
-    found += [Expression("window", text) for text in WINDOWS] + [Expression("query", text) for text in QUERIES]
+    found = [Expression("operator", text) for text in some(MENDED, 150)]
+    found += [Expression("aggregate", text) for text in some(AGGREGATES, 10)]
+    found += [Expression("window", text) for text in WINDOWS]
+    found += [Expression("query", text) for text in some(QUERIES, 30)]
     seen = verdicts(flink, session, found)
     assert {each.text: how for each, how in seen.items() if how[0] != "equal"} == {}
 
 
 def test_what_is_refused(flink: JavaProcess, session: Session) -> None:
-    seen = verdicts(flink, session, [Expression("operator", text) for text in REFUSED])
+    seen = verdicts(flink, session, [Expression("operator", text) for text in some(REFUSED, 40)])
     assert {each.text: how for each, how in seen.items() if how[0] != "both refuse"} == {}
 
 
