@@ -15,6 +15,7 @@ from typing import NoReturn, TypeVar
 import pytest
 from xdist.remote import Producer
 
+from maintenance.fs import file_io
 from tests.cases import left_out, may_be_slow, wants_all
 from tests.examples import load_profile
 from tests.flushing import with_flushing, without_flushing
@@ -31,6 +32,8 @@ from tests.spark_archive import java_options
 
 load_profile()
 without_flushing()
+# A file that a test cuts off is never written on, so nobody has to wait for that.
+file_io._SETTLED_SECONDS = 0.3
 # Until all tests are loaded: hardly any of what that makes is garbage. `pytest_collection_finish` allows it again.
 gc.disable()
 
