@@ -51,10 +51,13 @@ def apply_by_session(
 
 
 def result_metadata(result: Result) -> dict[str, Any]:
-    """The rows of a result, as a table; a single row as its numbers and texts."""
-    rows = result.to_arrow().slice(0, _ROWS_SHOWN).to_pylist()
+    """What happened in sentences, and the rows of a result as a table; a single row as its numbers and texts."""
+    shown = result.to_arrow().slice(0, _ROWS_SHOWN)
+    said: dict[str, Any] = {"what happened": "\n".join(result.said)} if result.said else {}
+    # A column alone says no more than that it is done.
+    rows = [] if said and shown.num_columns == 1 else shown.to_pylist()
     if len(rows) == 1:
-        return {name.replace("_", " "): value for name, value in rows[0].items() if value is not None}
+        return said | {name.replace("_", " "): value for name, value in rows[0].items() if value is not None}
     texts = [{name: value if isinstance(value, int | float | str) else str(value) for name, value in row.items()}
              for row in rows]  # fmt: skip
-    return {"result": dg.MetadataValue.table([dg.TableRecord(row) for row in texts])} if rows else {}
+    return said | ({"result": dg.MetadataValue.table([dg.TableRecord(row) for row in texts])} if rows else {})

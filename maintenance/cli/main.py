@@ -75,20 +75,21 @@ class Target:
             )
         return self.options
 
-    def report(self, result: "Result", *, is_told: bool = False) -> None:
+    def report(self, result: "Result") -> int:
         """Print what an operation reports: for people in sentences where it has no rows, or a single column.
 
-        Behind blocks of lines, which are long, its sentences come last. `is_told`: as of `Operation`.
+        Behind blocks of lines, which are long, its sentences come last. Returns: the exit code.
         """
         from maintenance.cli.output import is_wide
 
         rows = result.to_arrow()
         said = result.said if self.output == "table" else ()
-        enough = is_told or rows.num_columns <= 1 or not rows.num_rows
+        enough = result.is_told or rows.num_columns <= 1 or not rows.num_rows
         if rows.num_columns and not (said and enough):
             self.print_report(rows)
         if said and (enough or is_wide(rows.column_names)):
             click.echo("\n".join(said if enough else ("", *said)))
+        return FAILED if result.wrong else NOTHING_TO_DO if result.nothing_to_do else 0
 
     def print_report(self, rows: "pa.Table") -> None:
         """Print rows of an operation: on a terminal sizes have units, to programs they are numbers."""
@@ -424,8 +425,7 @@ def apply(target: Target, plan: str, into_bin: bool) -> int:
 
     with shown_progress() as progress:
         result = target.session().apply(plan, into_bin=into_bin, progress=progress)
-    target.report(result)
-    return NOTHING_TO_DO if result.nothing_to_do else 0
+    return target.report(result)
 
 
 @_command(

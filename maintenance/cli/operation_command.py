@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from maintenance.cli.choices import JSON
-from maintenance.cli.exits import FAILED, NOTHING_TO_DO
+from maintenance.cli.exits import NOTHING_TO_DO
 from maintenance.cli.plans import applied, shown
 from maintenance.cli.progress import shown_progress
 from maintenance.operation_names import commands
@@ -59,8 +59,7 @@ def operation_command(name: str) -> click.Command:
                 result = procedure.run(replace(call, values={**values, DRY_RUN.name: True}))
             else:
                 result = procedure.run(call)
-        target.report(result, is_told=procedure.operation.is_told)
-        return FAILED if result.wrong else NOTHING_TO_DO if result.nothing_to_do else 0
+        return target.report(result)
 
     summary = commands()[name]
     return click.Command(

@@ -111,8 +111,9 @@ def apply_plan(
         errors of the operation.
     """
     if plan.operation == CHANGE_ROWS:
-        shown = DELETE.shown(apply_statement(session, plan))
-        return Result(shown.rows, shown.nothing_to_do)
+        report = apply_statement(session, plan)
+        shown = DELETE.shown(report)
+        return Result(shown.rows, shown.nothing_to_do, said=tuple(DELETE.said(report)))
     if plan.operation in _DROPS:
         return _DROPS[plan.operation](session, plan)
     apply = planned_operations().get(plan.operation)

@@ -18,12 +18,14 @@ class Result:
         nothing_to_do: an operation found nothing to change.
         wrong: what an operation that looks says is wrong, a text for each.
         said: what an operation did, in sentences.
+        is_told: these say all that the rows do, and are what people read.
     """
 
     rows: pa.Table = field(default_factory=_nothing)
     nothing_to_do: bool = False
     wrong: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
+    is_told: bool = False
 
     def to_arrow(self) -> pa.Table:
         return self.rows

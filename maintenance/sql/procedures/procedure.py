@@ -125,7 +125,7 @@ class Procedure:
         rows = pa.concat_tables(result.rows for result in results) if call.get(DRY_RUN.name) else results[-1].rows
         wrong = tuple(text for result in results for text in result.wrong)
         said = tuple(line for result in results for line in result.said)
-        return Result(rows, all(result.nothing_to_do for result in results), wrong, said)
+        return Result(rows, all(result.nothing_to_do for result in results), wrong, said, self.operation.is_told)
 
     def make(self, call: Call) -> StoredPlan | None:
         """What a call would do now, with the options that it sets; None: such calls have no plans, which are of one."""
@@ -211,7 +211,7 @@ class Procedure:
         if shown.rows is None:
             just = "There was nothing to do." if shown.nothing_to_do else "Done."
             return replace(call.done(nothing_to_do=shown.nothing_to_do), said=said or (just,))
-        return Result(shown.rows, shown.nothing_to_do, shown.wrong, said)
+        return Result(shown.rows, shown.nothing_to_do, shown.wrong, said, self.operation.is_told)
 
 
 def _chosen(known: dict[str, Param], part: str | Param) -> Param:

@@ -300,7 +300,8 @@ def test_lines_of_progress_are_on_standard_error(warehouse: str, capsys: pytest.
 
 def test_people_are_told_what_was_done_in_sentences(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     start = ["--warehouse", warehouse]
-    assert run([*start, "compact", "default.t"]) == 0
+    assert run([*start, "compact", "default.t", "--plan"]) == 0
+    assert run([*start, "apply", capsys.readouterr().out.strip()]) == 0
     assert re.fullmatch(
         r"default\.t: \d+ files? of .+ in \d+ buckets? became \d+ files? of .+\.\n"
         r"The table had \d+ files? before and has \d+ now\.\n",
