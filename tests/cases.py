@@ -61,7 +61,7 @@ def _says_slow(file: Path) -> bool:
 
 
 def left_out(nodeids: Iterable[str], one_of: Mapping[str, int] = ONE_OF) -> set[str]:
-    """The cases that only a run of all has. Each test keeps at least one case, but of those on a server each file does."""
+    """The cases that only a run of all has. Each test keeps at least one; of those on a server each file does."""
     cases: dict[tuple[str, re.Pattern[str] | None], list[str]] = {}
     for nodeid in nodeids:
         # With another kind of session it is another test.

@@ -59,7 +59,8 @@ def operation_command(name: str) -> click.Command:
                 result = procedure.run(replace(call, values={**values, DRY_RUN.name: True}))
             else:
                 result = procedure.run(call)
-        return target.report(result)
+        code: int = target.report(result)
+        return code
 
     summary = commands()[name]
     return click.Command(

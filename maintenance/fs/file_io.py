@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["FileIO", "FileStatus"]
 
 _LOG = logging.getLogger(__name__)
-_SETTLED_SECONDS = 10
+_SETTLED_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,10 +114,10 @@ _HOOKS: list[Callable[[str, tuple[Any, ...]], None]] = []
 def hooked(hook: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
     """Hear of what this process does on storage, right before it does."""
     if not _HOOKS:
-        # A hook stays for ever, so there is one.
+        # A hook stays for ever, so there is one; it is called even when Python has taken away the names of this module.
         _HOOKS.append(lambda *_: None)
-        # It is called even when Python has ended and taken away the names of modules.
-        sys.addaudithook(lambda event, arguments, hooks=_HOOKS: hooks[-1](event, tuple(arguments)))
+        hooks = _HOOKS
+        sys.addaudithook(lambda event, arguments: hooks[-1](event, tuple(arguments)))
     _HOOKS.append(hook)
     try:
         yield
