@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Annotated
 
-from maintenance.amounts import number_of, size_text
+from maintenance.amounts import number_of
 from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -40,7 +40,7 @@ from maintenance.operations.expiry.expire_changelogs import (
 )
 from maintenance.operations.expiry.expire_changelogs import apply as apply_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
-from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
+from maintenance.operations.expiry.removal import Removal, batch_text, gone_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
 from maintenance.operations.operation import Operation, Plan, Run
@@ -179,9 +179,8 @@ def apply(run: Run, table: Table, planned: ExpiryPlan) -> ExpireSnapshotsReport:
 
 def _said(report: ExpireSnapshotsReport) -> Iterator[str]:
     if not report.dry_run:
-        gone = f"{number_of(len(report.expired), 'snapshot')} expired"
-        files = f"{number_of(len(report.deleted_files), 'file')} of {size_text(report.deleted_bytes)} went with them"
-        yield f"{report.table}: {gone}, {files}."
+        gone = f"{report.table}: {number_of(len(report.expired), 'snapshot')} expired"
+        yield gone_text(gone, len(report.deleted_files), report.deleted_bytes)
         if report.earliest is not None:
             only = report.earliest == report.latest
             yield (

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from maintenance.amounts import number_of, size_text
+from maintenance.amounts import number_of
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
+from maintenance.operations.expiry.removal import gone_text
 from maintenance.operations.expiry.tag_removal import TagRemovalPlan, plan_tag_removal, remove_tags
 from maintenance.operations.expiry.tag_reports import report_deleted
 from maintenance.operations.operation import Operation, Plan, Request, Run, Shown
@@ -121,8 +122,7 @@ def said(report: ExpireTagsReport) -> Iterator[str]:
     if not report.dry_run:
         gone = number_of(len(report.expired), "tag")
         names = f" ({', '.join(report.expired)})" if report.expired else ""
-        files = f"{number_of(len(report.deleted_files), 'file')} of {size_text(report.deleted_bytes)} went with them"
-        yield f"{report.table}: {gone} deleted{names}, {files}."
+        yield gone_text(f"{report.table}: {gone} deleted{names}", len(report.deleted_files), report.deleted_bytes)
         yield from report.notes
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from maintenance.amounts import number_of
+from maintenance.amounts import number_of, size_text
 from maintenance.errors import CorruptFileError
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
@@ -164,3 +164,8 @@ def batch_text(removals: Sequence[Removal]) -> str:
     return (
         f"{names}: deleting {number_of(len(deletions), 'file')}, {sum(deletion.size for deletion in deletions)} bytes"
     )
+
+
+def gone_text(gone: str, files: int, size: int) -> str:
+    """What is gone, with the files that only it needed, in a sentence of a report. `size`: bytes of the files."""
+    return f"{gone}, {number_of(files, 'file')} of {size_text(size)} went with them."
