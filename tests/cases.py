@@ -21,6 +21,7 @@ ONE_OF: Mapping[str, int] = {
     "tests/chaos/test_chaos.py": 2,
     "tests/crash/test_crash.py": 2,
     "tests/crash/test_full_disk.py": 2,
+    "tests/crash/test_on_store.py": 2,
     "tests/crash/test_power_cut.py": 2,
     "tests/browser/test_console.py": 2,
     "tests/damage/": 4,

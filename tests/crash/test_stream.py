@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.crash.stream import copy_of, prepare, source_of
+from tests.examples import some
 from tests.small_tables import rows, table_in
 
 ROOT = Path(__file__).parents[2]
 
 
 # Where a run is killed, and up to which snapshot it has come.
-PLACES = {"files": 1, "commit": 1, "hint": 2, "checkpoint": 2}
+PLACES = dict(some([("files", 1), ("commit", 1), ("hint", 2), ("checkpoint", 2)], 2))
 
 
 def run(where: str, *folders: Path) -> int:

@@ -14,11 +14,11 @@ from maintenance.compaction.proof.records import Groups
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.errors import CorruptFileError
 from maintenance.format.bytes.roaring import bitmaps_of, parse_bitmap64
-from maintenance.types.row_hash import NULL, column_words, combined, mixed
+from maintenance.types.row_hash import BLOCK_ROWS, NULL, column_words
 
-_U64 = np.uint64
 # Numbers of a bitmap that count.
 _MOST = 1 << 12
+_NOT_BITMAPS = (ValueError, RuntimeError, IndexError, CorruptFileError)
 
 # Bitmaps of 32 bits by the upper half of their numbers.
 _Halves = Mapping[int, BitMap]
@@ -37,55 +37,62 @@ def halves_of_64(data: bytes) -> _Halves:
 
 def bitmap_words(parse: _Parse, column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """The word of each bitmap; `NULL` for null. uint64, shape (n,)."""
-    words = np.array(column_words(column))
-    for number, data in enumerate(column.to_pylist()):
-        if data is not None:
-            halves = _parsed(parse, data)
-            words[number] = words[number] if halves is None else _word(halves)
-    return words
+    return column_words(pa.array([None if data is None else _told(parse, data) for data in column.to_pylist()]))
 
 
 def union(parse: _Parse) -> Callable[[Unit, Values, Groups], Expected]:
     """Everything that is in any of the bitmaps."""
 
     def expect(unit: Unit, records: Values, groups: Groups) -> Expected:
-        column, hashes = records.column(unit.names[0]), records.hashes(unit.name)
+        column = records.column(unit.names[0])
         valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-        at = groups.last(valid)
-        words = np.where(at < 0, NULL, hashes[at])
-        proved = np.ones(len(words), bool)
-        present, with_value = groups.only(valid), np.flatnonzero(at >= 0)
-        for number in np.flatnonzero(present.counts > 1).tolist():
-            start = int(present.starts[number])
-            members = column.take(pa.array(present.order[start : start + int(present.counts[number])])).to_pylist()
-            total: dict[int, BitMap] = {}
-            for halves in (_parsed(parse, data) for data in members):
-                if halves is None:
-                    proved[with_value[number]] = False
-                    break
-                for high, low in halves.items():
-                    total[high] = total[high] | low if high in total else low
-            words[with_value[number]] = _word(total)
+        present, keys = groups.only(valid), np.flatnonzero(groups.any(valid))
+        words, proved = np.full(len(groups.starts), NULL), np.ones(len(groups.starts), bool)
+        for start in range(0, len(keys), BLOCK_ROWS):
+            ends = np.append(present.starts, len(present.order))[start : start + BLOCK_ROWS + 1]
+            members = column.take(pa.array(present.order[ends[0] : ends[-1]])).to_pylist()
+            places = (ends - ends[0]).tolist()
+            unions = [_united(parse, members[a:b]) for a, b in zip(places[:-1], places[1:], strict=True)]
+            block = keys[start : start + BLOCK_ROWS]
+            words[block] = column_words(pa.array(unions, pa.binary()))
+            proved[block] = [told is not None for told in unions]
         return Expected(words, proved)
 
     return expect
 
 
-def _parsed(parse: _Parse, data: bytes) -> _Halves | None:
+def _united(parse: _Parse, members: list[bytes]) -> bytes | None:
+    """What tells the union of bitmaps; None where some bytes are not a bitmap."""
+    if len(members) == 1:
+        return _told(parse, members[0])
+    total: dict[int, BitMap] = {}
     try:
-        return parse(data)
-    except (ValueError, RuntimeError, IndexError, CorruptFileError):
+        for data in members:
+            for high, low in parse(data).items():
+                if high in total:
+                    total[high] |= low
+                else:
+                    total[high] = low
+    except _NOT_BITMAPS:
         return None
+    return _content(total)
 
 
-def _word(halves: _Halves) -> np.uint64:
-    total = _U64(0)
-    for high, low in halves.items():
+def _told(parse: _Parse, data: bytes) -> bytes:
+    """Bytes that are the same for bitmaps of the same numbers; those that are not a bitmap as they are."""
+    try:
+        halves = parse(data)
+    except _NOT_BITMAPS:
+        return data
+    return _content(halves)
+
+
+def _content(halves: _Halves) -> bytes:
+    parts = []
+    for high, low in sorted(halves.items()):
         count = len(low)
+        places = np.linspace(0, count - 1, _MOST).astype(np.int64).tolist() if count > _MOST else None
+        numbers = low.to_array().tobytes() if places is None else np.array([low[at] for at in places]).tobytes()
         if count:
-            sampled = np.linspace(0, count - 1, _MOST).astype(np.int64).tolist() if count > _MOST else None
-            numbers = np.array(low.to_array() if sampled is None else [low[place] for place in sampled], _U64)
-            same = [np.full(len(numbers), value, _U64) for value in (high, count)]
-            with np.errstate(over="ignore"):
-                total += np.add.reduce(mixed(combined([numbers, *same], (0, 1, 2))))
-    return np.uint64(mixed(np.array([total], _U64))[0])
+            parts.append(high.to_bytes(8, "little") + count.to_bytes(8, "little") + numbers)
+    return b"".join(parts)

@@ -166,6 +166,7 @@ class BucketProof:
         columns = tuple(write.schema.field_names) if compared is None else compared
         hashing = rules.hashing(settings, plan.input_files, compared=columns, further=int(self.proves_values))
         self._hashing = replace(hashing, deduplicated=compared is not None)
+        self._of_records = rules.hashing_of_records(self._hashing)
         # Records whose values are needed as they are, and those of a sample, are gathered piece by piece.
         together = not rules.columns and not self._hashing.shift
         self._records = ProofRecords(rules.order, rows if together else 0)
@@ -195,7 +196,7 @@ class BucketProof:
         name, origin = reader.file.file_name, RecordOrigin(run, reader.file.level, written, merged=merged)
         self._read.setdefault(name, 0)
         place = self._records.place(reader.file.row_count, origin)
-        hashes = {kind: self._hashing.of(kind) for kind in (KEYS, *self._wanted)}
+        hashes = {kind: self._of_records.of(kind) for kind in (KEYS, *self._wanted)}
 
         def counted(rows: pa.Table) -> None:
             self._read[name] += rows.num_rows
@@ -203,7 +204,7 @@ class BucketProof:
         def seen(rows: pa.Table) -> None:
             with self._timer:
                 if place is None or not place.add(rows, hashes):
-                    self._note(HashedRows(rows, self._hashing).sampled(), origin)
+                    self._note(HashedRows(rows, self._of_records).sampled(), origin)
 
         whole = WatchedFile(reader, counted)
         return WatchedFile(whole if expiry is None else LivingRows(whole, expiry), seen)
@@ -220,7 +221,7 @@ class BucketProof:
                 self._found += matches.true_count
                 if part.expired is not None:
                     self._found += self._of_keys(part.expired, key_hashes).true_count
-                held = HashedRows(part.rows.filter(matches), self._hashing)
+                held = HashedRows(part.rows.filter(matches), self._of_records)
                 origin = RecordOrigin((1 << 32) + number, part.level, older=True, merged=True)
                 if self._first_row or not self._only_keys:
                     self._note(held.sampled(), origin)

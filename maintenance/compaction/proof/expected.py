@@ -287,9 +287,17 @@ def _numbers(unit: Unit, records: Values, groups: Groups, null: int) -> tuple[np
 
 def expect_unit(unit: Unit, records: ProofRecords, groups: Groups, lone_as_is: np.ndarray) -> Expected:
     """What a unit of each key's row holds. `lone_as_is`: keys whose only record is the row as is, shape (k,)."""
-    own = records.hashes(unit.name)[groups.newest]
-    if unit.expect is None or lone_as_is.all():
-        return Expected(own, None if lone_as_is.all() else lone_as_is)
-    expected = unit.expect(unit, records, groups)
-    proved = None if expected.proved is None else expected.proved | lone_as_is
-    return Expected(np.where(lone_as_is, own, expected.hashes), proved)
+    if lone_as_is.all():
+        return Expected(unit.hashes_of(records, groups.newest))
+    several = groups.of_keys(~lone_as_is)
+    hashes, proved = np.full(len(lone_as_is), NULL), lone_as_is
+    if lone_as_is.any():
+        hashes[lone_as_is] = unit.hashes_of(records, groups.newest[lone_as_is])
+    if unit.expect is not None:
+        expected = unit.expect(unit, records, several)
+        hashes[~lone_as_is] = expected.hashes
+        if expected.proved is None:
+            return Expected(hashes)
+        proved = lone_as_is.copy()
+        proved[~lone_as_is] = expected.proved
+    return Expected(hashes, proved)

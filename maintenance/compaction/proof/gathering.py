@@ -29,7 +29,7 @@ def unit_of_gathering(field: DataField, function: str | None, options: TableMode
             return Unit((name,), (), all_elements, element_words, any_order=True)
         case "rbm32" | "rbm64":
             parse = halves_of_32 if function == "rbm32" else halves_of_64
-            return Unit((name,), (name,), union(parse), partial(bitmap_words, parse), any_order=True)
+            return Unit((name,), (name,), union(parse), partial(bitmap_words, parse), any_order=True, late=True)
         case "merge_map":
             return Unit((name,), (name,), newest_entries, element_words)
         case "listagg":

@@ -158,6 +158,7 @@ class PostponeProof:
         self.rules = ProofRules(write)
         self.timer = Timer()
         self._hashing = self.rules.hashing(settings, moved.files, shares=moved.shares)
+        self._of_records = self.rules.hashing_of_records(self._hashing)
         self._logs = write.model.changelog_producer == "input"
         self._digests = self.rules.by_row or settings.mode == ProofMode.FULL
         self._read: dict[str, int] = {}
@@ -229,7 +230,7 @@ class PostponeProof:
         return rows.set_column(at, SEQUENCE_NUMBER.name, pa.array(numbers))
 
     def _note(self, rows: pa.Table, runs: np.ndarray) -> None:
-        hashed = HashedRows(rows, self._hashing)
+        hashed = HashedRows(rows, self._of_records)
         chosen = hashed.in_sample
         if chosen is not None:
             hashed, runs = hashed.only(chosen), runs[chosen]

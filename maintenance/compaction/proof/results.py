@@ -74,6 +74,11 @@ class ProofRules:
         words = {unit.name: unit.words for unit in self.units if unit.words is not column_words}
         return Hashing(self.names, self.order.key, compared, settings.shift(-(-rows // shares), weight), units, words)
 
+    def hashing_of_records(self, hashing: Hashing) -> Hashing:
+        """How records are hashed when they are read: without the words that are made late."""
+        late = {unit.name for unit in self.units if unit.late}
+        return replace(hashing, words={name: words for name, words in hashing.words.items() if name not in late})
+
     def cells_of(self, rows: HashedRows) -> dict[str, np.ndarray]:
         """The hash of each unit of rows with its key; and of kind and sequence number."""
         cells = {}

@@ -42,6 +42,8 @@ class Unit:
         expect: what merging several records gives; None = not known.
         words: how the values of a single column are hashed, where it is not as those of any.
         any_order: the order of the records does not count.
+        late: the words of records are made when the rows are known; until then they are hashed as any column. For
+            words that cost much, where only a key's only record needs them.
     """
 
     names: tuple[str, ...]
@@ -49,6 +51,13 @@ class Unit:
     expect: "Callable[[Unit, Values, Groups], Expected] | None" = None
     words: WordsOf = field(default=column_words)
     any_order: bool = False
+    late: bool = False
+
+    def hashes_of(self, records: Values, at: np.ndarray) -> np.ndarray:
+        """Of the unit's values in these records. `at`: record numbers, shape (k,)."""
+        if not self.late:
+            return np.asarray(records.hashes(self.name)[at])
+        return self.words(records.column(self.names[0]).take(pa.array(at)))
 
     @property
     def name(self) -> str:

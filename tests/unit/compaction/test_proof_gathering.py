@@ -18,7 +18,15 @@ from pyroaring import BitMap
 from maintenance.catalog import CatalogTable
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64
-from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize_bitmap64
+from maintenance.format.bytes.roaring import (
+    ARRAY,
+    RUN,
+    Bitmap64,
+    Container,
+    parse_portable,
+    serialize_bitmap64,
+    serialize_portable,
+)
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from tests.examples import examples
@@ -275,6 +283,14 @@ def test_a_number_that_is_lost_is_found(size: int) -> None:
         numbers = list(range(0, size * 3, 3))
         pair = pa.array([made(numbers), made(numbers[:-1]), made([*numbers[:3], 10, *numbers[4:]])])
         assert len({*bitmap_words(parse, pair).tolist()}) == 3
+
+
+def test_runs_and_arrays_of_the_same_numbers_have_one_word() -> None:
+    runs = Container(RUN, 2, np.array([1, 7, 1], "<u2").tobytes())
+    array = Container(ARRAY, 2, np.array([7, 8], "<u2").tobytes())
+    pair = pa.array([serialize_portable([(3, container)]) for container in (runs, array)])
+    assert pair[0] != pair[1]
+    assert len({*bitmap_words(halves_of_32, pair).tolist()}) == 1
 
 
 @pytest.mark.parametrize("engine", ["aggregation", "partial-update"])
