@@ -31,10 +31,9 @@ class Followed:
     rows: int
 
 
-def follow(spark: Any, flights: Table, route_day: Table, checkpoint: Path) -> Followed:
-    """Bring the changes since the last run into `route_day`; the first run begins with the rows that are there."""
+def records_of(spark: Any, flights: Table, route_day: Table) -> Any:
+    """What the pipeline writes, as a streaming DataFrame that each of its runs starts a query of."""
     register(spark)
-    before = route_day.snapshots.latest_id() or 0
     changes = (
         spark.readStream.format("paimon")
         .option("scan.mode", "latest-full")
@@ -43,9 +42,14 @@ def follow(spark: Any, flights: Table, route_day: Table, checkpoint: Path) -> Fo
         .select(*routes.READ)
     )
     kind = DataField(len(route_day.schema.fields), ROW_KIND, parse_type("STRING"))
-    records = changes.mapInArrow(partial(_records, routes.all_aircraft()), spark_ddl([*route_day.schema.fields, kind]))
+    return changes.mapInArrow(partial(_records, routes.all_aircraft()), spark_ddl([*route_day.schema.fields, kind]))
+
+
+def follow(records: Any, route_day: Table, checkpoint: Path) -> Followed:
+    """Bring the changes since the last run into `route_day`; the first run begins with the rows that are there."""
+    before = route_day.snapshots.latest_id() or 0
     sink = Sink(str(checkpoint), row_kind_column=ROW_KIND)
-    ingest_stream(spark, records, lambda: route_day, sink).awaitTermination()
+    ingest_stream(records.sparkSession, records, lambda: route_day, sink).awaitTermination()
     new = [route_day.snapshots.get(number) for number in route_day.snapshots.list_ids() if number > before]
     appended = [snapshot for snapshot in new if snapshot.commit_kind == CommitKind.APPEND]
     return Followed(len(appended), sum(snapshot.delta_record_count for snapshot in appended))

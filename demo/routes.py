@@ -91,4 +91,5 @@ def _same(left: pd.Series, right: pd.Series) -> bool:
     absent = left.isna().to_numpy()
     if not np.array_equal(absent, right.isna().to_numpy()):
         return False
-    return bool((left[~absent].to_numpy() == right[~absent].to_numpy()).all())
+    # As arrays of pandas: NumPy would make an object of each instant.
+    return bool(np.all(left[~absent].array == right[~absent].array))

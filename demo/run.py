@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +36,7 @@ from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.demo import console, correction, flights, routes, weather
 from paimon_maintenance.demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
 from paimon_maintenance.demo.page import Account, page_of
-from paimon_maintenance.demo.pipeline import Followed, follow
+from paimon_maintenance.demo.pipeline import Followed, follow, records_of
 from paimon_maintenance.demo.report import (
     Change,
     Check,
@@ -130,11 +130,9 @@ class Demo:
             (("before", before), ("after the UPDATE", correction.marks(self.catalog.open(), WEATHER))),
         )
 
-    def follow_flights(self) -> Followed:
-        """Run the pipeline from the flights to their routes until it has caught up."""
-        spark = spark_of(self.project).session()
-        described = next(table for table in self.project.tables if table.identifier == ROUTE_DAY)
-        return follow(spark, self.catalog.get_table(FLIGHTS), self.catalog.get_or_create(described), CHECKPOINT)
+    def described(self, identifier: str) -> Table:
+        """A table, made from its description where it is not there yet."""
+        return self.catalog.get_or_create(next(each for each in self.project.tables if each.identifier == identifier))
 
     def new_changes(self) -> list[Change]:
         """What a subscriber reads of the flight to Honolulu after this round: older changelogs may expire."""
@@ -262,11 +260,12 @@ def dagster_instance() -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def start_spark(project: Project) -> None:
+def start_spark(project: Project) -> Any:
     """Open the session that all runs share, where there is one, and its first process of Python."""
     session = spark_of(project).session()
     if session is not None:
         check_workers(session)
+    return session
 
 
 def all_deliveries() -> dict[str, list[list[Delivery]]]:
@@ -291,7 +290,8 @@ def main() -> int:
         demo = Demo(project, build_definitions(project), instance, catalog)
         _say("Reading the flights and the weather of New York in 2013")
         feed = all_deliveries()
-        spark.result()
+        # Spark takes some seconds to learn of the pipeline's source, which nobody needs before the first run has ended.
+        records = beside.submit(records_of, spark.result(), demo.described(FLIGHTS), demo.described(ROUTE_DAY))
         results: dict[str, list[RoundResult]] = {FLIGHTS: [], WEATHER: [], ROUTE_DAY: []}
         changes: list[Change] = []
         corrected: Corrected | None = None
@@ -306,33 +306,35 @@ def main() -> int:
                 if number == len(FLIGHT_ROUNDS):
                     declare_indexes(catalog, identifier)
                 results[identifier].append(demo.run(identifier, number))
+                if (identifier, number) == (FLIGHTS, len(FLIGHT_ROUNDS)):
+                    commands = console.examples(
+                        os.path.relpath(project.warehouse, FOLDER), results[FLIGHTS][-1].maintained
+                    )
+                    shown = beside.submit(console.show, commands, FOLDER)
             _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {ROUTE_DAY}: a stream follows the changelog of the flights")
-            results[ROUTE_DAY].append(demo.run(ROUTE_DAY, number, demo.follow_flights()))
+            followed = follow(records.result(), demo.described(ROUTE_DAY), CHECKPOINT)
+            results[ROUTE_DAY].append(demo.run(ROUTE_DAY, number, followed))
             changes += demo.new_changes()
-    assert corrected is not None
-    last = correction.marks(catalog.open(), WEATHER)
-    corrected = replace(corrected, marks=(*corrected.marks, ("after the next run", last)))
-    return _report(project, catalog, Story(results, changes, corrected, started))
+        assert corrected is not None
+        last = correction.marks(catalog.open(), WEATHER)
+        corrected = replace(corrected, marks=(*corrected.marks, ("after the next run", last)))
+        return _report(project, catalog, Story(results, changes, corrected, shown, started))
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What has happened. `results`: by table; `changes`: of one flight."""
+    """What has happened. `results`: by table; `changes`: of one flight; `shown`: commands that still run."""
 
     results: dict[str, list[RoundResult]]
     changes: Sequence[Change]
     corrected: Corrected
+    shown: Future[list[console.Shown]]
     started: float
 
 
 def _report(project: Project, catalog: PaimonCatalog, story: Story) -> int:
     """Print the report, and write it as a page. Raises: SystemExit: a command that it shows failed."""
     print()
-    # They run while the rest of the report is put together.
-    pool = ThreadPoolExecutor(1)
-    commands = console.examples(os.path.relpath(project.warehouse, FOLDER), story.results[FLIGHTS][-1].maintained)
-    shown = pool.submit(console.show, commands, FOLDER)
-    pool.shutdown(wait=False)
     skipped = {
         name: [index_report(catalog.get_table(name), query) for query in queries]
         for name, queries in INDEX_QUERIES.items()
@@ -346,7 +348,7 @@ def _report(project: Project, catalog: PaimonCatalog, story: Story) -> int:
     audit = audit_changelog(None, catalog.get_table(FLIGHTS))
     print(f"  {audit}", end="\n\n")
     checked = checks(*(catalog.get_table(name).to_arrow() for name in (FLIGHTS, WEATHER, ROUTE_DAY)))
-    print("\n".join(console_report(shown.result())), end="\n\n")
+    print("\n".join(console_report(story.shown.result())), end="\n\n")
     print("\n".join(map(check_report, checked)), end="\n\n")
     seconds = time.monotonic() - story.started
     account = Account(
@@ -359,7 +361,7 @@ def _report(project: Project, catalog: PaimonCatalog, story: Story) -> int:
         changes=story.changes,
         audit=str(audit),
         checks=checked,
-        console=shown.result(),
+        console=story.shown.result(),
         warehouse=str(project.warehouse),
         seconds=seconds,
     )

@@ -14,7 +14,7 @@ from paimon_maintenance.assets.project.environment import project_of_environment
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.demo import correction
 from paimon_maintenance.demo.flights import ROW_KIND
-from paimon_maintenance.demo.pipeline import follow
+from paimon_maintenance.demo.pipeline import follow, records_of
 from paimon_maintenance.demo.run import FLIGHTS, ROUTE_DAY, WEATHER, all_deliveries
 from tests.spark.conftest import spark  # noqa: F401
 
@@ -32,7 +32,7 @@ def tables(spark: SparkSession, tmp_path: Path) -> dict[str, CatalogTable]:  # n
         name: catalog.get_or_create(each.model_copy(update={"options": {**each.options, **KEPT}}))
         for name, each in described.items()
     }
-    feed = all_deliveries()
+    feed, records = all_deliveries(), records_of(spark, made[FLIGHTS], made[ROUTE_DAY])
     for number in range(ROUNDS):
         for name in (FLIGHTS, WEATHER):
             kind = ROW_KIND if name == FLIGHTS else None
@@ -49,7 +49,7 @@ def tables(spark: SparkSession, tmp_path: Path) -> dict[str, CatalogTable]:  # n
                 made[name].update(correction.ASSIGNMENTS, correction.WHERE, spark=spark)
             compact(None, made[name])
             rewrite_file_index(None, made[name])
-        follow(spark, made[FLIGHTS], made[ROUTE_DAY], tmp_path / "checkpoint")
+        follow(records, made[ROUTE_DAY], tmp_path / "checkpoint")
         compact(None, made[ROUTE_DAY])
     return made
 
