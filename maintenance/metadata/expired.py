@@ -26,7 +26,10 @@ T = TypeVar("T")
 
 _ATTEMPTS = 10
 # Seconds that an expiry by another engine is given, until it has deleted the snapshots themselves.
-_PAUSES = (0.1, 0.4, 1.0)
+_MOMENT = 1.5
+# When it was first seen that an earliest snapshot has lost its manifests, by branch and snapshot: a damaged table is
+# waited for once, not at each of its snapshots.
+_DOUBTED: dict[tuple[str, int], float] = {}
 
 
 @contextmanager
@@ -54,23 +57,26 @@ def is_held(
     file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False, snapshot: Snapshot | None = None
 ) -> bool:
     """Whether something still names a snapshot's state, so that all its files must be there. Arguments: as above."""
-    for pause in _PAUSES:
-        if not _is_named(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot):
-            return False
-        if not _others_expire(file_io, paths, snapshot_id):
+    while _is_named(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot):
+        doubt = _others_expire(file_io, paths, snapshot_id)
+        if doubt is None:
             return True
-        time.sleep(pause)
-    return _is_named(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot)
+        waited = time.monotonic() - _DOUBTED.setdefault(doubt, time.monotonic())
+        if waited > _MOMENT:
+            return True
+        time.sleep(min(_MOMENT, max(0.1, waited)))
+    return False
 
 
-def _others_expire(file_io: FileIO, paths: TablePaths, snapshot_id: int) -> bool:
-    """Whether the earliest snapshot is one whose manifests are gone, so that those behind it may be about to go."""
+def _others_expire(file_io: FileIO, paths: TablePaths, snapshot_id: int) -> tuple[str, int] | None:
+    """The branch and its earliest snapshot, if the manifests of that are gone: those behind it may be about to go."""
     snapshots = Snapshots(file_io, paths)
     earliest = snapshots.earliest_id()
     if earliest is None or not earliest <= snapshot_id < (snapshots.latest_id() or 0):
-        return False
+        return None
     first = snapshots.find(earliest)
-    return first is None or not file_io.exists(paths.manifest(first.delta_manifest_list))
+    gone = first is None or not file_io.exists(paths.manifest(first.delta_manifest_list))
+    return (paths.branch_root, earliest) if gone else None
 
 
 def _is_named(
