@@ -21,8 +21,6 @@ from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.operation_names import commands, operation_modules
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     import pyarrow as pa
 
     from maintenance.catalog import Catalog
@@ -334,22 +332,9 @@ def cli(context: click.Context, /, **given: Any) -> None:
 Command = Callable[..., int | None]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 TABLE = click.argument("table")
-A_TABLE_OR_ALL = click.argument("table", required=False)
 WHERE = click.option("--where", help="Print only rows for which this SQL condition is true.")
 RUNS_ON = click.option(*ENGINE.opts, help=ENGINE.help)
 LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Print at most this many rows.")
-HISTORY = click.option("--history", help="The database of the history. Without it that of --tables, or _maintenance.")
-
-
-def _history_of(said: str | None, project: "Project | None") -> str:
-    """The database of the history."""
-    from maintenance.operations.history import HISTORY_DATABASE
-
-    return said or (project and project.history) or HISTORY_DATABASE
-
-
-def _since(default: str) -> Callable[[Any], Any]:
-    return click.option("--since", default=default, show_default=True, help="How far back to look, such as '12 h'.")
 
 
 def _command(*parameters: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -439,21 +424,18 @@ def tables(target: Target, database: str | None, is_long: bool) -> None:
     paimonctl --warehouse /data/lake tables db --long
     """
     catalog = target.catalog()
-    names = _names(catalog, database)
     if not is_long:
-        target.print_names(("database", "table"), names)
+        listed = catalog.list_databases() if database is None else [database]
+        target.print_names(
+            ("database", "table"), [(each, table) for each in listed for table in catalog.list_tables(each)]
+        )
         return
     from maintenance.cli.arrow import load_arrow
 
     load_arrow()
-    from maintenance.cli.fleet import figures
+    from maintenance.operations.fleet.table_figures import table_figures
 
-    target.print_report(figures(catalog, names))
-
-
-def _names(catalog: "Catalog", database: str | None) -> list[tuple[str, str]]:
-    listed = catalog.list_databases() if database is None else [database]
-    return [(each, table) for each in listed for table in catalog.list_tables(each)]
+    target.print_report(table_figures(catalog, database=database))
 
 
 @_command(TABLE)
@@ -619,55 +601,6 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
     result = target.session().sql(text)
     target.show(result)
     return 0 if result.to_arrow().num_rows else NOTHING_TO_DO
-
-
-@_command(_since("1 d"), HISTORY)
-def report(target: Target, since: str, history: str | None) -> int:
-    """Say what maintenance did, what failed, and what is wrong now with all tables. Exit code 1: something failed or
-    is wrong.
-
-    With --tables it names the owners that the file gives, and goes by its limits.
-
-    \b
-    paimonctl --warehouse /data/lake report --since '12 h'
-    """
-    from maintenance.cli.report import content_of, report_since
-    from maintenance.operations.report import lines_of
-
-    catalog, project = target.catalog(), target.project()
-    found = report_since(catalog, _history_of(history, project), _back(since), _names(catalog, None), project)
-    target.say(content_of(found), "\n".join(lines_of(found)))
-    return FAILED if found.failed or found.still_open else 0
-
-
-@_command(A_TABLE_OR_ALL, _since("7 d"), HISTORY)
-def history(target: Target, table: str | None, since: str, history: str | None) -> None:
-    """Print what runs of Dagster and Airflow did to a table, or to all tables, newest first.
-
-    \b
-    paimonctl --warehouse /data/lake history db.trips --since '30 d'
-    """
-    import pyarrow as pa
-
-    from maintenance.cli.report import past, past_rows, past_text
-
-    database = _history_of(history, target.project())
-    deeds = past(target.catalog(), database, _back(since), table)
-    if target.output == "table":
-        nothing = f"{database}.history has nothing of the last {since}. Runs of Dagster and Airflow write it."
-        click.echo(past_text(deeds) or nothing)
-    elif deeds:
-        target.print_rows(pa.Table.from_pylist(past_rows(deeds)))
-
-
-def _back(since: str) -> "timedelta":
-    """How far back a text says. Raises: click.BadParameter: it is no duration."""
-    from maintenance.options.option import duration
-
-    try:
-        return duration(since)
-    except ValueError as error:
-        raise click.BadParameter(f"'{since}': {error}", param_hint="--since") from error
 
 
 @cli.command()

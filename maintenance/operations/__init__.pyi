@@ -35,8 +35,10 @@ from maintenance.operations.expiry.expire_partitions import ExpirePartitionsRepo
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.fleet.fleet_costs import fleet_costs
+from maintenance.operations.fleet.fleet_history import HistoryReport
 from maintenance.operations.fleet.health import HealthReport, JudgedBy
 from maintenance.operations.fleet.plan_fleet import plan_fleet
+from maintenance.operations.fleet.table_figures import table_figures
 from maintenance.operations.indexes.advise_file_index import advise_file_index
 from maintenance.operations.indexes.analyze_table import analyze_table
 from maintenance.operations.indexes.create_global_index import create_global_index
@@ -46,6 +48,7 @@ from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexRe
 from maintenance.operations.ingestion.ingest import IngestReport
 from maintenance.operations.ingestion.ingest_landed import ingest_landed
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
+from maintenance.operations.operation import Run
 from maintenance.operations.orphans.orphan_removal import RemoveOrphanFilesReport
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.clear_consumers import clear_consumers
@@ -67,6 +70,7 @@ from maintenance.operations.repairs.purge_files import PurgeFilesReport
 from maintenance.operations.repairs.remove_unexisting_files import remove_unexisting_files
 from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
 from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
+from maintenance.operations.report import Report
 from maintenance.operations.retention.explain import Explanation
 from maintenance.operations.retention.forecast import ForecastReport
 from maintenance.operations.retention.held_bytes import held_bytes
@@ -216,6 +220,22 @@ def explain(
     partition: Spec | None = ...,
     now: datetime | None = ...,
 ) -> Explanation: ...
+def fleet_history(
+    catalog: Catalog,
+    *,
+    table: str | None = ...,
+    since: timedelta = ...,
+    history: str | None = ...,
+    run: Run | None = ...,
+) -> HistoryReport: ...
+def fleet_report(
+    catalog: Catalog,
+    *,
+    since: timedelta = ...,
+    history: str | None = ...,
+    settings: JudgedBy = ...,
+    run: Run | None = ...,
+) -> Report: ...
 def forecast(
     table: Table,
     *,
@@ -403,6 +423,8 @@ __all__ = [
     "explain_scan",
     "fast_forward",
     "fleet_costs",
+    "fleet_history",
+    "fleet_report",
     "forecast",
     "fsck",
     "health",
@@ -440,6 +462,7 @@ __all__ = [
     "rollback_to",
     "rollback_to_as_latest",
     "simulate_settings",
+    "table_figures",
     "trigger_tag_automatic_creation",
     "tune_settings",
     "update",

@@ -136,10 +136,19 @@ class Report:
 
 
 def report(
-    catalog: Catalog, history: str, since: datetime, until: datetime, still_open: Sequence[StillOpen] = ()
+    catalog: Catalog,
+    history: str,
+    since: datetime,
+    until: datetime,
+    still_open: Sequence[StillOpen] = (),
+    *,
+    table: str | None = None,
 ) -> Report:
-    """What the history says of a span. `since`, `until`: with time zones. Nothing where there is no history yet."""
-    rows, left_out = read_span(catalog, history, since, until)
+    """What the history says of a span. Nothing where there is no history yet.
+
+    Args: `since`, `until`: with time zones; `table`: what was done to it alone.
+    """
+    rows, left_out = read_span(catalog, history, since, until, table_name=table)
     return Report(since, until, [Deed.of(row) for row in rows], still_open, left_out)
 
 

@@ -47,7 +47,13 @@ def judged_by(project: Project) -> JudgedBy:
         table = project.table(identifier)
         return {} if table is None else table.writers
 
-    return JudgedBy(rules, writers, project.history or HISTORY_DATABASE)
+    def owners(identifier: str) -> str:
+        table = project.table(identifier)
+        return "" if table is None else ", ".join(table.owners)
+
+    # The others are created by a first run.
+    expected = [table.identifier for table in project.tables if not table.columns]
+    return JudgedBy(rules, writers, project.history or HISTORY_DATABASE, owners, expected)
 
 
 def _kept(project: Project, now: datetime, identifier: str) -> RetentionChoice:

@@ -42,6 +42,10 @@ def _nobody(_: str) -> Mapping[str, str]:
     return {}
 
 
+def _nobody_named(_: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedBy:
     """By what tables are judged, each by its name.
@@ -50,14 +54,18 @@ class JudgedBy:
         rules: the limits of a table.
         writers: the job behind each commit user of a table, as far as it is known.
         history: the database whose history says which conflicts were acknowledged.
+        owners: who has to act for a table; empty: nobody is named.
+        expected: tables that have to be there.
     """
 
     rules: Callable[[str], Rules] = _own_limits
     writers: Callable[[str], Mapping[str, str]] = _nobody
     history: str = HISTORY_DATABASE
+    owners: Callable[[str], str] = _nobody_named
+    expected: Sequence[str] = ()
 
 
-_OWN = JudgedBy()
+BY_OWN_LIMITS = JudgedBy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class Health:
     history: Annotated[str | None, Param("Database of the history; empty: that of tables.yaml, or _maintenance.")] = (
         None
     )
-    settings: JudgedBy = _OWN
+    settings: JudgedBy = BY_OWN_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class Judge:
     """Judges the tables of a catalog. `max_age`: of the newest rows, in place of what the rules say."""
 
     catalog: Catalog
-    by: JudgedBy = _OWN
+    by: JudgedBy = BY_OWN_LIMITS
     max_age: timedelta | None = None
 
     def health(self, name: str, now: datetime) -> TableHealth | None:

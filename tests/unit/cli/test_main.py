@@ -29,7 +29,8 @@ def warehouse(tmp_path: Path) -> str:
 
 def test_every_procedure_has_a_command_or_is_another_name_of_one() -> None:
     other_names = {
-        "copy", "data_evolution_merge_into", "fleet_costs", "plan_fleet", "rollback_to", "simulate_settings"
+        "copy", "data_evolution_merge_into", "fleet_costs", "fleet_history", "fleet_report", "plan_fleet",
+        "rollback_to", "simulate_settings", "table_figures"
     }  # fmt: skip
     assert set(PROCEDURES) - set(commands()) == other_names
     assert set(commands()) <= set(PROCEDURES)
