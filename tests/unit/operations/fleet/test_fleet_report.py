@@ -42,7 +42,7 @@ def test_python_sql_and_the_shell_say_the_same_of_the_past(lake: Path, capsys: p
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == rows
     assert [(row["operation"], row["files"], row["found"]) for row in rows] == [
         ("compact", [3, 1], ""),
-        ("expire tags", [None, None], "full"),
+        ("expire tags", [None, None], "the disk is full"),
     ]
     assert session.sql("CALL sys.history(since => '1 min')").to_arrow().num_rows == 0
     assert run(["--warehouse", str(lake), "history", "--since", "1 min"]) == 0
