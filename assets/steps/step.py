@@ -188,11 +188,15 @@ class Step:
         into = into_bin(work, self.operation.name) if takes_bin and (asked or work.described.bin is not None) else None
         return Run(work.spark_source, work.say, into, warehouse=work.catalog.root, into_bin=asked)
 
+    def told(self, report: Any) -> tuple[str, ...]:
+        """A report in sentences. `show` has a row for each of many tables, and says which have failed."""
+        if self.operation.of_catalog:
+            return tuple(self.operation.said(report))
+        return self.operation.told(report, self.operation.shown(report))
+
     def show(self, work: Work, report: Any, metadata: Metadata) -> StepSummary:
         """Show a report and `metadata` on the step's output. Returns what goes into the summary of the run."""
         warn_of_finding(work.context, report)
-        for line in self.operation.said(report):
-            work.say(line)
         shown = report_metadata(report, plotted=False) if is_dataclass(report) else {}
         work.context.add_output_metadata({**metadata, **shown})
         return StepSummary(report_numbers(report) if is_dataclass(report) else {})
@@ -258,4 +262,8 @@ def _shown(step: Step, work: Work, report: Any, metadata: Metadata) -> StepSumma
         work.say(
             f"{tasks} Spark tasks shared the work." if tasks else "This process did it in one batch: see spark_tasks."
         )
-    return step.show(work, report, {**metadata, **spark})
+    said = step.told(report)
+    for line in said:
+        work.say(line)
+    happened = {"what happened": "\n".join(said)} if said and not work.dry_run else {}
+    return step.show(work, report, {**metadata, **happened, **spark})

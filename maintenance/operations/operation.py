@@ -387,6 +387,11 @@ class Operation(Generic[Request, P, Report]):
         """All that plans call it."""
         return (self.key, *(() if self.keeping is None else self.keeping.others))
 
+    def told(self, report: Any, shown: Shown) -> tuple[str, ...]:
+        """A report in sentences; where it has none, nor rows, whether there was anything to do."""
+        just = "There was nothing to do." if shown.nothing_to_do else "Done."
+        return tuple(self.said(report)) or ((just,) if shown.rows is None else ())
+
     def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False) -> Report:
         """Plan, and do it unless it is a dry run. `place`: the table, catalog or warehouse."""
         made = self.plan(run, place, request)

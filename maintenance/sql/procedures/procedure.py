@@ -207,10 +207,9 @@ class Procedure:
 
     def _result(self, call: Call, report: Any) -> Result:
         shown: Shown = (self.spelling.shown or self.operation.shown)(report)
-        said = tuple(self.operation.said(report))
+        said = self.operation.told(report, shown)
         if shown.rows is None:
-            just = "There was nothing to do." if shown.nothing_to_do else "Done."
-            return replace(call.done(nothing_to_do=shown.nothing_to_do), said=said or (just,))
+            return replace(call.done(nothing_to_do=shown.nothing_to_do), said=said)
         return Result(shown.rows, shown.nothing_to_do, shown.wrong, said, self.operation.is_told)
 
 
