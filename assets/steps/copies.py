@@ -29,7 +29,6 @@ from paimon_maintenance.assets.steps.plans import kept_plan
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 
 _TARGET = "target_catalog"
-_COUNTS = ("files", "copied_files", "copied_bytes", "leaving_files")
 _HIVE = {"connector": "hive"}
 
 
@@ -48,7 +47,9 @@ class _Copy(Step):
         rows = []
         for name, each in reports.items():
             work.context.log_event(_event(work.catalog, name, each))
-            counts = {name.replace("_", " "): getattr(each, name) for name in _COUNTS if hasattr(each, name)}
+            counts = {"files": each.files, "copied files": each.copied_files, "copied bytes": each.copied_bytes}
+            if isinstance(each, CloneReport):
+                counts["leaving files"] = each.leaving_files
             rows.append(
                 dg.TableRecord({"source": name, "target": each.target, "snapshot": each.snapshot_id or 0} | counts)
             )
