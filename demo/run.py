@@ -31,7 +31,7 @@ from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
-from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, STEP
+from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, STEP, RowChange
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.demo import console, correction, flights, routes, weather
 from paimon_maintenance.demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
@@ -121,12 +121,13 @@ class Demo:
         )
         if not result.success:
             raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
-        changes = result.output_for_node(STEP)
+        change: RowChange = result.output_for_node(STEP)
+        assert change.report is not None, "it was no dry run"
         return Corrected(
-            changes["updated_rows"],
-            changes["touched_files"],
-            changes["method"],
-            changes["snapshot_ids"][-1],
+            change.report.updated_rows,
+            change.report.touched_files,
+            change.report.method,
+            change.report.snapshot_ids[-1],
             (("before", before), ("after the UPDATE", correction.marks(self.catalog.open(), WEATHER))),
         )
 

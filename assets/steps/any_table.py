@@ -28,7 +28,6 @@ from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
 from paimon_maintenance.assets.steps.ops import (
     BEFORE,
     ChainOp,
-    config_schema_of,
     failing,
     known_table,
     matching_tables,
@@ -92,8 +91,13 @@ class AnyTable:
     def expire_tables(self) -> dg.OpDefinition:
         """An op that expires all tables, one after the other. One that fails does not block the others."""
 
-        def expired(context: dg.OpExecutionContext, _: Mapping[str, Any]) -> Iterator[dg.Output[Any]]:
-            config = ExpireTablesConfig(**context.op_config)
+        @dg.op(
+            name="expire_tables",
+            description="Expires partitions, snapshots and tags of tables. One that fails does not block the others.",
+            out=dg.Out(dg.Nothing),
+            required_resource_keys={"catalog", "spark"},
+        )
+        def expired(context: dg.OpExecutionContext, config: ExpireTablesConfig) -> None:
             with as_dagster_failure(context):
                 tables = matching_tables(self.tables, config, "expire_tables")
                 outcomes = {table.identifier: self._expired(context, table, config.dry_run) for table in tables}
@@ -101,17 +105,8 @@ class AnyTable:
                 context.add_output_metadata({"tables": len(tables), "tables that failed": len(failed)})
                 if worst_part(outcomes) is not None:
                     raise parts_failed(outcomes, "tables")
-            yield dg.Output(None, "result")
 
-        return dg.OpDefinition(
-            expired,
-            name="expire_tables",
-            description="Expires partitions, snapshots and tags of tables. One that fails does not block the others.",
-            ins={},
-            outs={"result": dg.Out(dg.Nothing)},
-            config_schema=config_schema_of(ExpireTablesConfig),
-            required_resource_keys={"catalog", "spark"},
-        )
+        return expired
 
     def _expired(self, context: dg.OpExecutionContext, table: TableConfig, dry_run: bool) -> PaimonError | None:
         """Expire a table; returns what went wrong."""

@@ -4,6 +4,7 @@ It needs no pool: where a compaction or another writer is quicker, the change is
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -49,6 +50,14 @@ class RowChangeConfig(dg.Config):
     dry_run: bool = Field(default=False, description="Only count the rows that would be changed, and keep a plan.")
 
 
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """What came of it. `rows`: that were changed, or would be; `report`: None after a dry run."""
+
+    rows: int
+    report: RowChangeReport | None = None
+
+
 def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """Change rows of a table, and report its new state to its asset."""
 
@@ -58,7 +67,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     )
     def change_rows(
         context: dg.OpExecutionContext, config: RowChangeConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dict[str, Any]:
+    ) -> RowChange:
         with as_dagster_failure(context, lambda: catalog.place_of(config.table)):
             described = known_table(tables, config.table, CHANGE_ROWS)
             table = catalog.get_table(config.table).of_run(context.run_id)
@@ -70,7 +79,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 context.log.info(f"{number_of(rows, 'row')} of {config.table} would be {verb}.")
                 kept = kept_plan(context, catalog, operation.keepable(run, table, request)[1])
                 context.add_output_metadata({"rows that would change": rows, **kept, **spark.metadata()})
-                return {"rows": rows}
+                return RowChange(rows)
             before = shape_numbers(table_shape(table))
             report: RowChangeReport = operation.run(run, table, request)
             warn_of_finding(context, report)
@@ -84,7 +93,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             )
             summary = RunSummary.of(report.operation, StepSummary(report_numbers(report), before, after))
             record_state(context, catalog, described, summary, f" of rows where {config.where}")
-            return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
+            return RowChange(report.deleted_rows + report.updated_rows, report)
 
     return change_rows
 

@@ -39,16 +39,10 @@ def applied(procedure: Procedure, call: Call, plan_id: str) -> Result:
 
 def rows_of(plan: StoredPlan) -> pa.Table:
     """A row for each group of a plan."""
-    groups = plan.groups
-    return pa.table(
-        {
-            "group": pa.array([group.name for group in groups], pa.string()),
-            "files": pa.array([len(group.files) for group in groups], pa.int64()),
-            "bytes": pa.array([group.bytes for group in groups], pa.int64()),
-            "expected_files": pa.array([group.expected_files for group in groups], pa.int64()),
-            "reason": pa.array([group.reason for group in groups], pa.string()),
-        }
-    )
+    columns = [("group", "string"), ("files", "int64"), ("bytes", "int64"), ("expected_files", "int64")]
+    groups = ((each.name, len(each.files), each.bytes, each.expected_files, each.reason) for each in plan.groups)
+    schema = pa.schema([*columns, ("reason", "string")])
+    return pa.Table.from_pylist([dict(zip(schema.names, group, strict=True)) for group in groups], schema)
 
 
 def shown(target: Any, command: str, session: SessionState, plan: StoredPlan) -> None:

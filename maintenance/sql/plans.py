@@ -31,9 +31,7 @@ from maintenance.operations.rows.delete import OPERATION as DELETE
 from maintenance.operations.rows.planned_merge import MERGE_INTO
 from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.person import person
-from maintenance.sql.apply_statement import apply_statement
 from maintenance.sql.dropped_tables import apply_drop, apply_truncate
-from maintenance.sql.planned_rows import CHANGE_ROWS
 from maintenance.sql.procedures.procedure import INTO_BIN, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
@@ -110,10 +108,6 @@ def apply_plan(
     Raises: OutdatedPlanError: something else would be done now; OptionError: such plans need more than their id;
         errors of the operation.
     """
-    if plan.operation == CHANGE_ROWS:
-        report = apply_statement(session, plan)
-        shown = DELETE.shown(report)
-        return Result(shown.rows, shown.nothing_to_do, said=tuple(DELETE.said(report)))
     if plan.operation in _DROPS:
         return _DROPS[plan.operation](session, plan)
     apply = planned_operations().get(plan.operation)

@@ -13,6 +13,7 @@ from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.steps.row_changes import RowChange
 from paimon_maintenance.definitions import build_definitions
 from tests.dagster.conftest import land
 
@@ -295,7 +296,7 @@ def test_rows_are_changed_and_the_asset_shows_what_is_left_of_them(
     )
     dry = change(table="shop.visits", where="length(page) = 1 AND seconds > 2", delete=True, dry_run=True)
     counted = launch(project, instance, "change_rows", dry)
-    assert counted.output_for_node("row_change") == {"rows": 2}
+    assert counted.output_for_node("row_change") == RowChange(2)
     assert table.snapshots.list_ids() == [1], "it was only counted"
     assert launch(project, instance, "change_rows", update).success
     event = instance.get_latest_materialization_event(key)
