@@ -49,6 +49,8 @@ SEQUENCE = among(None, 1, 2, 3)
 def rbm32(dice: Dice) -> bytes | None:
     start = dice.choice([0, 5, 70_000, 1 << 31])
     bitmap = BitMap(range(start, start + dice.choice([1, 3, 5000]), dice.choice([1, 3])))
+    # Few numbers of which some follow each other: an array and runs take nearly the same space.
+    bitmap |= BitMap(start + 10_000 + dice.randrange(12) for _ in range(dice.choice([0, 4, 9])))
     if dice.random() < 0.5:
         bitmap.run_optimize()
     return dice.choice([None, bitmap.serialize(), bitmap.serialize()])

@@ -5,16 +5,27 @@ each with its own measure of size. With `r` runs of `c` values, between c = 2r a
 stays what it was: runs if one of the two that were united had runs. Source: Java `ArrayContainer`, `RunContainer`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from maintenance.format.bytes.roaring import ARRAY, BITS, RUN, Container
+from maintenance.format.bytes.roaring import ARRAY, BITS, RUN, Container, parse_portable, serialize_portable
+
+
+def united_kinds(data: bytes, united: Sequence[bytes]) -> bytes:
+    """A 32-bit bitmap with containers of the kinds that Java gives them. `united`: the bitmaps it is the union of."""
+    containers = parse_portable(data)
+    if not any(map(_is_between, (container for _, container in containers))):
+        return data
+    parts = [dict(parse_portable(bitmap)) for bitmap in united]
+    return serialize_portable(
+        [(key, united_kind(container, (part[key] for part in parts if key in part))) for key, container in containers]
+    )
 
 
 def united_kind(container: Container, united: Iterable[Container]) -> Container:
     """A container of the kind that Java gives it. `united`: those it is the union of, in their order."""
-    if container.kind == BITS or container.cardinality // 2 != _runs_of(container):
+    if not _is_between(container):
         return container
     kind, so_far = ARRAY, np.empty(0, np.int64)
     for part in united:
@@ -25,6 +36,11 @@ def united_kind(container: Container, united: Iterable[Container]) -> Container:
         else:
             kind = RUN if count > 2 * runs else ARRAY
     return container if container.kind == kind else _of_kind(kind, _values(container))
+
+
+def _is_between(container: Container) -> bool:
+    """Whether an array and runs take nearly the same space."""
+    return container.kind != BITS and container.cardinality // 2 == _runs_of(container)
 
 
 def _runs_of(container: Container) -> int:

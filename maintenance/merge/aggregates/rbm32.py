@@ -3,10 +3,13 @@
 from functools import reduce
 from operator import ior
 
+import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.errors import DataError
+from maintenance.format.bytes.roaring import ARRAY_LIMIT
+from maintenance.format.bytes.roaring_kinds import united_kinds
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.inputs import Inputs
@@ -25,7 +28,15 @@ def _union(bitmaps: list[bytes], where: str) -> bytes:
         raise DataError(f"bytes that are not a roaring bitmap: {error}", where, "Write serialized bitmaps.") from error
     result.run_optimize()
     data: bytes = result.serialize()
-    return data
+    return united_kinds(data, bitmaps) if _has_neighbours(result) else data
+
+
+def _has_neighbours(bitmap: BitMap) -> bool:
+    """Whether numbers may follow each other, without which no container can be runs."""
+    if len(bitmap) > ARRAY_LIMIT:
+        return True
+    numbers = np.asarray(bitmap.to_array())
+    return bool((numbers[1:] - numbers[:-1] == 1).any())
 
 
 def is_varbinary(data_type: DataType) -> bool:

@@ -26,6 +26,13 @@ def test_all_values_are_there_and_runs_are_stored_as_runs() -> None:
     assert len(made) < 50
 
 
+def test_runs_stay_runs_where_an_array_is_as_small_as_in_java() -> None:
+    points, run = "3a30000001000000000001001000000002000600", "3b3000000100000300010008000300"
+    # What Java's FieldRoaringBitmap32Agg makes of 2, 6 and 8 to 11; CRoaring makes it an array.
+    united = "3b30000001000005000300020000000600000008000300"
+    assert union(bytes.fromhex(points), bytes.fromhex(run)).hex() == united
+
+
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff" * 9])
 def test_bytes_that_are_no_bitmap(data: bytes) -> None:
     with pytest.raises(DataError, match="not a roaring bitmap"):
