@@ -268,8 +268,11 @@ _DAY = exp.Literal.number(86_400_000_000)
 
 
 def _elapsed(call: Call) -> exp.Expr:
-    """What lies between two times, in the type that holds both."""
+    """What lies between two times, in the type that holds both, as clocks show them."""
     common, nodes = call.typing.common(call.arguments, call.written)
+    if common.root == "TIMESTAMP_LTZ":
+        nodes = [cast_node(micros_of(node) if is_wide(common) else node, kinds.NTZ) for node in nodes]
+        common = kinds.NTZ
     one, other = (filled("epoch_us(a)", {"a": micros_of(node) if is_wide(common) else node}) for node in nodes)
     return filled(_BETWEEN, {"a": one, "b": other, "d": _DAY})
 

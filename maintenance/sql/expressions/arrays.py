@@ -198,7 +198,10 @@ def _from_entries(call: Call) -> exp.Expr:
         filled(f"list_transform(a, lambda _e: struct_extract_at(_e, {n}))", {"a": call.nodes[0].copy()}) for n in (1, 2)
     )
     assert call.kind.key is not None
-    return exp.Anonymous(this="map", expressions=[unsigned(keys, array(call.kind.key)), values])
+    made = exp.Anonymous(this="map", expressions=[unsigned(keys, array(call.kind.key)), values])
+    # An entry that is NULL makes all of it NULL, whatever the others are.
+    template = "CASE WHEN len(list_filter(a, lambda _e: _e IS NULL)) = 0 THEN m END"
+    return filled(template, {"a": call.nodes[0].copy(), "m": made})
 
 
 def _with(body: exp.Expr, templates: Mapping[str, str], parts: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
@@ -439,10 +442,10 @@ ENTRIES: Sequence[Entry] = (
           " WHEN len(a) > 0 AND len(b) > 0 AND (len(list_filter(a, lambda _e: _e IS NULL)) > 0 OR"
           " len(list_filter(b, lambda _f: _f IS NULL)) > 0) THEN NULL ELSE FALSE END", SPARK),
     entry("arrays_zip", "ARRAY, ARRAY...?", _zipped_kind, _zipped, SPARK),
-    entry("sequence", "BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest_number(call.kinds[0], call.kinds[1],
+    entry("sequence", "INTEGER, INTEGER", lambda call: array(kinds.widest_number(call.kinds[0], call.kinds[1],
           is_flink=False)),
           _counted, SPARK, samples=("1, 5", "5, 1", "k, 3")),
-    entry("sequence", "BIGINT|INT, BIGINT|INT, BIGINT|INT", lambda call: array(kinds.widest(call.kinds, is_flink=False)
+    entry("sequence", "INTEGER, INTEGER, INTEGER", lambda call: array(kinds.widest(call.kinds, is_flink=False)
           or kinds.BIGINT), _stepped, SPARK, samples=("1, 9, 2", "k, 3, 2", "9, k, -2")),
     entry("sequence", "TIME, TIME, INTERVAL?", _moments_kind, moments, SPARK,
           samples=("day, DATE'2024-03-05'", "ts, TIMESTAMP'2024-03-01 00:00:00', INTERVAL 1 DAY",
@@ -459,7 +462,9 @@ ENTRIES: Sequence[Entry] = (
     entry("map_keys", "MAP<K, V>", "ARRAY<K>", "map_keys(a)"),
     entry("map_values", "MAP<K, V>", "ARRAY<V>", "map_values(a)"),
     entry("map_entries", "MAP<K, V>", "ARRAY<ROW<key K, value V>>", "map_entries(a)"),
-    entry("map_from_arrays", "ARRAY<K>, ARRAY<V>", "MAP<K, V>", "map(a, b)"),
+    entry("map_from_arrays", "ARRAY<K>, ARRAY<V>", "MAP<K, V>",
+          "CASE WHEN len(a) = len(b) THEN map(a, b) WHEN a IS NOT NULL AND b IS NOT NULL"
+          " THEN error('the keys and the values of a map are not equally many') END"),
     entry("map_from_entries", "ARRAY", _entries_kind, _from_entries, SPARK),
     entry("map_contains_key", "MAP<K, V>, K", _unless_null("BOOLEAN"),
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_contains(map_keys(a), b) END", SPARK),

@@ -136,7 +136,7 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
         made = at_path(value.node, "$", to)
     elif to.is_timestamp:
         made = to_moment(value, to, is_flink=wanted.is_flink)
-    elif to.is_string and (of.is_timestamp or of.root == "DECIMAL"):
+    elif to.is_string and (of.is_timestamp or of.root in ("DECIMAL", "DATE")):
         made = _text(value, is_flink=wanted.is_flink)
     elif of.is_timestamp and to.root in ("DATE", "TIME"):
         made = from_moment(value, to, is_flink=wanted.is_flink)
@@ -166,8 +166,10 @@ def raises(node: exp.Expr) -> bool:
 
 
 def _text(value: Typed, *, is_flink: bool) -> exp.Expr:
-    """A timestamp or a decimal as a text."""
+    """A time or a decimal as a text."""
     of = value.kind
+    if of.root == "DATE":
+        return filled(_PLAIN_TEXT if is_flink else "paimon_text(a)", {"a": value.node})
     if of.root == "DECIMAL":
         # Where all digits stand behind the point DuckDB leaves the zero in front of it out.
         template = (

@@ -23,6 +23,7 @@ from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.stamps import is_wide
 from maintenance.sql.expressions.templates import apart, filled
 from maintenance.sql.expressions.typing import Typing, settled
+from maintenance.sql.expressions.zeros import is_constant
 from maintenance.types.data_type import DataType
 
 _INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
@@ -185,6 +186,8 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
         # Spark reads no further than to the first that is equal.
         first = exp.In(this=apart(value.copy()), expressions=[each.copy() for each in listed[: fails.index(True) + 1]])
         made = filled("CASE WHEN a THEN TRUE ELSE b END", {"a": first, "b": made})
+    if not typing.is_flink and (any(fails) or logic.can_fail(listed[0])):
+        made = filled("CASE WHEN a IS NOT NULL THEN b END", {"a": value.copy(), "b": made})
     return Typed(made if typing.is_flink else where_known(values, kind, made), BOOLEAN, node)
 
 
@@ -256,6 +259,10 @@ def _found_or_not(node: exp.In, found: exp.Expr) -> exp.Expr:
     is_condition = isinstance(around, _CONDITIONS) and child.arg_key in ("this", "on")
     if is_condition or isinstance(node.this.unnest(), exp.Null):
         return found
+    if is_constant(node.this) and not isinstance(node.this.unnest(), exp.Tuple):
+        # Spark knows before whether it is NULL.
+        known = exp.Coalesce(this=found, expressions=[exp.Boolean(this=is_negated)])
+        return filled("CASE WHEN a IS NOT NULL THEN b END", {"a": found.this.copy(), "b": known})
     return exp.Coalesce(this=found, expressions=[exp.Boolean(this=is_negated)])
 
 
@@ -289,8 +296,26 @@ def _matched(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -
     text = pattern.text
     sign = escape or (None if typing.is_flink else "\\")
     if sign is not None and (text is None or sign in text):
+        if not typing.is_flink:
+            made.set("expression", _escaping(typing, pattern, apart(sides[1]), sign))
         made = exp.Escape(this=made, expression=exp.Literal.string(sign))
     return Typed(exp.Not(this=made) if node.args.get("negate") else made, BOOLEAN, node)
+
+
+def _escaping(typing: Typing, pattern: Typed, side: exp.Expr, sign: str) -> exp.Expr:
+    """A pattern in which a sign makes others of their kind plain ones, and stands in front of no others.
+
+    Raises: SqlError: it is written, and does.
+    """
+    escaped = re.escape(sign)
+    right = rf"(?s:[^{escaped}]|{escaped}[_%{escaped}])*"
+    problem = f"in a pattern of LIKE '{sign}' stands in front of another sign than '_', '%' and itself"
+    if pattern.text is None:
+        parts = {"a": side, "r": exp.Literal.string(right), "e": exp.Literal.string(problem)}
+        return apart(filled("CASE WHEN regexp_full_match(a, r) THEN a WHEN a IS NOT NULL THEN error(e) END", parts))
+    if not re.fullmatch(right, pattern.text):
+        raise refusals.error_at(typing.source, pattern.written, problem, "Write it twice, or leave it out.")
+    return side
 
 
 def _signs(typing: Typing, side: Typed) -> exp.Expr:
@@ -433,7 +458,8 @@ def _function(node: exp.Expr) -> tuple[exp.Expr, bool, list[exp.Expr]]:
     return node, ignores, order
 
 
-_OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead")
+_OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead",
+             "nth_value")  # fmt: skip
 
 _OF_ALL = ("median", "percentile_cont", "percentile_disc")
 

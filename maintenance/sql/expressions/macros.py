@@ -37,7 +37,14 @@ MACROS = (
     "paimon_local(x) AS regexp_replace(CAST(x AS VARCHAR), '[+-][0-9:]+$', '')",
     # Of all types: the type of the argument is known when a query is bound.
     "paimon_is_instant(x) AS typeof(x) = 'TIMESTAMP WITH TIME ZONE'",
-    "paimon_text(x) AS CASE WHEN paimon_is_instant(x) THEN paimon_local(x) ELSE CAST(x AS VARCHAR) END",
+    ("paimon_shown(x) AS CASE WHEN paimon_is_instant(x) THEN paimon_local(x) ELSE CAST(x AS VARCHAR) END"),
+    # The year in front of the year 1 is 0, and years of five digits have a sign.
+    (
+        "paimon_text(x) AS CASE WHEN NOT ends_with(split_part(paimon_shown(x), ' ', 2), 'BC)') AND"
+        " substring(paimon_shown(x), 5, 1) = '-' THEN paimon_shown(x) WHEN year(x) > 9999 THEN '+' || paimon_shown(x)"
+        " ELSE CASE WHEN year(x) < 0 THEN '-' ELSE '' END || lpad(CAST(abs(year(x)) AS VARCHAR), 4, '0') ||"
+        " regexp_replace(substring(paimon_shown(x), 5), ' .BC.', '') END"
+    ),
     "paimon_second(x) AS regexp_replace(CAST(x AS VARCHAR), '([.][0-9]+)?([+-][0-9:]+)?$', '')",
     "paimon_padded(x, digits) AS lpad(CAST(x AS VARCHAR), digits, '0')",
     "paimon_micros(x) AS ((epoch_us(x) % 1000000) + 1000000) % 1000000",

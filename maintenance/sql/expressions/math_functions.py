@@ -95,7 +95,7 @@ def _whole_kind(call: Call) -> DataType:
     if kind.root != "DECIMAL":
         return BIGINT
     precision, scale = digits(kind)
-    return decimal(min(MOST_DIGITS, precision - scale + 1), 0)
+    return decimal(min(MOST_DIGITS, precision - scale + 1), 0) if scale else kind
 
 
 def _whole(function: str) -> Callable[[Call], exp.Expr]:
@@ -128,6 +128,11 @@ def _pmod_kind(call: Call) -> DataType:
 
 def _pmod(call: Call) -> exp.Expr:
     kind = kinds.widest_number(call.kinds[0], call.kinds[1], is_flink=False)
+    if kind.root == "DECIMAL":
+        # What holds both may have no room for the digits of either.
+        rest = call.typing.called("%", list(call.arguments), call.written, None)
+        parts = {"r": rest.node, "b": call.nodes[1].copy(), "c": cast_node(call.nodes[1].copy(), call.kind)}
+        return cast_node(filled("CASE WHEN r < 0 AND b > 0 THEN r + c ELSE r END", parts), call.kind)
     one, other = (cast_node(node, kind) for node in call.nodes)
     above = "a % b + b"
     if kinds.is_integer(kind):

@@ -1,6 +1,6 @@
 """Functions that stand only in front of OVER. Source: Spark's `windowExpressions.scala`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -8,6 +8,7 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.declared import filled_up
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Gives, Says, entry
 from maintenance.sql.expressions.kinds import is_atomic
+from maintenance.sql.expressions.templates import filled
 from maintenance.types.data_type import DataType
 
 
@@ -44,13 +45,26 @@ def _seen(call: Call) -> exp.Expr:
     return exp.Anonymous(this=call.name, expressions=[*others, exp.IgnoreNulls(this=last)])
 
 
+def _parts_of_rows(kind: str) -> Callable[[Call], exp.Expr]:
+    """`ntile`."""
+
+    def says(call: Call) -> exp.Expr:
+        many = call.arguments[0]
+        if many.whole is not None and many.whole < 1:
+            problem = f"NTILE makes one part or more, and {many.whole} are asked for"
+            raise refusals.error_at(call.typing.source, many.written, problem, "Write another number.")
+        return filled(f"CAST(ntile(a) AS {kind})", {"a": many.node})
+
+    return says
+
+
 ENTRIES: Sequence[Entry] = (
     *(window(name, "", "INT", f"CAST({name}() AS INTEGER)", SPARK) for name in ("row_number", "rank", "dense_rank")),
     *(window(name, "", "BIGINT", f"CAST({name}() AS BIGINT)", FLINK) for name in ("row_number", "rank", "dense_rank")),
     window("percent_rank", "", "DOUBLE", "percent_rank()"),
     window("cume_dist", "", "DOUBLE", "cume_dist()"),
-    window("ntile", "INT!", "INT", "CAST(ntile(a) AS INTEGER)", SPARK),
-    window("ntile", "INT!", "BIGINT", "CAST(ntile(a) AS BIGINT)", FLINK),
+    window("ntile", "INT!", "INT", _parts_of_rows("INTEGER"), SPARK),
+    window("ntile", "INT!", "BIGINT", _parts_of_rows("BIGINT"), FLINK),
     *(window(name, "T", _beside_kind, f"{name}(a)") for name in ("lag", "lead")),
     *(window(name, "T, INT!", _beside_kind, f"{name}(a, b)") for name in ("lag", "lead")),
     *(window(name, "T, INT!, U", _beside_kind, _beside) for name in ("lag", "lead")),

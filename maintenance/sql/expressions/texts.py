@@ -314,6 +314,9 @@ def _mapped(call: Call) -> exp.Expr:
     return mapped(call)
 
 
+_UPPER = "upper(replace(a, 'ß', 'SS'))"
+"""To Java the sign has no capital of its own."""
+
 ENTRIES: Sequence[Entry] = (
     entry("||", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END", SPARK),
@@ -326,8 +329,8 @@ ENTRIES: Sequence[Entry] = (
     entry("concat", "STRING...", "STRING", _joined, FLINK),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<ATOMIC>...?", "STRING", _joined_with, SPARK),
     entry("concat_ws", "STRING, TEXT|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
-    entry("upper", "STRING", "STRING", "upper(a)"),
-    entry("ucase", "STRING", "STRING", "upper(a)", SPARK),
+    entry("upper", "STRING", "STRING", _UPPER),
+    entry("ucase", "STRING", "STRING", _UPPER, SPARK),
     entry("lower", "STRING", "STRING", "lower(a)"),
     entry("lcase", "STRING", "STRING", "lower(a)", SPARK),
     entry("char_length character_length", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)",
@@ -367,6 +370,9 @@ ENTRIES: Sequence[Entry] = (
     entry("lpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "lpad")),
     entry("rpad", "STRING, INT, STRING?", "STRING", lambda call: _padded(call, "rpad")),
     entry("repeat", "STRING, INT", "STRING", "repeat(a, paimon_not_negative(b))"),
+    entry("reverse", "BINARY=", "BINARY",
+          "CASE WHEN octet_length(a) = 0 THEN a ELSE"
+          " unhex(list_aggregate(list_reverse(regexp_extract_all(hex(a), '..')), 'string_agg', '')) END", SPARK),
     entry("reverse", "STRING", "STRING", "reverse(a)"),
     entry("initcap", "STRING", "STRING",
           "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(string_split(lower(a), ' '),"
@@ -450,5 +456,5 @@ ENTRIES: Sequence[Entry] = (
     entry("uuid", "", "STRING", "CAST(uuid() AS VARCHAR)"),
     entry("format_number", "NUMBER, INT", "STRING", _shown_number, SPARK),
     entry("parse_url", "STRING, 'STRING', 'STRING'?", "STRING", _url_part),
-    entry("str_to_map", "STRING, 'STRING'?, 'STRING'?", "MAP<STRING, STRING>", _mapped),
+    entry("str_to_map", "STRING=, 'STRING'?, 'STRING'?", "MAP<STRING, STRING>", _mapped),
 )  # fmt: skip

@@ -325,6 +325,8 @@ def _unix(call: Call) -> exp.Expr:
                                     {"a": value.node})  # fmt: skip
             call.arguments = [value, Typed(exp.Null(), kinds.STRING, exp.Literal.string("yyyy-MM-dd HH:mm:ss"))]
         node = _parsed(call, LTZ)
+    elif value.kind.root == "TIMESTAMP":
+        node = narrow(value).node  # as if its clock were that of UTC
     else:
         node = (
             converted(Typed(narrow(value).node, narrow(value).kind, value.written), Wanted(LTZ, call.is_flink))
@@ -382,12 +384,22 @@ def _named_unit(call: Call) -> str:
     return unit
 
 
+def _clock_of(call: Call, value: Typed) -> exp.Expr:
+    """A time of a difference. In Spark it is an instant, and what the clock of the session's zone shows then counts."""
+    value = narrow(value)
+    if call.is_flink:
+        return value.node
+    instant = converted(value, Wanted(LTZ, is_flink=False))
+    assert instant is not None
+    return cast_node(instant, kinds.NTZ)
+
+
 def _difference(call: Call) -> exp.Expr:
     """Whole units between two times."""
     unit = _named_unit(call)
     if call.is_flink and len({kind.root for kind in call.kinds[1:]}) > 1:
         raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds[1:])
-    one, other = (narrow(value).node for value in call.arguments[1:])
+    one, other = (_clock_of(call, value) for value in call.arguments[1:])
     return cast_node(filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other}), call.kind)
 
 

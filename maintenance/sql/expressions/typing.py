@@ -252,6 +252,12 @@ class Typing:
             query = argument.written.find(exp.Query)
             if query is not None:
                 raise refusals.unsupported(self.source, query, "a subquery in a lambda", "Join its rows first.")
+            gathered = next(
+                (part for part in argument.written.find_all(exp.Func, exp.Window) if _is_of_rows(part)), None
+            )
+            if gathered is not None:
+                problem = "an aggregate or window function stands in a lambda"
+                raise refusals.error_at(self.source, gathered, problem, "Compute it in a subquery.")
             shape = found.parameter(number, len(call.arguments)).alternatives[0]
             takes, _, gives = (part.strip() for part in shape.partition("->"))
             expected = [part.strip() for part in takes.strip("()").split(",")]
@@ -324,8 +330,17 @@ class Typing:
         return value
 
     def field(self, value: Typed, name: str, node: exp.Expr) -> Typed:
-        """A field of a row."""
+        """A field of a row, or in Spark's dialect that of each row in an array."""
+        element = value.kind.element
+        if value.kind.root == "ARRAY" and element is not None and element.root == "ROW" and not self.is_flink:
+            inner = self.field(Typed(exp.column("_e"), element, value.written), name, node)
+            taken = exp.Lambda(this=inner.node, expressions=[exp.to_identifier("_e")], colon=True)
+            listed = exp.Anonymous(this="list_transform", expressions=[value.node, taken])
+            return Typed(listed, kinds.array(inner.kind), node)
         fields = value.kind.fields
+        if not fields:
+            problem = f"{kinds.shown(value.kind)} has no fields, and '{name}' is asked of it"
+            raise refusals.error_at(self.source, node, problem, "Name a column or a field.")
         found = next((part for part in fields if part.name.lower() == name.lower()), None)
         if found is None:
             problem, fix = unknown_column(name, [part.name for part in fields])
@@ -349,6 +364,14 @@ class Typing:
         wrong = node.this if own is None or len(node.parts) < 2 else node.parts[1]
         problem, fix = unknown_column(wrong.name, columns)
         return refusals.error_at(self.source, wrong, problem, fix)
+
+
+def _is_of_rows(node: exp.Expr) -> bool:
+    """Whether it is an aggregate, or a function over a window."""
+    if isinstance(node, exp.Window):
+        return True
+    name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else ""
+    return any(each.role in ("aggregate", "window") for each in entries_of("spark").get(name.lower(), ()))
 
 
 def settled(value: Typed) -> Typed:

@@ -91,6 +91,20 @@ OF_SPARK = [
     ("mask('AbCD123-@$#', NULL, 'q', 'd', 'o')", "AqCDdddoooo", "string"),
     ("ceil(3.1411, -3)", Decimal(1000), "decimal128(4, 0)"),
     ("split('oneAtwoBthreeC', '[ABC]', 2)", ["one", "twoBthreeC"], "list<l: string>"),
+    ("reverse(X'0AFF')", b"\xff\n", "binary"),
+    ("reverse(CAST('' AS BINARY))", b"", "binary"),
+    ("floor(100BD)", Decimal(100), "decimal128(3, 0)"),
+    ("CAST(DATE '0001-01-01' - INTERVAL 1 MONTH AS STRING)", "0000-12-01", "string"),
+    ("'' || (DATE '9999-12-31' + INTERVAL 1 DAY)", "+10000-01-01", "string"),
+    ("sequence(3Y, 1)", [3, 2, 1], "list<l: int32>"),
+    ("array(named_struct('k', 'a'), NULL).k", ["a", None], "list<l: string>"),
+    ("map_from_entries(array(NULL, struct(CAST(NULL AS STRING), 1)))", None, "map<string, int32>"),
+    ("pmod(99999.99, CAST(-3 AS DECIMAL(38, 0)))", Decimal("0.99"), "decimal128(7, 2)"),
+    ("pmod(-99999.99, CAST(12 AS DECIMAL(38, 0)))", Decimal("8.01"), "decimal128(7, 2)"),
+    ("upper('Straße')", "STRASSE", "string"),
+    ("CAST(NULL AS INT) IN (CAST(left('x', 1) AS INT))", None, "bool"),
+    ("json_array_length('b') IN (SELECT 1)", None, "bool"),
+    ("unix_timestamp(TIMESTAMP_NTZ '1970-01-01 00:00:01')", 1, "int64"),
 ]
 
 
@@ -151,6 +165,14 @@ def test_an_aggregate_beside_nulls(spark_dialect: Session, text: str, expected: 
         ("SELECT 1 + nothing(2)", 12, "function NOTHING is not supported (INT)"),
         ("SELECT upper(array('a'))", 8, "UPPER does not take (ARRAY<STRING>)"),
         ("SELECT 1, instr('a', 'b', 1, 1)", 11, "INSTR gets 4 arguments and takes 2"),
+        ("SELECT str_to_map(X'61')", 8, "STR_TO_MAP does not take (BYTES)"),
+        ("SELECT sequence(1.5, 2)", 8, "SEQUENCE does not take (DECIMAL(2, 1), INT)"),
+        ("SELECT transform(array(1), x -> x + sum(1))", 37, "an aggregate or window function stands in a lambda"),
+        ("SELECT aggregate(array(1), 0, (a, x) -> max(a))", 41, "an aggregate or window function stands in a lambda"),
+        ("SELECT nth_value(1, 2) OVER ()", 8, "NTH_VALUE without an order of rows"),
+        ("SELECT ntile(0) OVER (ORDER BY 1)", 14, "NTILE makes one part or more, and 0 are asked for"),
+        ("SELECT 'a' LIKE 'a\\\\d'", 17, "stands in front of another sign"),
+        ("SELECT array(1).k", 8, "ARRAY<INT> has no fields, and 'k' is asked of it"),
     ],
 )
 def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text: str, place: int, said: str) -> None:
@@ -158,6 +180,22 @@ def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text:
         spark_dialect.sql(text)
     assert caught.value.column == place
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("map_from_arrays(array(1, 2), array(1))", "the keys and the values of a map are not equally many"),
+    ("'a' LIKE concat('a', chr(92), 'd')", "stands in front of another sign"),
+])  # fmt: skip
+def test_what_a_value_is_refused_for_is_said(spark_dialect: Session, text: str, said: str) -> None:
+    with pytest.raises(SqlError, match=said):
+        spark_dialect.sql(f"SELECT {text}")
+
+
+def test_times_are_apart_by_what_the_clock_shows(spark_dialect: Session) -> None:
+    spark_dialect.sql("SET spark.sql.session.timeZone = America/New_York")
+    one, other = "TIMESTAMP '2024-03-09 12:00:00'", "TIMESTAMP '2024-03-10 12:00:00'"
+    query = f"SELECT {other} - {one} = INTERVAL 1 DAY AS x, timestampdiff(HOUR, {one}, {other}) AS y"
+    assert spark_dialect.sql(query).to_arrow().to_pylist() == [{"x": True, "y": 24}]
 
 
 @pytest.mark.parametrize("text", [
