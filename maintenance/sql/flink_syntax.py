@@ -14,11 +14,13 @@ _SIGNS = {
 
 def check_flink_syntax(tokens: Sequence[Token], tree: exp.Expr) -> None:
     """Raises: UnreadableError: Flink refuses it."""
-    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
+    for number, (token, behind) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
         if token.token_type is TokenType.STAR and behind is not None and behind.token_type is TokenType.EXCEPT:
             raise UnreadableError(behind, "Flink has no EXCEPT behind *", "Write the columns.")
         if token.token_type is TokenType.EXCEPT and token.text.upper() == "MINUS":
             raise UnreadableError(token, "Flink has no MINUS", "Write EXCEPT.")
+        if token.token_type is TokenType.COMMA and number > 1 and tokens[number - 2].token_type is TokenType.LIMIT:
+            raise UnreadableError(token, "Flink has no LIMIT of two numbers", "Write OFFSET … behind it.")
         if token.text in _SIGNS and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER):
             raise UnreadableError(token, f"Flink has no {token.text}", _SIGNS[token.text])
     for words, fix in _of_spark(tree):

@@ -1,13 +1,15 @@
 """Functions of how texts and bytes are written. Source: Spark's `stringExpressions.scala`, `maskExpressions.scala`."""
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlglot import exp
 
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import tried
-from maintenance.sql.expressions.entries import SPARK, Call, Entry, entry
-from maintenance.sql.expressions.templates import filled
+from maintenance.sql.expressions.entries import SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.templates import apart, filled
 from maintenance.sql.expressions.texts import check_group
 
 _MASKS = (("\\p{Lu}", "X"), ("\\p{Ll}", "x"), ("\\p{Nd}", "n"))
@@ -63,12 +65,29 @@ def _coded(call: Call, templates: dict[str, str]) -> exp.Expr:
     return filled("TRY(a)", {"a": tried(made)}) if call.name.startswith("try") else made
 
 
+def escaping(typing: Any, pattern: Typed, side: exp.Expr, sign: str) -> exp.Expr:
+    """A pattern in which a sign makes others of their kind plain ones, and stands in front of no others.
+
+    Raises: SqlError: it is written, and does.
+    """
+    escaped = re.escape(sign)
+    right = rf"(?s:[^{escaped}]|{escaped}[_%{escaped}])*"
+    problem = f"in a pattern of LIKE '{sign}' stands in front of another sign than '_', '%' and itself"
+    if pattern.text is None:
+        parts = {"a": side, "r": exp.Literal.string(right), "e": exp.Literal.string(problem)}
+        return apart(filled("CASE WHEN regexp_full_match(a, r) THEN a WHEN a IS NOT NULL THEN error(e) END", parts))
+    if not re.fullmatch(right, pattern.text):
+        raise refusals.error_at(typing.source, pattern.written, problem, "Write it twice, or leave it out.")
+    return side
+
+
 def _like(call: Call) -> exp.Expr:
     """LIKE and ILIKE as functions."""
     escape = call.arguments[2].text if len(call.arguments) > 2 else "\\"
     if not escape or len(escape) != 1:
         raise refusals.unsupported(call.typing.source, call.written, "this sign of escape", "Write one sign.")
-    made = filled(f"a {call.name.upper()} b", {"a": call.nodes[0], "b": call.nodes[1]})
+    pattern = escaping(call.typing, call.arguments[1], call.nodes[1], escape)
+    made = filled(f"a {call.name.upper()} b", {"a": call.nodes[0], "b": pattern})
     return exp.Escape(this=made, expression=exp.Literal.string(escape))
 
 

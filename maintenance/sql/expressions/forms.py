@@ -14,6 +14,7 @@ from maintenance.sql.expressions.aggregates import SPREADS
 from maintenance.sql.expressions.comparisons import alike, compared_kind, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.declared import as_first, common_char
+from maintenance.sql.expressions.encodings import escaping
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.json_functions import json_value
 from maintenance.sql.expressions.kinds import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, decimal
@@ -297,25 +298,9 @@ def _matched(typing: Typing, node: exp.Expr, scope: Scope, escape: str | None) -
     sign = escape or (None if typing.is_flink else "\\")
     if sign is not None and (text is None or sign in text):
         if not typing.is_flink:
-            made.set("expression", _escaping(typing, pattern, apart(sides[1]), sign))
+            made.set("expression", escaping(typing, pattern, apart(sides[1]), sign))
         made = exp.Escape(this=made, expression=exp.Literal.string(sign))
     return Typed(exp.Not(this=made) if node.args.get("negate") else made, BOOLEAN, node)
-
-
-def _escaping(typing: Typing, pattern: Typed, side: exp.Expr, sign: str) -> exp.Expr:
-    """A pattern in which a sign makes others of their kind plain ones, and stands in front of no others.
-
-    Raises: SqlError: it is written, and does.
-    """
-    escaped = re.escape(sign)
-    right = rf"(?s:[^{escaped}]|{escaped}[_%{escaped}])*"
-    problem = f"in a pattern of LIKE '{sign}' stands in front of another sign than '_', '%' and itself"
-    if pattern.text is None:
-        parts = {"a": side, "r": exp.Literal.string(right), "e": exp.Literal.string(problem)}
-        return apart(filled("CASE WHEN regexp_full_match(a, r) THEN a WHEN a IS NOT NULL THEN error(e) END", parts))
-    if not re.fullmatch(right, pattern.text):
-        raise refusals.error_at(typing.source, pattern.written, problem, "Write it twice, or leave it out.")
-    return side
 
 
 def _signs(typing: Typing, side: Typed) -> exp.Expr:
@@ -412,7 +397,10 @@ def _bracket(typing: Typing, node: exp.Bracket, scope: Scope) -> Typed:
     if len(node.expressions) != 1:
         raise refusals.unsupported(typing.source, node, "several places in brackets")
     place = node.expressions[0]
-    made = typing.called("[]", [typing.value(operand, scope), typing.value(place, scope)], node, scope)
+    value = typing.value(operand, scope)
+    if typing.is_flink and value.kind.root == "ARRAY" and isinstance(place, exp.Literal) and place.name == "0":
+        raise refusals.error_at(typing.source, place, "Flink's arrays begin at 1, and 0 is asked for", "Write 1.")
+    made = typing.called("[]", [value, typing.value(place, scope)], node, scope)
     made.declared = None if made.kind.is_string else made.kind
     return made
 

@@ -334,8 +334,8 @@ class Typing:
         element = value.kind.element
         if value.kind.root == "ARRAY" and element is not None and element.root == "ROW" and not self.is_flink:
             inner = self.field(Typed(exp.column("_e"), element, value.written), name, node)
-            taken = exp.Lambda(this=inner.node, expressions=[exp.to_identifier("_e")], colon=True)
-            listed = exp.Anonymous(this="list_transform", expressions=[value.node, taken])
+            each = exp.Lambda(this=inner.node, expressions=[exp.to_identifier("_e")], colon=True)
+            listed = exp.Anonymous(this="list_transform", expressions=[value.node, each])
             return Typed(listed, kinds.array(inner.kind), node)
         fields = value.kind.fields
         if not fields:

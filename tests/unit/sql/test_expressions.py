@@ -184,6 +184,7 @@ def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text:
 
 @pytest.mark.parametrize(("text", "said"), [
     ("map_from_arrays(array(1, 2), array(1))", "the keys and the values of a map are not equally many"),
+    ("like('a', concat('a', chr(92), 'd'))", "stands in front of another sign"),
     ("'a' LIKE concat('a', chr(92), 'd')", "stands in front of another sign"),
 ])  # fmt: skip
 def test_what_a_value_is_refused_for_is_said(spark_dialect: Session, text: str, said: str) -> None:
@@ -276,11 +277,13 @@ def test_flink_has_no_equality_of_a_text_and_a_number(flink_dialect: Session, te
         ("ARRAY_APPEND(ARRAY['a'], 'bb')", "ARRAY_APPEND does not take"),
         ("GREATEST(CAST(NULL AS DECIMAL(5, 1)), 1.25)", "GREATEST of a decimal that is NULL"),
         ("CAST(TIMESTAMP '1969-12-31 23:00:00' AS TIME)", "before 1970"),
+        ("ARRAY[1, 2][0]", "arrays begin at 1"),
+        ("1 LIMIT 1, 2", "Flink has no LIMIT of two numbers"),
     ],
 )
 def test_what_flink_fails_at_is_refused(flink_dialect: Session, text: str, said: str) -> None:
     with pytest.raises(SqlError, match=said):
-        flink_dialect.sql(f"SELECT {text} AS x").to_arrow()
+        flink_dialect.sql(f"SELECT {text}").to_arrow()
 
 
 def test_lag_over_a_null_with_a_default_is_left_to_flink(flink_dialect: Session) -> None:
