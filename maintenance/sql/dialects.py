@@ -97,6 +97,10 @@ class _PlainParser(SparkParser):
         if name not in ("IF", "TRANSFORM")
     }
 
+    # Comparisons of all kinds bind alike, from the left.
+    EQUALITY: ClassVar[dict[Any, Any]] = {**SparkParser.EQUALITY, **SparkParser.COMPARISON}
+    COMPARISON: ClassVar[dict[Any, Any]] = {}
+
     UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _positive}
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
         **SparkParser.TYPE_LITERAL_PARSERS,
@@ -148,6 +152,9 @@ class PaimonSpark(Spark):
 
     class Parser(_PlainParser):
         STRICT_CAST = True  # with ANSI mode, which is Spark's default since 4.0
+
+        def _parse_is_rhs(self, distinct: bool = False) -> Any:
+            return self._parse_equality(parse_is=False) if distinct else super()._parse_is_rhs()
 
         def _parse_group(self, *arguments: Any, **named: Any) -> Any:
             start = self._curr
