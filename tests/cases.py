@@ -24,6 +24,7 @@ ONE_OF: Mapping[str, int] = {
     "tests/crash/test_on_store.py": 2,
     "tests/crash/test_power_cut.py": 2,
     "tests/browser/test_console.py": 2,
+    "tests/dagster/test_plans_told.py": 3,
     "tests/damage/": 4,
     "tests/flink/": 2,
     "tests/golden/test_on_store.py": 3,

@@ -13,9 +13,13 @@ from pyroaring import BitMap
 from maintenance.compaction.proof.records import Groups
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.errors import CorruptFileError
+from maintenance.format.bytes.ragged import Ragged, ends, interleaved
 from maintenance.format.bytes.roaring import bitmaps_of, parse_bitmap64
+from maintenance.format.bytes.roaring64_rows import array_containers
+from maintenance.types.integer_order import distinct_integers
 from maintenance.types.row_hash import BLOCK_ROWS, NULL, column_words
 
+_U64, _LOW = np.uint64, np.uint64(0xFFFFFFFF)
 # Numbers of a bitmap that count.
 _MOST = 1 << 12
 _NOT_BITMAPS = (ValueError, RuntimeError, IndexError, CorruptFileError)
@@ -37,7 +41,13 @@ def halves_of_64(data: bytes) -> _Halves:
 
 def bitmap_words(parse: _Parse, column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """The word of each bitmap; `NULL` for null. uint64, shape (n,)."""
-    return column_words(pa.array([None if data is None else _told(parse, data) for data in column.to_pylist()]))
+    words = np.full(len(column), NULL)
+    valid = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    if len(valid):
+        bitmaps = column.take(pa.array(valid))
+        bitmaps = bitmaps.combine_chunks() if isinstance(bitmaps, pa.ChunkedArray) else bitmaps
+        words[valid] = column_words(pa.array(_contents(parse, bitmaps, np.arange(len(valid))), pa.binary()))
+    return words
 
 
 def union(parse: _Parse) -> Callable[[Unit, Values, Groups], Expected]:
@@ -49,16 +59,56 @@ def union(parse: _Parse) -> Callable[[Unit, Values, Groups], Expected]:
         present, keys = groups.only(valid), np.flatnonzero(groups.any(valid))
         words, proved = np.full(len(groups.starts), NULL), np.ones(len(groups.starts), bool)
         for start in range(0, len(keys), BLOCK_ROWS):
-            ends = np.append(present.starts, len(present.order))[start : start + BLOCK_ROWS + 1]
-            members = column.take(pa.array(present.order[ends[0] : ends[-1]])).to_pylist()
-            places = (ends - ends[0]).tolist()
-            unions = [_united(parse, members[a:b]) for a, b in zip(places[:-1], places[1:], strict=True)]
+            bounds = np.append(present.starts, len(present.order))[start : start + BLOCK_ROWS + 1]
+            members = column.take(pa.array(present.order[bounds[0] : bounds[-1]]))
+            unions = _contents(parse, members, bounds[:-1] - bounds[0])
             block = keys[start : start + BLOCK_ROWS]
             words[block] = column_words(pa.array(unions, pa.binary()))
             proved[block] = [told is not None for told in unions]
         return Expected(words, proved)
 
     return expect
+
+
+def _contents(parse: _Parse, bitmaps: pa.Array, starts: np.ndarray) -> list[bytes | None]:
+    """What tells the union of each group of bitmaps; None where some bytes are not a bitmap.
+
+    `starts`: first bitmap of each group.
+    """
+    known: list[bytes | None] = [None] * len(starts)
+    if parse is halves_of_64:
+        known = _side_by_side(bitmaps, starts)
+    if None not in known:
+        return known
+    members, places = bitmaps.to_pylist(), [*starts.tolist(), len(bitmaps)]
+    ranges = zip(known, places[:-1], places[1:], strict=True)
+    return [_united(parse, members[start:end]) if told is None else told for told, start, end in ranges]
+
+
+def _side_by_side(bitmaps: pa.Array, starts: np.ndarray) -> list[bytes | None]:
+    """The same of bitmaps of 64 bits whose numbers are few, and have one upper half; None of all others."""
+    found = array_containers(bitmaps)
+    sizes = np.diff(starts, append=len(bitmaps))
+    group_of = np.repeat(np.arange(len(starts)), sizes)
+    good = np.logical_and.reduceat(found.parsed, starts)
+    highs = np.full(len(starts), -1)
+    of_container = group_of[found.row]
+    highs[of_container] = found.key >> 16
+    good[of_container[highs[of_container] != found.key >> 16]] = False
+    found = found.of(good[group_of])
+    upper = group_of[found.row] << 32 | (found.key & 0xFFFF) << 16
+    numbers = distinct_integers(np.repeat(upper.astype(_U64), found.count) | found.values())
+    counts = np.bincount((numbers >> _U64(32)).astype(np.int64), minlength=len(starts))
+    heads = Ragged(
+        np.stack([highs, counts], axis=1).astype("<i8").reshape(-1).view(np.uint8), 16 * np.arange(len(starts) + 1)
+    )
+    told = interleaved(heads, Ragged((numbers & _LOW).astype("<u4").view(np.uint8), 4 * ends(counts)))
+    data, places = told.tobytes(), told.offsets.tolist()
+    good &= (counts > 0) & (counts <= _MOST)
+    return [
+        data[start:end] if told else None
+        for told, start, end in zip(good.tolist(), places[:-1], places[1:], strict=True)
+    ]
 
 
 def _united(parse: _Parse, members: list[bytes]) -> bytes | None:

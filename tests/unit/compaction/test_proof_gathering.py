@@ -288,9 +288,11 @@ def test_a_number_that_is_lost_is_found(size: int) -> None:
 def test_runs_and_arrays_of_the_same_numbers_have_one_word() -> None:
     runs = Container(RUN, 2, np.array([1, 7, 1], "<u2").tobytes())
     array = Container(ARRAY, 2, np.array([7, 8], "<u2").tobytes())
-    pair = pa.array([serialize_portable([(3, container)]) for container in (runs, array)])
-    assert pair[0] != pair[1]
-    assert len({*bitmap_words(halves_of_32, pair).tolist()}) == 1
+    narrow = [serialize_portable([(3, container)]) for container in (runs, array)]
+    wide = [serialize_bitmap64(Bitmap64({3: container}, 1)) for container in (runs, array)]
+    for parse, pair in ((halves_of_32, narrow), (halves_of_64, wide)):
+        assert pair[0] != pair[1]
+        assert len({*bitmap_words(parse, pa.array(pair)).tolist()}) == 1
 
 
 @pytest.mark.parametrize("engine", ["aggregation", "partial-update"])

@@ -1,0 +1,433 @@
+"""Many 64-bit roaring bitmaps at once: read, united, and written as Java's `Roaring64Bitmap` serializes them.
+
+Most bitmaps hold few numbers, whose containers are arrays and whose trees are small. They are handled side by side, one
+step for each place in their trees. What is larger, or is held as runs or bits, is left to those that take one bitmap at
+a time (`roaring`). Source: data section 4.6.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.format.bytes.ragged import Ragged, ends, grouped, interleaved, spread
+from maintenance.format.bytes.roaring import ARRAY, ARRAY_LIMIT
+from maintenance.types.integer_order import ascending_order, sorted_integers
+
+_U64 = np.uint64
+_LEAF, _NODE4, _NODE16 = 4, 0, 1
+_KEY_BYTES = 6
+_HEAD, _NODE_HEAD, _LEAF_BODY, _SLOTS_HEAD, _SLOT_HEAD = 9, 4, 14, 9, 6
+_BODY_BYTES = np.array([4, 16, 256, 32, _LEAF_BODY], np.int64)
+_NOT_TRIMMED = 0xFE
+# Containers, nodes and places of a bitmap that is handled beside others: each is a step for all of them.
+_MOST = 128
+# Children of a node, beyond which it has a form that depends on its past.
+_CHILDREN, _FEW_CHILDREN = 16, 4
+# Bitmaps that are united side by side: their number and the upper bits of a value fit one word.
+GROUPS = 1 << 14
+_KEY_BITS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayContainers:
+    """The containers of some bitmaps, by bitmap, then key. Shapes (n,), but for `slots` and `parsed`: (bitmaps,).
+
+    Attributes:
+        data: uint8: the bytes of all bitmaps.
+        row: which bitmap has it, ascending.
+        key: the upper 48 bits of its values, ascending in a bitmap.
+        number: its place among those of its bitmap.
+        start: where its values begin in `data`; `count`: how many they are.
+        slots: places for containers.
+        parsed: which bitmaps are here: those of few containers, all of them arrays.
+    """
+
+    data: np.ndarray
+    row: np.ndarray
+    key: np.ndarray
+    number: np.ndarray
+    start: np.ndarray
+    count: np.ndarray
+    slots: np.ndarray
+    parsed: np.ndarray
+
+    def of(self, rows: np.ndarray) -> "ArrayContainers":
+        """Those of some bitmaps. `rows`: bool, shape (bitmaps,)."""
+        kept = rows[self.row]
+        return ArrayContainers(
+            self.data,
+            self.row[kept],
+            self.key[kept],
+            self.number[kept],
+            self.start[kept],
+            self.count[kept],
+            self.slots,
+            self.parsed & rows,
+        )
+
+    def values(self) -> np.ndarray:
+        """The lower 16 bits of all values, container by container. uint64, shape (count.sum(),)."""
+        places = np.repeat(self.start - 2 * (np.cumsum(self.count) - self.count), self.count)
+        places += 2 * np.arange(len(places))
+        low: np.ndarray = self.data[places].astype(_U64) | self.data[places + 1].astype(_U64) << _U64(8)
+        return low
+
+
+def array_containers(column: pa.Array) -> ArrayContainers:
+    """The containers of bitmaps. `column`: binary, without nulls."""
+    column = column.cast(pa.large_binary())
+    bounds = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+    held = column.buffers()[2]
+    data = np.frombuffer(b"" if held is None else held, np.uint8)
+    return _Parser(data, bounds[:-1], bounds[1:]).containers()
+
+
+class _Parser:
+    """Args: `begin`, `end`: of each bitmap in `data`."""
+
+    def __init__(self, data: np.ndarray, begin: np.ndarray, end: np.ndarray) -> None:
+        # What is read of a bitmap that is cut off lies behind its end, but in the array.
+        self._data = np.concatenate([data, np.zeros(_LEAF_BODY + _HEAD, np.uint8)])
+        self._size = len(data)
+        self._begin, self._end = begin, end
+        self._good = end - begin > _HEAD
+
+    def containers(self) -> ArrayContainers:
+        rows = np.flatnonzero(self._good)
+        counts = self._number(self._begin[rows] + 1, 8)
+        small = (self._data[self._begin[rows]] == 1) & (counts > 0) & (counts <= _MOST)
+        self._good[rows[~small]] = False
+        rows, counts = rows[small], counts[small]
+        leaf_row, key, number, at = self._leaves(rows, self._begin[rows] + _HEAD)
+        slot_row, place, start, count, slots = self._slots(rows, at)
+        total = np.zeros(len(self._begin), np.int64)
+        total[rows] = counts
+        for found in (leaf_row, slot_row):
+            self._good &= np.bincount(found, minlength=len(total)) == total
+        leaves, held = self._good[leaf_row], self._good[slot_row]
+        leaf_row, key, number = leaf_row[leaves], key[leaves], number[leaves]
+        self._good[leaf_row[number >= _MOST]] = False
+        by_number = _order(leaf_row, number)
+        by_place = _order(slot_row[held], place[held])
+        wrong = number[by_number] != place[held][by_place]
+        self._good[leaf_row[by_number][wrong]] = False
+        start_of, count_of = np.empty(len(number), np.int64), np.empty(len(number), np.int64)
+        start_of[by_number], count_of[by_number] = start[held][by_place], count[held][by_place]
+        # The keys of a bitmap were found in ascending order, those of all bitmaps step by step.
+        by_key = _order(leaf_row, np.zeros(len(leaf_row), np.int64))
+        row, ordered = leaf_row[by_key], key[by_key]
+        self._good[row[1:][(row[1:] == row[:-1]) & (ordered[1:] <= ordered[:-1])]] = False
+        kept = by_key[self._good[row]]
+        all_slots = np.zeros(len(self._begin), np.int64)
+        all_slots[rows] = slots
+        return ArrayContainers(
+            self._data, leaf_row[kept], key[kept], number[kept], start_of[kept], count_of[kept], all_slots, self._good
+        )
+
+    def _number(self, at: np.ndarray, width: int, *, big_endian: bool = False) -> np.ndarray:
+        """Unsigned numbers of so many bytes. int64, shape of `at`."""
+        found = np.zeros(len(at), np.int64)
+        for place in range(width):
+            shift = 8 * (width - 1 - place if big_endian else place)
+            found |= self._data[at + place].astype(np.int64) << shift
+        return found
+
+    def _drop(self, rows: np.ndarray, at: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Leave bitmaps out in which something is wrong, or whose end is passed."""
+        wrong = wrong | (at > self._end[rows]) | (at >= self._size)
+        self._good[rows[wrong]] = False
+        return rows[~wrong], at[~wrong], ~wrong
+
+    def _leaves(self, rows: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Bitmap, key and number of each leaf; and where the tree of each bitmap ends."""
+        found: list[tuple[np.ndarray, ...]] = [(np.zeros(0, np.int64),) * 3]
+        after = np.zeros(len(self._begin), np.int64)
+        after[rows] = at
+        open_nodes = np.ones(len(rows), np.int64)
+        asked = rows
+        for _ in range(2 * _MOST):
+            rows, at, kept = self._drop(rows, at, np.zeros(len(rows), bool))
+            open_nodes = open_nodes[kept]
+            if not len(rows):
+                break
+            kind = self._data[at]
+            children = self._number(at + 1, 2)
+            at = at + _NODE_HEAD + self._data[at + 3]
+            rows, at, kept = self._drop(rows, at, kind > _LEAF)
+            kind, children, open_nodes = kind[kept], children[kept], open_nodes[kept]
+            leaf = kind == _LEAF
+            place = at[leaf]
+            key = self._number(place, _KEY_BYTES, big_endian=True)
+            found.append((rows[leaf], key, self._number(place + _KEY_BYTES, 8)))
+            at = at + _BODY_BYTES[kind]
+            after[rows] = at
+            open_nodes = open_nodes + children - 1
+            going = open_nodes > 0
+            rows, at, open_nodes = rows[going], at[going], open_nodes[going]
+        self._good[rows] = False
+        row, key, number = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return row, key, number, after[asked]
+
+    def _slots(
+        self, rows: np.ndarray, at: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Bitmap, place, start and count of each container; and how many places each bitmap has."""
+        asked = np.minimum(at, self._size)
+        arrays, slots = self._number(asked, 4), self._number(asked + 5, 4)
+        rows, at, kept = self._drop(rows, asked + _SLOTS_HEAD, (arrays != 1) | (slots > _MOST))
+        length = slots[kept]
+        found: list[tuple[np.ndarray, ...]] = [(np.zeros(0, np.int64),) * 4]
+        for place in range(_MOST):
+            going = (place < length) & self._good[rows]
+            rows, at, length = rows[going], at[going], length[going]
+            rows, at, kept = self._drop(rows, at, at >= self._end[rows])
+            length = length[kept]
+            if not len(rows):
+                break
+            there = self._data[at] != 0
+            kind, count = self._data[at + 1], self._number(at + 2, 4)
+            start = at + _SLOT_HEAD
+            at = np.where(there, start + 2 * count, at + 1)
+            wrong = there & ((kind != ARRAY) | (count > ARRAY_LIMIT) | (count == 0))
+            before = rows
+            rows, at, kept = self._drop(rows, at, wrong)
+            length = length[kept]
+            used = there & kept
+            found.append((before[used], np.full(int(used.sum()), place), start[used], count[used]))
+        row, number, start, count = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return row, number, start, count, slots
+
+
+def _order(row: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """By bitmap, then place. `place`: less than 256 where it matters."""
+    return ascending_order(row.astype(_U64) << _U64(8) | (place.astype(_U64) & _U64(0xFF)))
+
+
+@dataclass(frozen=True, slots=True)
+class Unions:
+    """Unions of groups of bitmaps.
+
+    Attributes:
+        groups: which groups they are of: those whose form does not depend on how they came about.
+        bitmaps: their bytes, in the same order.
+    """
+
+    groups: np.ndarray
+    bitmaps: Ragged
+
+
+def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
+    """The union of each group of bitmaps, as far as it consists of arrays.
+
+    Containers keep the order of a group's first bitmap; what others bring is added in the order of its keys.
+
+    Args: `starts`: first bitmap of each group, at most `GROUPS` of them.
+    """
+    found = array_containers(column)
+    sizes = np.diff(starts, append=len(column))
+    group_of = np.repeat(np.arange(len(starts)), sizes)
+    good = np.logical_and.reduceat(found.parsed, starts)
+    found = found.of(good[group_of])
+    cells, values = _cells(found, group_of)
+    good[cells.group[cells.uncertain]] = False
+    good &= np.bincount(cells.group, minlength=len(good)) > 0
+    kept = good[cells.group]
+    values = values.take(np.flatnonzero(kept))
+    cells = cells.only(kept)
+    chosen = np.flatnonzero(good)
+    first = np.searchsorted(cells.group, chosen)
+    counts = np.diff(first, append=len(cells.group))
+    number, slots = _numbered(cells, first, counts, found.slots[starts[chosen]])
+    nodes, large = _inner_nodes(cells.key, first)
+    flat = ~np.logical_or.reduceat(large, first) if len(first) else np.zeros(0, bool)
+    tree = interleaved(*nodes, _leaves(cells.key, number))
+    order = np.lexsort((number, cells.group))
+    slot_heads = np.zeros((len(order), _SLOT_HEAD), np.uint8)
+    slot_heads[:, 0], slot_heads[:, 1] = 1, ARRAY
+    slot_heads[:, 2:] = cells.count.astype("<i4").view(np.uint8).reshape(-1, 4)
+    in_order = np.array_equal(order, np.arange(len(order)))
+    containers = interleaved(_matrix(slot_heads), values)
+    bitmaps = interleaved(
+        _matrix(_heads(counts)),
+        grouped(tree, first),
+        _matrix(_slot_heads(slots)),
+        grouped(containers if in_order else containers.take(order), first),
+        _zeros(slots - counts),
+        _matrix(_tails(counts)),
+    )
+    return Unions(chosen[flat], bitmaps.take(np.flatnonzero(flat)) if not flat.all() else bitmaps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The containers of unions, by group, then key. Shapes (m,).
+
+    Attributes:
+        added: by which bitmap it came; its bitmaps' numbers ascend.
+        number: in that bitmap.
+        uncertain: an array may not be its form.
+    """
+
+    group: np.ndarray
+    key: np.ndarray
+    count: np.ndarray
+    added: np.ndarray
+    is_first: np.ndarray
+    number: np.ndarray
+    uncertain: np.ndarray
+
+    def only(self, kept: np.ndarray) -> "_Cells":
+        return _Cells(
+            self.group[kept],
+            self.key[kept],
+            self.count[kept],
+            self.added[kept],
+            self.is_first[kept],
+            self.number[kept],
+            self.uncertain[kept],
+        )
+
+
+def _cells(found: ArrayContainers, group_of: np.ndarray) -> tuple[_Cells, Ragged]:
+    """The containers of unions, and their values."""
+    group = group_of[found.row]
+    word = group.astype(_U64) << _U64(_KEY_BITS) | found.key.astype(_U64)
+    order = ascending_order(word)
+    ordered = word[order]
+    new = np.ones(len(order), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    cell_of = np.empty(len(order), np.int64)
+    cell_of[order] = np.cumsum(new) - 1
+    oldest = order[new]
+    packed = np.repeat(cell_of.astype(_U64) << _U64(16), found.count) | found.values()
+    packed = sorted_integers(packed)
+    distinct = np.ones(len(packed), bool)
+    distinct[1:] = packed[1:] != packed[:-1]
+    packed = packed[distinct]
+    cell = (packed >> _U64(16)).astype(np.int64)
+    count = np.bincount(cell, minlength=len(oldest))
+    follows = np.zeros(len(packed), bool)
+    follows[1:] = packed[1:] == packed[:-1] + _U64(1)
+    follows[1:] &= cell[1:] == cell[:-1]
+    runs = count - np.bincount(cell[follows], minlength=len(oldest))
+    row = found.row[oldest]
+    first_row = np.searchsorted(group_of, group[oldest])
+    cells = _Cells(
+        group[oldest],
+        found.key[oldest],
+        count,
+        row,
+        row == first_row,
+        found.number[oldest],
+        (count > ARRAY_LIMIT) | (count // 2 >= runs),
+    )
+    low = (packed & _U64(0xFFFF)).astype("<u2")
+    return cells, Ragged(low.view(np.uint8), 2 * ends(count))
+
+
+def _numbered(cells: _Cells, first: np.ndarray, counts: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each container among those of its union, and how many places there are: see `_grown` of rbm64."""
+    order = np.lexsort((np.where(cells.is_first, cells.number, cells.key), cells.added, cells.group))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order)) - np.repeat(first, counts)
+    held = np.add.reduceat(cells.is_first.astype(np.int64), first) if len(first) else counts
+    for step in range(1, int((counts - held).max(initial=0)) + 1):
+        now = held + step
+        grows = (now <= counts) & (now > slots)
+        slots = np.where(grows, np.maximum(slots + slots // 2, now), slots)
+    return number, slots
+
+
+def _heads(counts: np.ndarray) -> np.ndarray:
+    heads = np.ones((len(counts), _HEAD), np.uint8)
+    heads[:, 1:] = counts.astype("<i8").view(np.uint8).reshape(-1, 8)
+    return heads
+
+
+def _slot_heads(slots: np.ndarray) -> np.ndarray:
+    heads = np.zeros((len(slots), _SLOTS_HEAD), np.uint8)
+    heads[:, 0], heads[:, 4] = 1, _NOT_TRIMMED
+    heads[:, 5:] = slots.astype("<i4").view(np.uint8).reshape(-1, 4)
+    return heads
+
+
+def _tails(counts: np.ndarray) -> np.ndarray:
+    tails = np.zeros((len(counts), 16), np.uint8)
+    tails[:, :8] = counts.astype("<i8").view(np.uint8).reshape(-1, 8)
+    tails[:, 12:] = (counts - 1).astype("<i4").view(np.uint8).reshape(-1, 4)
+    return tails
+
+
+def _leaves(key: np.ndarray, number: np.ndarray) -> Ragged:
+    leaves = np.zeros((len(key), _NODE_HEAD + _LEAF_BODY), np.uint8)
+    leaves[:, 0] = _LEAF
+    leaves[:, _NODE_HEAD : _NODE_HEAD + _KEY_BYTES] = _key_bytes(key)
+    leaves[:, _NODE_HEAD + _KEY_BYTES :] = number.astype("<i8").view(np.uint8).reshape(-1, 8)
+    return _matrix(leaves)
+
+
+def _key_bytes(key: np.ndarray) -> np.ndarray:
+    """The bytes of keys, the upper ones first. Shape (n, 6)."""
+    return np.ascontiguousarray(key.astype(">i8")).view(np.uint8).reshape(-1, 8)[:, 2:]
+
+
+def _inner_nodes(key: np.ndarray, first: np.ndarray) -> tuple[list[Ragged], np.ndarray]:
+    """The nodes above leaves, by the byte that they branch at, each in front of the first leaf below it.
+
+    Also which leaves are below a node of more than `_CHILDREN` children, which are not made.
+
+    Args: `key`: ascending in a bitmap; `first`: first leaf of each bitmap.
+    """
+    count, of_key = len(key), _key_bytes(key)
+    # How many bytes a leaf shares with the one before it; -1 where a bitmap begins, and behind the last one.
+    shared = np.full(count + 1, -1)
+    different = np.frexp((key[1:] ^ key[:-1]).astype(np.float64))[1]
+    shared[1:count] = _KEY_BYTES - 1 - (different - 1) // 8
+    shared[first] = -1
+    places = np.arange(count + 1)
+    below_large = np.zeros(count + 1, np.int64)
+    nodes = []
+    for depth in range(_KEY_BYTES):
+        # Where one child of a node ends and the next begins.
+        between = np.flatnonzero(shared == depth)
+        less = shared < depth
+        begin = np.maximum.accumulate(np.where(less, places, 0))[between]
+        end = np.minimum.accumulate(np.where(less, places, count)[::-1])[::-1][between]
+        new = np.ones(len(between), bool)
+        new[1:] = begin[1:] != begin[:-1]
+        node_of, begin, end = np.cumsum(new) - 1, begin[new], end[new]
+        children = np.bincount(node_of, minlength=len(begin)) + 1
+        large = children > _CHILDREN
+        np.add.at(below_large, begin[large], 1)
+        np.add.at(below_large, end[large], -1)
+        child = np.arange(len(between)) - np.flatnonzero(new)[node_of] + 1
+        bytes_of = np.zeros((len(begin), _CHILDREN), np.uint8)
+        bytes_of[:, 0] = of_key[begin, depth]
+        made = ~large[node_of]
+        bytes_of[node_of[made], child[made]] = of_key[between[made], depth]
+        parent = np.maximum(shared[begin], shared[end])
+        prefix = np.where(large, 0, depth - parent - 1)
+        few, many = children <= _FEW_CHILDREN, (children > _FEW_CHILDREN) & ~large
+        heads = np.zeros((len(begin), _NODE_HEAD), np.uint8)
+        heads[:, 0], heads[:, 1], heads[:, 3] = np.where(few, _NODE4, _NODE16), children, prefix
+        four, halves = bytes_of[few, :_FEW_CHILDREN], bytes_of[many].reshape(-1, 2, _CHILDREN // 2)
+        made_nodes = interleaved(
+            Ragged(heads[~large].reshape(-1), ends(np.where(large, 0, _NODE_HEAD))),
+            Ragged(of_key.reshape(-1)[spread(begin * _KEY_BYTES + parent + 1, prefix)], ends(prefix)),
+            Ragged(np.ascontiguousarray(four[:, ::-1]).reshape(-1), ends(np.where(few, _FEW_CHILDREN, 0))),
+            Ragged(np.ascontiguousarray(halves[:, :, ::-1]).reshape(-1), ends(np.where(many, _CHILDREN, 0))),
+        )
+        sizes = np.zeros(count, np.int64)
+        sizes[begin] = made_nodes.sizes
+        nodes.append(Ragged(made_nodes.data, ends(sizes)))
+    return nodes, np.cumsum(below_large[:count]) > 0
+
+
+def _matrix(rows: np.ndarray) -> Ragged:
+    """Each row's bytes. `rows`: uint8, shape (n, m)."""
+    return Ragged(rows.reshape(-1), np.arange(len(rows) + 1) * rows.shape[1])
+
+
+def _zeros(sizes: np.ndarray) -> Ragged:
+    return Ragged(np.zeros(int(sizes.sum()), np.uint8), ends(sizes))
