@@ -189,9 +189,10 @@ class Step:
         return Run(work.spark_source, work.say, into, warehouse=work.catalog.root, into_bin=asked)
 
     def told(self, report: Any) -> tuple[str, ...]:
-        """A report in sentences. `show` has a row for each of many tables, and says which have failed."""
-        if self.operation.of_catalog:
-            return tuple(self.operation.said(report))
+        """A report in sentences. `show` has a row for each of many tables, and says which parts have failed."""
+        said = tuple(self.operation.said(report))
+        if said or self.operation.of_catalog:
+            return said
         return self.operation.told(report, self.operation.shown(report))
 
     def show(self, work: Work, report: Any, metadata: Metadata) -> StepSummary:
