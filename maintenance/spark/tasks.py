@@ -36,6 +36,8 @@ T = TypeVar("T")
 _WAVE, _WAVES_OF_SLOT = 512, 8
 _TASK_PAYLOADS = 8
 _TASK_BYTES = 16 << 20
+# What is smaller is not divided among idle slots. Bytes tell little of the work: a file of repeated values is small.
+_LEAST_BYTES = 512 << 10
 _BYTES_WITH_FUNCTION = 1 << 18
 _WORTH_COMPRESSING = 1 << 11
 _CODEC = "zstd"
@@ -101,7 +103,7 @@ def run_tasks(
     step = wave_of(slots(spark)) if len(payloads) > _WAVE else _WAVE
     for start in range(0, len(payloads), step):
         wave = payloads[start : start + step]
-        shares = _shares(weights[start : start + step])
+        shares = _shares(weights[start : start + step], slots(spark) if sizes else 1)
         done = _in_process(function, wave) if spark is None else _on_spark(spark, function, wave, shares)
         outcomes.extend(done)
         if on_done is not None:
@@ -141,12 +143,16 @@ def runner(spark: "SparkSession") -> Runner:
     return run
 
 
-def _shares(sizes: Sequence[int]) -> list[range]:
-    """Which payloads share a task: neighbours, as long as they are few and small."""
+def _shares(sizes: Sequence[int], among: int) -> list[range]:
+    """Which payloads share a task: neighbours, as long as they are few and small, and all slots have work.
+
+    `among`: how many slots there are.
+    """
+    most = min(_TASK_BYTES, max(_LEAST_BYTES, -(-sum(sizes) // among)))
     shares: list[range] = []
     start = size = 0
     for number, payload_size in enumerate(sizes):
-        if number > start and (number - start >= _TASK_PAYLOADS or size + payload_size > _TASK_BYTES):
+        if number > start and (number - start >= _TASK_PAYLOADS or size + payload_size > most):
             shares.append(range(start, number))
             start, size = number, 0
         size += payload_size
