@@ -27,9 +27,9 @@ T = TypeVar("T")
 _ATTEMPTS = 10
 # Seconds that an expiry by another engine is given, until it has deleted the snapshots themselves.
 _MOMENT = 1.5
-# When it was first seen that an earliest snapshot has lost its manifests, by branch and snapshot: a damaged table is
-# waited for once, not at each of its snapshots.
-_DOUBTED: dict[tuple[str, int], float] = {}
+# By branch, its earliest snapshot that has lost its manifests, and when that was first seen: a damaged table is waited
+# for once, not at each of its snapshots.
+_DOUBTED: dict[str, tuple[int, float]] = {}
 
 
 @contextmanager
@@ -58,25 +58,27 @@ def is_held(
 ) -> bool:
     """Whether something still names a snapshot's state, so that all its files must be there. Arguments: as above."""
     while _is_named(file_io, paths, snapshot_id, changes=changes, snapshot=snapshot):
-        doubt = _others_expire(file_io, paths, snapshot_id)
-        if doubt is None:
+        earliest = _earliest_without_manifests(file_io, paths, snapshot_id)
+        if earliest is None:
             return True
-        waited = time.monotonic() - _DOUBTED.setdefault(doubt, time.monotonic())
+        if _DOUBTED.get(paths.branch_root, (None,))[0] != earliest:
+            _DOUBTED[paths.branch_root] = earliest, time.monotonic()
+        waited = time.monotonic() - _DOUBTED[paths.branch_root][1]
         if waited > _MOMENT:
             return True
         time.sleep(min(_MOMENT, max(0.1, waited)))
     return False
 
 
-def _others_expire(file_io: FileIO, paths: TablePaths, snapshot_id: int) -> tuple[str, int] | None:
-    """The branch and its earliest snapshot, if the manifests of that are gone: those behind it may be about to go."""
+def _earliest_without_manifests(file_io: FileIO, paths: TablePaths, snapshot_id: int) -> int | None:
+    """The branch's earliest snapshot, if its manifests are gone: those behind it may be about to go."""
     snapshots = Snapshots(file_io, paths)
     earliest = snapshots.earliest_id()
     if earliest is None or not earliest <= snapshot_id < (snapshots.latest_id() or 0):
         return None
     first = snapshots.find(earliest)
     gone = first is None or not file_io.exists(paths.manifest(first.delta_manifest_list))
-    return (paths.branch_root, earliest) if gone else None
+    return earliest if gone else None
 
 
 def _is_named(

@@ -100,10 +100,12 @@ def run_tasks(
     """
     outcomes: list[R | TaskError] = []
     weights = sizes or [_TASK_BYTES] * len(payloads)
-    step = wave_of(slots(spark)) if len(payloads) > _WAVE else _WAVE
+    # A Connect server is asked for them: only where they matter.
+    among = slots(spark) if len(payloads) > (1 if sizes else _WAVE) else 1
+    step = wave_of(among)
     for start in range(0, len(payloads), step):
         wave = payloads[start : start + step]
-        shares = _shares(weights[start : start + step], slots(spark) if sizes else 1)
+        shares = _shares(weights[start : start + step], among)
         done = _in_process(function, wave) if spark is None else _on_spark(spark, function, wave, shares)
         outcomes.extend(done)
         if on_done is not None:

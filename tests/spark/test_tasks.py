@@ -94,10 +94,10 @@ def test_small_payloads_share_a_task_and_large_ones_do_not(spark: SparkSession) 
 
 
 @pytest.mark.not_on_sail("its tasks have no numbers")
-@pytest.mark.parametrize(("size", "tasks"), [(1000, 1), (1 << 20, 2)])
-def test_payloads_share_a_task_as_long_as_all_slots_have_work(spark: SparkSession, size: int, tasks: int) -> None:
-    outcomes = run_tasks(spark, place, range(4, 8), sizes=[size] * 4)
-    assert len({outcome[1] for outcome in outcomes if not isinstance(outcome, TaskError)}) == tasks
+def test_payloads_share_a_task_as_long_as_all_slots_have_work(spark: SparkSession) -> None:
+    for size, tasks in ((1000, 1), (1 << 20, 2)):
+        outcomes = run_tasks(spark, place, range(4, 8), sizes=[size] * 4)
+        assert len({outcome[1] for outcome in outcomes if not isinstance(outcome, TaskError)}) == tasks
 
 
 def test_no_work(session: SparkSession | None) -> None:

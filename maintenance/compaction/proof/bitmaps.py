@@ -15,7 +15,7 @@ from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.errors import CorruptFileError
 from maintenance.format.bytes.ragged import Ragged, ends, interleaved
 from maintenance.format.bytes.roaring import bitmaps_of, parse_bitmap64
-from maintenance.format.bytes.roaring64_rows import array_containers
+from maintenance.format.bytes.roaring64_rows import grouped_containers
 from maintenance.types.integer_order import distinct_integers
 from maintenance.types.row_hash import BLOCK_ROWS, NULL, column_words
 
@@ -87,10 +87,7 @@ def _contents(parse: _Parse, bitmaps: pa.Array, starts: np.ndarray) -> list[byte
 
 def _side_by_side(bitmaps: pa.Array, starts: np.ndarray) -> list[bytes | None]:
     """The same of bitmaps of 64 bits whose numbers are few, and have one upper half; None of all others."""
-    found = array_containers(bitmaps)
-    sizes = np.diff(starts, append=len(bitmaps))
-    group_of = np.repeat(np.arange(len(starts)), sizes)
-    good = np.logical_and.reduceat(found.parsed, starts)
+    found, group_of, good = grouped_containers(bitmaps, starts)
     highs = np.full(len(starts), -1)
     of_container = group_of[found.row]
     highs[of_container] = found.key >> 16

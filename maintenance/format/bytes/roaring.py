@@ -22,11 +22,12 @@ NO_OFFSETS_BELOW = 4
 ARRAY_LIMIT = 4096
 BITMAP_BYTES = 8192
 RUN, BITS, ARRAY = 0, 1, 2
-_NODE4, _NODE16, _NODE48, _NODE256, _LEAF = range(5)
-_KEY_BYTES = 6
-_BODY_BYTES = (4, 16, 256, 32)
-_NODE, _NUMBER, _SLOT = struct.Struct("<BHB"), struct.Struct("<q"), struct.Struct("<BBi")
-_NOT_TRIMMED = 0xFE
+# Of Java's 64-bit form: nodes of the tree, and what follows the head of each but a leaf.
+NODE4, NODE16, _NODE48, _NODE256, LEAF = range(5)
+KEY_BYTES = 6
+BODY_BYTES = (4, 16, 256, 32)
+NODE, NUMBER, SLOT = struct.Struct("<BHB"), struct.Struct("<q"), struct.Struct("<BBi")
+NOT_TRIMMED = 0xFE
 
 
 class Container(NamedTuple):
@@ -123,16 +124,16 @@ def _parse_leaves(data: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
     leaves: list[tuple[int, int]] = []
     open_nodes = 1
     while open_nodes:
-        kind, count, prefix = _NODE.unpack_from(data, at)
-        at += _NODE.size + prefix
+        kind, count, prefix = NODE.unpack_from(data, at)
+        at += NODE.size + prefix
         open_nodes += count - 1
-        if kind == _LEAF:
+        if kind == LEAF:
             leaves.append(
-                (int.from_bytes(data[at : at + _KEY_BYTES], "big"), _NUMBER.unpack_from(data, at + _KEY_BYTES)[0])
+                (int.from_bytes(data[at : at + KEY_BYTES], "big"), NUMBER.unpack_from(data, at + KEY_BYTES)[0])
             )
-            at += _KEY_BYTES + _NUMBER.size
+            at += KEY_BYTES + NUMBER.size
         else:
-            at += _BODY_BYTES[kind]
+            at += BODY_BYTES[kind]
     return leaves, at
 
 
@@ -149,8 +150,8 @@ def _parse_slots(data: bytes, at: int) -> tuple[dict[int, Container], int]:
             if not data[at]:
                 at += 1
             else:
-                _, kind, cardinality = _SLOT.unpack_from(data, at)
-                at += _SLOT.size
+                _, kind, cardinality = SLOT.unpack_from(data, at)
+                at += SLOT.size
                 size = _size(kind, cardinality, data, at)
                 if len(data) < at + size:
                     raise ValueError("the last container is cut off")
@@ -175,13 +176,13 @@ def serialize_bitmap64(bitmap: Bitmap64) -> bytes:
     containers = bitmap.containers
     if not containers:
         return b"\x00"
-    keys = sorted((key.to_bytes(_KEY_BYTES, "big"), number) for number, key in enumerate(containers))
+    keys = sorted((key.to_bytes(KEY_BYTES, "big"), number) for number, key in enumerate(containers))
     tree = b"".join(_nodes(keys, 0))
     slots = b"".join(
-        _SLOT.pack(1, container.kind, container.cardinality) + container.data for container in containers.values()
+        SLOT.pack(1, container.kind, container.cardinality) + container.data for container in containers.values()
     )
     count = len(containers)
-    head = struct.pack("<Bq", 1, count) + tree + struct.pack("<iBi", 1, _NOT_TRIMMED, bitmap.slots)
+    head = struct.pack("<Bq", 1, count) + tree + struct.pack("<iBi", 1, NOT_TRIMMED, bitmap.slots)
     return head + slots + bytes(bitmap.slots - count) + struct.pack("<qii", count, 0, count - 1)
 
 
@@ -189,7 +190,7 @@ def _nodes(keys: Sequence[tuple[bytes, int]], depth: int) -> Iterator[bytes]:
     """A tree in pre-order. `keys`: ascending, with their container's number; they agree in the first `depth` bytes."""
     if len(keys) == 1:
         key, number = keys[0]
-        yield _NODE.pack(_LEAF, 0, 0) + key + _NUMBER.pack(number)
+        yield NODE.pack(LEAF, 0, 0) + key + NUMBER.pack(number)
         return
     end = depth
     while keys[0][0][end] == keys[-1][0][end]:
@@ -199,7 +200,7 @@ def _nodes(keys: Sequence[tuple[bytes, int]], depth: int) -> Iterator[bytes]:
     branches = [keys[i][0][end] for i in starts]
     spans = list(zip(starts, [*starts[1:], len(keys)], strict=True))
     kind, body = _branching(branches, [min(number for _, number in keys[start:stop]) for start, stop in spans])
-    yield _NODE.pack(kind, len(branches), len(prefix)) + prefix + body
+    yield NODE.pack(kind, len(branches), len(prefix)) + prefix + body
     for start, stop in spans:
         yield from _nodes(keys[start:stop], end + 1)
 
@@ -211,10 +212,10 @@ def _branching(branches: Sequence[int], ages: Sequence[int]) -> tuple[int, bytes
         bytes from the smaller node that it was, and each further child when it was added.
     """
     if len(branches) <= 4:
-        return _NODE4, bytes(branches).ljust(4, b"\x00")[::-1]
+        return NODE4, bytes(branches).ljust(4, b"\x00")[::-1]
     if len(branches) <= 16:
         packed = bytes(branches).ljust(16, b"\x00")
-        return _NODE16, packed[:8][::-1] + packed[8:][::-1]
+        return NODE16, packed[:8][::-1] + packed[8:][::-1]
     if len(branches) <= 48:
         slots = bytearray(b"\xff" * 256)
         by_age = [branch for _, branch in sorted(zip(ages, branches, strict=True))]

@@ -6,27 +6,38 @@ a time (`roaring`). Source: data section 4.6.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.format.bytes.ragged import Ragged, ends, grouped, interleaved, spread
-from maintenance.format.bytes.roaring import ARRAY, ARRAY_LIMIT
-from maintenance.types.integer_order import ascending_order, sorted_integers
+from maintenance.format.bytes.roaring import (
+    ARRAY,
+    ARRAY_LIMIT,
+    BODY_BYTES,
+    KEY_BYTES,
+    LEAF,
+    NODE,
+    NODE4,
+    NODE16,
+    NOT_TRIMMED,
+    NUMBER,
+    SLOT,
+)
+from maintenance.types.integer_order import ascending_order, distinct_integers
 
 _U64 = np.uint64
-_LEAF, _NODE4, _NODE16 = 4, 0, 1
-_KEY_BYTES = 6
-_HEAD, _NODE_HEAD, _LEAF_BODY, _SLOTS_HEAD, _SLOT_HEAD = 9, 4, 14, 9, 6
-_BODY_BYTES = np.array([4, 16, 256, 32, _LEAF_BODY], np.int64)
-_NOT_TRIMMED = 0xFE
+_HEAD, _SLOTS_HEAD = 9, 9
+_LEAF_BODY = KEY_BYTES + NUMBER.size
+_BODY_BYTES = np.array([*BODY_BYTES, _LEAF_BODY])
 # Containers, nodes and places of a bitmap that is handled beside others: each is a step for all of them.
 _MOST = 128
 # Children of a node, beyond which it has a form that depends on its past.
 _CHILDREN, _FEW_CHILDREN = 16, 4
 # Bitmaps that are united side by side: their number and the upper bits of a value fit one word.
 GROUPS = 1 << 14
-_KEY_BITS = 48
+_KEY_BITS = 8 * KEY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +90,20 @@ def array_containers(column: pa.Array) -> ArrayContainers:
     column = column.cast(pa.large_binary())
     bounds = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
     held = column.buffers()[2]
-    data = np.frombuffer(b"" if held is None else held, np.uint8)
-    return _Parser(data, bounds[:-1], bounds[1:]).containers()
+    # Of a slice the buffers are those of the whole.
+    data = np.frombuffer(b"" if held is None else held, np.uint8)[bounds[0] : bounds[-1]]
+    return _Parser(data, bounds[:-1] - bounds[0], bounds[1:] - bounds[0]).containers()
+
+
+def grouped_containers(column: pa.Array, starts: np.ndarray) -> tuple[ArrayContainers, np.ndarray, np.ndarray]:
+    """The containers of groups of bitmaps of which all are here, the group of each bitmap, and which groups these are.
+
+    Args: `starts`: first bitmap of each group.
+    """
+    found = array_containers(column)
+    group_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(column)))
+    good = np.logical_and.reduceat(found.parsed, starts)
+    return found.of(good[group_of]), group_of, good
 
 
 class _Parser:
@@ -153,13 +176,13 @@ class _Parser:
                 break
             kind = self._data[at]
             children = self._number(at + 1, 2)
-            at = at + _NODE_HEAD + self._data[at + 3]
-            rows, at, kept = self._drop(rows, at, kind > _LEAF)
+            at = at + NODE.size + self._data[at + 3]
+            rows, at, kept = self._drop(rows, at, kind > LEAF)
             kind, children, open_nodes = kind[kept], children[kept], open_nodes[kept]
-            leaf = kind == _LEAF
+            leaf = kind == LEAF
             place = at[leaf]
-            key = self._number(place, _KEY_BYTES, big_endian=True)
-            found.append((rows[leaf], key, self._number(place + _KEY_BYTES, 8)))
+            key = self._number(place, KEY_BYTES, big_endian=True)
+            found.append((rows[leaf], key, self._number(place + KEY_BYTES, 8)))
             at = at + _BODY_BYTES[kind]
             after[rows] = at
             open_nodes = open_nodes + children - 1
@@ -187,7 +210,7 @@ class _Parser:
                 break
             there = self._data[at] != 0
             kind, count = self._data[at + 1], self._number(at + 2, 4)
-            start = at + _SLOT_HEAD
+            start = at + SLOT.size
             at = np.where(there, start + 2 * count, at + 1)
             wrong = there & ((kind != ARRAY) | (count > ARRAY_LIMIT) | (count == 0))
             before = rows
@@ -224,11 +247,7 @@ def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
 
     Args: `starts`: first bitmap of each group, at most `GROUPS` of them.
     """
-    found = array_containers(column)
-    sizes = np.diff(starts, append=len(column))
-    group_of = np.repeat(np.arange(len(starts)), sizes)
-    good = np.logical_and.reduceat(found.parsed, starts)
-    found = found.of(good[group_of])
+    found, group_of, good = grouped_containers(column, starts)
     cells, values = _cells(found, group_of)
     good[cells.group[cells.uncertain]] = False
     good &= np.bincount(cells.group, minlength=len(good)) > 0
@@ -238,14 +257,15 @@ def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
     chosen = np.flatnonzero(good)
     first = np.searchsorted(cells.group, chosen)
     counts = np.diff(first, append=len(cells.group))
-    number, slots = _numbered(cells, first, counts, found.slots[starts[chosen]])
+    order, slots = _order_of_places(cells, first, counts, found.slots[starts[chosen]])
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order)) - np.repeat(first, counts)
     nodes, large = _inner_nodes(cells.key, first)
     flat = ~np.logical_or.reduceat(large, first) if len(first) else np.zeros(0, bool)
     tree = interleaved(*nodes, _leaves(cells.key, number))
-    order = np.lexsort((number, cells.group))
-    slot_heads = np.zeros((len(order), _SLOT_HEAD), np.uint8)
+    slot_heads = np.zeros((len(order), SLOT.size), np.uint8)
     slot_heads[:, 0], slot_heads[:, 1] = 1, ARRAY
-    slot_heads[:, 2:] = cells.count.astype("<i4").view(np.uint8).reshape(-1, 4)
+    slot_heads[:, 2:] = cells.size.astype("<i4").view(np.uint8).reshape(-1, 4)
     in_order = np.array_equal(order, np.arange(len(order)))
     containers = interleaved(_matrix(slot_heads), values)
     bitmaps = interleaved(
@@ -259,34 +279,27 @@ def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
     return Unions(chosen[flat], bitmaps.take(np.flatnonzero(flat)) if not flat.all() else bitmaps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
+class _Cells(NamedTuple):
     """The containers of unions, by group, then key. Shapes (m,).
 
     Attributes:
-        added: by which bitmap it came; its bitmaps' numbers ascend.
-        number: in that bitmap.
+        size: how many values it has.
+        added: the bitmap that brought it, the oldest of its group that has it.
+        is_first: whether that is the first of the group.
+        number: its place in that bitmap.
         uncertain: an array may not be its form.
     """
 
     group: np.ndarray
     key: np.ndarray
-    count: np.ndarray
+    size: np.ndarray
     added: np.ndarray
     is_first: np.ndarray
     number: np.ndarray
     uncertain: np.ndarray
 
     def only(self, kept: np.ndarray) -> "_Cells":
-        return _Cells(
-            self.group[kept],
-            self.key[kept],
-            self.count[kept],
-            self.added[kept],
-            self.is_first[kept],
-            self.number[kept],
-            self.uncertain[kept],
-        )
+        return _Cells(*(each[kept] for each in self))
 
 
 def _cells(found: ArrayContainers, group_of: np.ndarray) -> tuple[_Cells, Ragged]:
@@ -300,11 +313,7 @@ def _cells(found: ArrayContainers, group_of: np.ndarray) -> tuple[_Cells, Ragged
     cell_of = np.empty(len(order), np.int64)
     cell_of[order] = np.cumsum(new) - 1
     oldest = order[new]
-    packed = np.repeat(cell_of.astype(_U64) << _U64(16), found.count) | found.values()
-    packed = sorted_integers(packed)
-    distinct = np.ones(len(packed), bool)
-    distinct[1:] = packed[1:] != packed[:-1]
-    packed = packed[distinct]
+    packed = distinct_integers(np.repeat(cell_of.astype(_U64) << _U64(16), found.count) | found.values())
     cell = (packed >> _U64(16)).astype(np.int64)
     count = np.bincount(cell, minlength=len(oldest))
     follows = np.zeros(len(packed), bool)
@@ -326,17 +335,17 @@ def _cells(found: ArrayContainers, group_of: np.ndarray) -> tuple[_Cells, Ragged
     return cells, Ragged(low.view(np.uint8), 2 * ends(count))
 
 
-def _numbered(cells: _Cells, first: np.ndarray, counts: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place of each container among those of its union, and how many places there are: see `_grown` of rbm64."""
+def _order_of_places(
+    cells: _Cells, first: np.ndarray, counts: np.ndarray, slots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Containers by union and place in it, and how many places each union has: see `_grown` of rbm64."""
     order = np.lexsort((np.where(cells.is_first, cells.number, cells.key), cells.added, cells.group))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order)) - np.repeat(first, counts)
     held = np.add.reduceat(cells.is_first.astype(np.int64), first) if len(first) else counts
     for step in range(1, int((counts - held).max(initial=0)) + 1):
         now = held + step
         grows = (now <= counts) & (now > slots)
         slots = np.where(grows, np.maximum(slots + slots // 2, now), slots)
-    return number, slots
+    return order, slots
 
 
 def _heads(counts: np.ndarray) -> np.ndarray:
@@ -347,7 +356,7 @@ def _heads(counts: np.ndarray) -> np.ndarray:
 
 def _slot_heads(slots: np.ndarray) -> np.ndarray:
     heads = np.zeros((len(slots), _SLOTS_HEAD), np.uint8)
-    heads[:, 0], heads[:, 4] = 1, _NOT_TRIMMED
+    heads[:, 0], heads[:, 4] = 1, NOT_TRIMMED
     heads[:, 5:] = slots.astype("<i4").view(np.uint8).reshape(-1, 4)
     return heads
 
@@ -360,10 +369,10 @@ def _tails(counts: np.ndarray) -> np.ndarray:
 
 
 def _leaves(key: np.ndarray, number: np.ndarray) -> Ragged:
-    leaves = np.zeros((len(key), _NODE_HEAD + _LEAF_BODY), np.uint8)
-    leaves[:, 0] = _LEAF
-    leaves[:, _NODE_HEAD : _NODE_HEAD + _KEY_BYTES] = _key_bytes(key)
-    leaves[:, _NODE_HEAD + _KEY_BYTES :] = number.astype("<i8").view(np.uint8).reshape(-1, 8)
+    leaves = np.zeros((len(key), NODE.size + _LEAF_BODY), np.uint8)
+    leaves[:, 0] = LEAF
+    leaves[:, NODE.size : NODE.size + KEY_BYTES] = _key_bytes(key)
+    leaves[:, NODE.size + KEY_BYTES :] = number.astype("<i8").view(np.uint8).reshape(-1, 8)
     return _matrix(leaves)
 
 
@@ -383,12 +392,12 @@ def _inner_nodes(key: np.ndarray, first: np.ndarray) -> tuple[list[Ragged], np.n
     # How many bytes a leaf shares with the one before it; -1 where a bitmap begins, and behind the last one.
     shared = np.full(count + 1, -1)
     different = np.frexp((key[1:] ^ key[:-1]).astype(np.float64))[1]
-    shared[1:count] = _KEY_BYTES - 1 - (different - 1) // 8
+    shared[1:count] = KEY_BYTES - 1 - (different - 1) // 8
     shared[first] = -1
     places = np.arange(count + 1)
     below_large = np.zeros(count + 1, np.int64)
     nodes = []
-    for depth in range(_KEY_BYTES):
+    for depth in range(KEY_BYTES):
         # Where one child of a node ends and the next begins.
         between = np.flatnonzero(shared == depth)
         less = shared < depth
@@ -409,12 +418,12 @@ def _inner_nodes(key: np.ndarray, first: np.ndarray) -> tuple[list[Ragged], np.n
         parent = np.maximum(shared[begin], shared[end])
         prefix = np.where(large, 0, depth - parent - 1)
         few, many = children <= _FEW_CHILDREN, (children > _FEW_CHILDREN) & ~large
-        heads = np.zeros((len(begin), _NODE_HEAD), np.uint8)
-        heads[:, 0], heads[:, 1], heads[:, 3] = np.where(few, _NODE4, _NODE16), children, prefix
+        heads = np.zeros((len(begin), NODE.size), np.uint8)
+        heads[:, 0], heads[:, 1], heads[:, 3] = np.where(few, NODE4, NODE16), children, prefix
         four, halves = bytes_of[few, :_FEW_CHILDREN], bytes_of[many].reshape(-1, 2, _CHILDREN // 2)
         made_nodes = interleaved(
-            Ragged(heads[~large].reshape(-1), ends(np.where(large, 0, _NODE_HEAD))),
-            Ragged(of_key.reshape(-1)[spread(begin * _KEY_BYTES + parent + 1, prefix)], ends(prefix)),
+            Ragged(heads[~large].reshape(-1), ends(np.where(large, 0, NODE.size))),
+            Ragged(of_key.reshape(-1)[spread(begin * KEY_BYTES + parent + 1, prefix)], ends(prefix)),
             Ragged(np.ascontiguousarray(four[:, ::-1]).reshape(-1), ends(np.where(few, _FEW_CHILDREN, 0))),
             Ragged(np.ascontiguousarray(halves[:, :, ::-1]).reshape(-1), ends(np.where(many, _CHILDREN, 0))),
         )

@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from maintenance.errors import OptionError, PaimonError
+from maintenance.errors import NotFoundError, OptionError, PaimonError
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations.progress import Progress
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
 
+_LOOKED_AT_AT_ONCE = 8
 Done = TypeVar("Done")
 Opened = Callable[[Table], Table]
 
@@ -46,6 +47,19 @@ class TableChoice:
 def tables_of(catalog: Catalog, choice: TableChoice) -> list[str]:
     names = [f"{database}.{name}" for database in catalog.list_databases() for name in catalog.list_tables(database)]
     return [name for name in names if choice.takes(name)]
+
+
+def looked_at(names: Sequence[str], look: Callable[[str], Done]) -> list[Done]:
+    """What `look` finds of each table, some at a time, in their order; without those that are dropped meanwhile."""
+
+    def one(name: str) -> list[Done]:
+        try:
+            return [look(name)]
+        except NotFoundError:
+            return []
+
+    with ThreadPoolExecutor(_LOOKED_AT_AT_ONCE) as pool:
+        return [found for each in pool.map(one, names) for found in each]
 
 
 class Skipped(Exception):  # noqa: N818 - it is not an error

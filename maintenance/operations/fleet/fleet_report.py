@@ -4,16 +4,15 @@ The history says what was done and what failed. What is wrong now is judged, tab
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from itertools import chain
 from typing import Annotated
 
 import pyarrow as pa
 
-from maintenance.errors import NotFoundError
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.databases.each_table import TableChoice, tables_of
+from maintenance.operations.databases.each_table import TableChoice, looked_at, tables_of
 from maintenance.operations.fleet.fleet_history import DEED, row_of
 from maintenance.operations.fleet.health import BY_OWN_LIMITS, Judge, JudgedBy
 from maintenance.operations.history import history_table
@@ -22,7 +21,6 @@ from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.report import Report, StillOpen, lines_of, open_problems, report
 from maintenance.spelling import suggestion
 
-_TABLES_AT_ONCE = 8
 _OPEN = pa.struct([(name, "string") for name in ("table", "problem", "fix", "who")])
 _ROW = pa.schema(
     [("since", "string"), ("until", "string"), ("summary", "string"), ("operations", pa.list_(DEED)),
@@ -50,15 +48,8 @@ def apply(run: Run, catalog: Catalog, planned: Plan[ReportSpan, None]) -> Report
     names = [name for name in tables_of(catalog, TableChoice()) if name.partition(".")[0] != by.history]
     judge = Judge(catalog, by)
 
-    def look(name: str) -> list[StillOpen]:
-        try:
-            return open_problems(name, judge.judgements(name, now), by.owners(name))
-        except NotFoundError:
-            return []
-
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-        found = [each for problems in pool.map(look, names) for each in problems]
-    still_open = [*_missing(by, names), *found]
+    found = looked_at(names, lambda name: open_problems(name, judge.judgements(name, now), by.owners(name)))
+    still_open = [*_missing(by, names), *chain.from_iterable(found)]
     return report(catalog, history_table(by.history), now - request.since, now, still_open)
 
 

@@ -5,7 +5,6 @@ knows: a compaction that is due is told as such here, and snapshots that can exp
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -23,15 +22,13 @@ from maintenance.monitor.score import HealthRecord, Held, health_record, health_
 from maintenance.monitor.triggers import NOTHING_DUE, judge
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.operations.acknowledgements.acknowledged import acknowledged
-from maintenance.operations.databases.each_table import TableChoice, tables_of
+from maintenance.operations.databases.each_table import TableChoice, looked_at, tables_of
 from maintenance.operations.history import HISTORY_DATABASE, history_table
 from maintenance.operations.operation import BY_HEALTH, Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.progress import Progress
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
-
-_TABLES_AT_ONCE = 8
 
 
 def _own_limits(_: str) -> Rules:
@@ -242,15 +239,8 @@ def apply(run: Run, catalog: Catalog, planned: Plan[Health, None]) -> HealthRepo
         raise OptionError("the parts of all tables are asked for", "health", "Name a table, or leave out parts.")
     every = Judge(catalog, by, request.max_age)
 
-    def look(name: str) -> TableHealth | None:
-        try:
-            return every.health(name, now)
-        except NotFoundError:
-            return None
-
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-        found = pool.map(look, tables_of(catalog, TableChoice()))
-        return HealthReport(tuple(table for table in found if table is not None), request)
+    found = looked_at(tables_of(catalog, TableChoice()), lambda name: every.health(name, now))
+    return HealthReport(tuple(table for table in found if table is not None), request)
 
 
 def _shown(report: HealthReport) -> Shown:

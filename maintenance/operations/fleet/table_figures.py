@@ -1,6 +1,5 @@
 """Figures of many tables from metadata alone: function and procedure `table_figures`, `paimonctl tables --long`."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -9,12 +8,12 @@ import pyarrow as pa
 
 from maintenance.errors import PaimonError
 from maintenance.metastore.catalog import Catalog
+from maintenance.operations.databases.each_table import looked_at
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 
-_TABLES_AT_ONCE = 8
 _COUNTS = ("rows", "bytes", "files", "level0_files", "sorted_runs", "snapshots")
 _FIGURES = pa.schema(
     [("database", "string"), ("table", "string"), ("kind", "string"), *((name, "int64") for name in _COUNTS),
@@ -37,13 +36,13 @@ def apply(run: Run, catalog: Catalog, planned: Plan[TableFigures, None]) -> pa.T
     if database is not None:
         catalog, database = run.database_name(catalog, database)
     databases = catalog.list_databases() if database is None else [database]
-    names = [(each, table) for each in databases for table in catalog.list_tables(each)]
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-        return pa.Table.from_pylist(list(pool.map(partial(_line, catalog), names)), _FIGURES)
+    names = [f"{each}.{table}" for each in databases for table in catalog.list_tables(each)]
+    return pa.Table.from_pylist(looked_at(names, partial(_line, catalog)), _FIGURES)
 
 
-def _line(catalog: Catalog, name: tuple[str, str]) -> dict[str, Any]:
-    return {"database": name[0], "table": name[1], **_figures(catalog, ".".join(name))}
+def _line(catalog: Catalog, name: str) -> dict[str, Any]:
+    database, _, table = name.partition(".")
+    return {"database": database, "table": table, **_figures(catalog, name)}
 
 
 def _figures(catalog: Catalog, name: str) -> dict[str, Any]:

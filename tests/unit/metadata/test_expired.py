@@ -349,3 +349,24 @@ def test_an_expiry_that_never_goes_on_is_damage(table: CatalogTable) -> None:
         Path(table.paths.manifest(file)).unlink()
     with pytest.raises(CorruptFileError):
         rows(table.copy({"scan.snapshot-id": "2"}))
+
+
+def test_a_damaged_table_is_waited_for_once(table: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (1, 2, 3):
+        Path(table.paths.manifest(table.snapshots.get(number).delta_manifest_list)).unlink()
+    slept: list[float] = []
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+        if seconds > 0.01:  # else a hint is read once more
+            slept.append(seconds)
+
+    monkeypatch.setattr("maintenance.metadata.expired.time.sleep", sleep)
+    monkeypatch.setattr("maintenance.metadata.expired.time.monotonic", lambda: clock[0])
+    assert is_held(table.file_io, table.paths, 1)
+    first = sum(slept)
+    assert first > 1
+    assert is_held(table.file_io, table.paths, 2)
+    assert is_held(table.file_io, table.paths, 3)
+    assert sum(slept) == first
