@@ -41,7 +41,7 @@ help:
 	@echo "make matrix      try other releases of Python, Java, Spark, Dagster, Airflow …; CELLS='…' chooses"
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make figures     how large the code is, how it hangs together, which files three ways go through"
-	@echo "make benchmarks  time all of it beside the Java core and pypaimon, and store it; BENCHMARKS='…' chooses"
+	@echo "make benchmarks  time all of it beside the Java core, pypaimon and pypaimon-rust, and store it; BENCHMARKS='…' chooses"
 	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
 	@echo "make clean       remove environments, caches, the demo's warehouse and report, and Dagster's storage"
 
@@ -110,7 +110,7 @@ figures: install-test
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python scripts/figures --walks
 
 benchmarks: install-test
-	@scripts/install pypaimon || echo "No pypaimon: it is left out of the comparison." >&2
+	@for each in pypaimon pypaimon-rust; do scripts/install $$each || echo "No $$each: it is left out of the comparison." >&2; done
 	@scripts/fetch-paimon-core
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m benchmarks --store $(BENCHMARKS) && $(BIN)/python scripts/benchmarks-page
 
@@ -120,10 +120,11 @@ lock: install-test
 	$(UV_COMPILE) --extra all --extra demo pyproject.toml requirements-dev.in -o requirements-dev.txt
 	$(UV_COMPILE) $(DEPLOY_EXTRAS) -c requirements-dev.txt pyproject.toml -o requirements-deploy.txt
 	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
+	$(UV_COMPILE) -c requirements-dev.txt requirements-pypaimon-rust.in -o requirements-pypaimon-rust.txt
 	$(UV_COMPILE) --extra airflow --extra cli --extra spark --extra sail pyproject.toml requirements-airflow.in -o requirements-airflow.txt
 
 clean:
-	rm -rf .venv .venv-pypaimon .venv-airflow .cache .dagster_home warehouse landing spark-warehouse
+	rm -rf .venv .venv-pypaimon .venv-pypaimon-rust .venv-airflow .cache .dagster_home warehouse landing spark-warehouse
 	rm -rf .artifacts/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # Its last result is docs/matrix.json, from which the table of docs/compatibility.md is made.

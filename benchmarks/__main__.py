@@ -20,6 +20,7 @@ ALL = (
     "compaction", "minor_compaction", "one_bucket", "append_compaction", "sorting", "ingestion", "merge_engines",
     "planning", "changelog", "deletion_vectors", "file_formats", "file_index", "memory", "sensor", "object_store",
     "expiry", "sql", "engines", "metadata", "history", "machines",
+    "rust_client",
 )  # fmt: skip
 
 # Of Linux: orphans of the processes that are started here become children of this one.

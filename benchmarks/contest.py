@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -118,9 +120,26 @@ def digest(rows: pa.Table) -> str:
     return f"{rows.num_rows:,} rows, {check:08x}"
 
 
-def contend(module: str, name: str, *arguments: object) -> Found:
-    """Run a contender of a benchmark in a process of its own."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", "--contender", name, *map(str, arguments)]
+def plain_rows(rows: pa.Table) -> list[list[Any]]:
+    """Rows with numbers as floats and all else as text."""
+    return [
+        [float(value) if isinstance(value, int | float | Decimal) else str(value) for value in row.values()]
+        for row in rows.to_pylist()
+    ]
+
+
+def agree(one: list[list[Any]], other: list[list[Any]]) -> bool:
+    """Whether two answers are the same. Averages have six digits after the point in Spark, more in DuckDB."""
+    return len(one) == len(other) and all(
+        math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-6) if isinstance(a, float) and isinstance(b, float) else a == b
+        for row, other_row in zip(one, other, strict=True)
+        for a, b in zip(row, other_row, strict=True)
+    )
+
+
+def contend(module: str, name: str, *arguments: object, python: Path | None = None) -> Found:
+    """Run a contender of a benchmark in a process of its own. `python`: of another environment."""
+    command = [str(python or sys.executable), "-m", f"benchmarks.{module}", "--contender", name, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."}, check=False)
     if done.returncode:
         raise SystemExit(f"{name} failed:\n{done.stderr[-4000:]}")

@@ -9,10 +9,8 @@ turn as well: our session on Spark, and Spark SQL on the parquet files. `--prepa
 each query alone, which is parsed, resolved, typed and said in DuckDB's words, and not run.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,7 +18,7 @@ from unittest import mock
 import duckdb
 import pyarrow as pa
 
-from benchmarks.contest import CACHE, CORES, Found, contend, parser_of, run_contender
+from benchmarks.contest import CACHE, CORES, Found, agree, contend, parser_of, plain_rows, run_contender
 from benchmarks.results import tell
 from benchmarks.tpch.queries import QUERIES
 from benchmarks.tpch.tables import PRIMARY_KEYS, fill, generated
@@ -42,23 +40,6 @@ def timed(ask: Ask, rounds: str) -> Found:
             seconds.append(time.perf_counter() - started)
         found[str(number)] = {"seconds": min(seconds[1:]), "rounds": seconds[1:], "rows": plain_rows(rows)}
     return found
-
-
-def plain_rows(rows: pa.Table) -> list[list[Any]]:
-    """Rows with numbers as floats and all else as text."""
-    return [
-        [float(value) if isinstance(value, int | float | Decimal) else str(value) for value in row.values()]
-        for row in rows.to_pylist()
-    ]
-
-
-def agree(one: list[list[Any]], other: list[list[Any]]) -> bool:
-    """Whether two answers are the same. Averages have six digits after the point in Spark, more in DuckDB."""
-    return len(one) == len(other) and all(
-        math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-6) if isinstance(a, float) and isinstance(b, float) else a == b
-        for row, other_row in zip(one, other, strict=True)
-        for a, b in zip(row, other_row, strict=True)
-    )
 
 
 def ask_duckdb(parquet: str) -> Ask:
