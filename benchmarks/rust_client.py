@@ -53,7 +53,7 @@ QUERIES = {
     "COUNT": f"SELECT COUNT(*) FROM {NAME}",
     "COUNT and SUM by a text": f"SELECT city, COUNT(*), SUM(amount) FROM {NAME} GROUP BY city ORDER BY city",
     "MAX of times, MIN of texts, AVG": f"SELECT MAX(ts), MIN(city), AVG(score) FROM {NAME}",
-    "MAX and MIN of distinct texts": f"SELECT MAX(name), MIN(name) FROM {NAME}",
+    "MIN of distinct texts, AVG": f"SELECT MIN(name), AVG(score) FROM {NAME}",
     "SUM of a tenth of the rows": f"SELECT SUM(amount), COUNT(*) FROM {NAME} WHERE score < 0.1",
     "ten largest": f"SELECT id, name, score FROM {NAME} ORDER BY score DESC, id LIMIT 10",
     "join": f"SELECT c.region, COUNT(*), MAX(t.ts) FROM {NAME} t JOIN bench.cities c ON t.city = c.city "

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.sql import agree, ask_duckdb, filled, plain_rows
+from benchmarks.contest import agree, plain_rows
+from benchmarks.sql import ask_duckdb, filled
 from benchmarks.tpch.queries import QUERIES
 from benchmarks.tpch.tables import generated
 from maintenance.sql import Session
