@@ -32,6 +32,10 @@ DIGITS = "paimon_digits_written"
 """
 
 
+UNSIGNED = "paimon_unsigned_shift"
+"""This key is in the `meta` of what stands behind ``>>>``, which sqlglot takes for ``>>``."""
+
+
 def check_parser() -> None:
     """Raises: UnsupportedError: sqlglot is compiled, and lets nobody's dialects change its parser."""
     if not str(parser.__file__).endswith(".py"):
@@ -155,6 +159,14 @@ class PaimonSpark(Spark):
 
         def _parse_is_rhs(self, distinct: bool = False) -> Any:
             return self._parse_equality(parse_is=False) if distinct else super()._parse_is_rhs()
+
+        def _parse_term(self, *arguments: Any, **named: Any) -> Any:
+            # Behind `>>` another one follows in no other case.
+            is_unsigned = self._prev and self._prev.token_type == TokenType.GT and self._match(TokenType.GT)
+            term = super()._parse_term(*arguments, **named)
+            if is_unsigned and term is not None:
+                term.meta[UNSIGNED] = True
+            return term
 
         def _parse_group(self, *arguments: Any, **named: Any) -> Any:
             start = self._curr

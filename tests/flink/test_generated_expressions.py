@@ -90,6 +90,10 @@ MENDED = (
     "f64 + 0", "0e0 + f32", "f64 + (1 - 1)", "-(0e0)", "f64 * -(0e0)", "CAST(-(0e0) AS STRING)", "CAST('-0' AS DOUBLE)",
     "CAST(0e0 * -1 AS STRING)", "CEIL(-0.5e0)", "CEIL(dy TO DAY)", "REPLACE(s, '', CAST(NULL AS STRING))",
     "DATE_FORMAT(TIMESTAMP '1500-12-28 00:00:00', 'yyyy-MM-dd')", "MAP['a', clock]", "ROW(clock, 1)", "MAP['a', f32]",
+    "CAST(y AS BINARY(4))", "CAST(y AS VARBINARY(2))", "TYPEOF(CAST(y AS BINARY(4)))", "dy - INTERVAL '2' HOUR",
+    "dy - INTERVAL '3 04:05:06' DAY TO SECOND", "RPAD(s || '😀', 6, '*')", "f32 IS DISTINCT FROM f64",
+    "f32 IS NOT DISTINCT FROM f64", "TIMESTAMPDIFF(SECOND, TIMESTAMP '1900-01-01 00:00:00', tn)",
+    "TO_TIMESTAMP('Infinity' || LEFT(c, 0), 'HH:mm')", "UPPER(s || 'ŉ ﬁ ß')", "LOWER('ΑΣ İ' || s)", "ATAN2(f32, i32)",
 )  # fmt: skip
 _MIXED = "(SELECT id, f64, d2 FROM samples UNION ALL SELECT id, CAST(i32 AS DOUBLE), d2 FROM samples) AS q"
 # Zeros of both signs, lengths of texts behind subqueries, and types of both sides.
@@ -211,6 +215,11 @@ REFUSED = (
     "TIME '24:00:00'",
     "FLOOR(ts TO MILLISECOND)",
     "CEIL(clock TO MINUTE)",
+    "y || y",
+    "IF(b, a, a)",
+    "IF(b, r, r)",
+    "ATAN2(d2, 1)",
+    "a[-1]",
 )
 # Flink makes something else of these: it fills NULL with -1 or an empty text, and loses it in arrays.
 LEFT_TO_FLINK = (
@@ -219,6 +228,7 @@ LEFT_TO_FLINK = (
     "CAST(TIMESTAMP '1969-12-31 23:59:59.5' AS TIME)", "VAR_SAMP(1) OVER (PARTITION BY id)",
     "CAST(tw AS TIMESTAMP(6))", "TRY_CAST(tw AS TIMESTAMP(3))", "CAST(tw AS TIMESTAMP_LTZ(6))", "IF(b, tm, tn)",
     "FLOOR(clock TO DAY)", "TIMESTAMPADD(DAY, 1, clock)", "ARRAY[ts, tm]",
+    "COUNT(*) OVER (PARTITION BY f64)", "RPAD('😀😀' || s, 3, '*')",
 )  # fmt: skip
 
 

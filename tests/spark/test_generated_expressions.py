@@ -339,6 +339,40 @@ MENDED = (
         Expression("aggregate", text, "y")
         for text in ("min(array(f64, f32))", "first(array(f64))", "last(map(1, f32))", "max_by(struct(f64), id)")
     ),
+    *(
+        Expression("operator", text)
+        for text in ("i32 >>> 1", "i64 >> 1 >>> 2", "d18 - i64", "d18 - i32", "(i32, s) = (1, '12')")
+    ),
+    *(
+        Expression("function", text)
+        for text in (
+            "upper(concat(s, 'ŉ ﬁ ᾳ ß'))",
+            "lower(concat('ΑΣ İ ΑΣΣ', s))",
+            "initcap(concat('ǆa ﬁ ß ΑΣ ', s))",
+            "nanvl(f32, f32)",
+            "format_string('%s %s %s', day, ts, tn)",
+            "try_to_timestamp('12:34 pm', 'hh:mm a')",
+            "try_to_timestamp('05', 'HH')",
+            "try_to_timestamp('2024-01-02 03:04:05.7', 'yyyy-MM-dd HH:mm:ss.SSS')",
+            "to_date('29/02/72', 'dd/MM/yy')",
+            "CAST(TIMESTAMP'0001-01-02 00:00:00' - INTERVAL '1-2' YEAR TO MONTH AS STRING)",
+            "format_number(f64 * 1.5e20D, 1)",
+            "format_number(CAST(3.4e25 AS FLOAT), 0)",
+            "regexp_replace(concat(s, 'ab'), 'x?', 'z')",
+        )
+    ),
+    *(
+        Expression("aggregate", text)
+        for text in (
+            "max_by(s, b)",
+            "min_by(day, 1)",
+            "min_by(f32, f64 > 0)",
+            "max_by(s, CAST(NULL AS INT))",
+            "listagg(s, '-') WITHIN GROUP (ORDER BY length(s) DESC, id)",
+            "listagg(s) WITHIN GROUP (ORDER BY i32 NULLS LAST)",
+        )
+    ),
+    Expression("window", "max_by(s, b) OVER (ORDER BY id)"),
 )
 REFUSED = (
     "'1' + day", "day + NULL", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",
@@ -353,7 +387,10 @@ REFUSED = (
     "struct(m) = struct(m)", "array(m) < array(m)", "array_contains(array(m), m)", "mode(array(f64))",
     "array(struct(1 AS a), struct(2 AS b))", "concat(array(r), array(struct(1 AS a, 'x' AS b)))",
     "map('a', r, 'b', struct(1 AS a, 'x' AS b))", "mode(array(i32), true)",
-    "to_number(n, '99')", "to_char(d2, '999.99')", "TIME'12:00:00'", "CAST(n AS TIME)",
+    "to_number(n, '99')", "to_char(d2, '999.99')", "TIME'12:00:00'", "CAST(n AS TIME)", "mode(i32)",
+    "covar_samp(CASE WHEN id > 3 THEN f64 ELSE id END, i8)", "regr_slope(CASE WHEN id > 3 THEN f64 ELSE id END, i8)",
+    "format_string('%s', y)", "listagg(s, n) WITHIN GROUP (ORDER BY id)", "arrays_zip(a, NULL)", "regexp_replace(concat(s, 'ab'), '.*', 'z')",
+    "regexp_replace(concat('ab', s), concat(left(s, 0), 'b?'), 'z')", "format_number(f64 * 1e40D, 2)",
 )  # fmt: skip
 # Errors here where Spark gives a value that DuckDB has not: seconds that no timestamp holds.
 _NOT_YET = re.compile(r"\(i64 AS TIMESTAMP\)")
@@ -398,6 +435,8 @@ def test_what_is_refused(session: Session, text: str) -> None:
         ("CAST(a AS ARRAY<INTERVAL YEAR TO MONTH>)", "INTERVAL YEAR TO MONTH is not supported"),
         ("CAST(s AS STRING COLLATE UTF8_LCASE) = 'A'", "UTF8_LCASE is not supported"),
         ("CAST(r AS STRUCT<p: INT, q: STRING COLLATE UNICODE_CI>)", "UNICODE_CI is not supported"),
+        ("try_to_date(s, 'EEE, d MMM yyyy')", "days of the week"),
+        ("row_number() OVER (ORDER BY m)", "has no order"),
     ],
 )
 def test_what_is_an_error(session: Session, text: str, said: str) -> None:

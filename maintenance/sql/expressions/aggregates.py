@@ -16,7 +16,7 @@ from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry,
 from maintenance.sql.expressions.kinds import BIGINT, DOUBLE, LEAST_SCALE, MOST_DIGITS, decimal, digits, map_of
 from maintenance.sql.expressions.ordering import is_nested, key
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.zeros import has_signs, is_float, sign, unsigned
+from maintenance.sql.expressions.zeros import has_signs, is_constant, is_float, sign, unsigned
 from maintenance.types.data_type import DataType
 
 
@@ -161,14 +161,20 @@ _OF_POPULATION = f"CASE WHEN count(a) = 1 AND {_NO_NUMBER} THEN {_NAN} ELSE {{0}
 # Of the pairs without a NULL: the squares of the differences from the mean, of one side and of the other.
 _SXX = f"CASE WHEN regr_count(a, b) = 1 AND NOT isfinite(regr_avgx(a, b)) THEN {_NAN} ELSE regr_sxx(a, b) END"
 _SYY = f"CASE WHEN regr_count(a, b) = 1 AND NOT isfinite(regr_avgy(a, b)) THEN {_NAN} ELSE regr_syy(a, b) END"
+# An infinity takes the same from itself, which is no number, but where it stands in the last row of Spark's partition.
+_DECIDED = (
+    "CASE WHEN regr_count(a, b) > 1 AND (isinf(regr_avgx(a, b)) OR isinf(regr_avgy(a, b)))"
+    " THEN paimon_infinite(regr_count(a, b)) ELSE {0}(a, b) END"
+)
 _OF_PAIRS = {
     "regr_sxx": _SXX,
     "regr_syy": _SYY,
     "corr": f"CASE WHEN regr_count(a, b) > 1 AND {_SXX} <> 0 AND {_SYY} <> 0 THEN corr(a, b) END",
     "regr_r2": f"CASE WHEN {_SXX} = 0 THEN NULL WHEN {_SYY} = 0 THEN 1.0 ELSE power(corr(a, b), 2) END",
-    "regr_slope": f"CASE WHEN {_SXX} <> 0 THEN regr_slope(a, b) END",
+    "regr_slope": f"CASE WHEN {_SXX} <> 0 THEN {_DECIDED.format('regr_slope')} END",
     "regr_intercept": f"CASE WHEN {_SXX} <> 0 THEN regr_avgy(a, b) - regr_slope(a, b) * regr_avgx(a, b) END",
-    **{name: f"{name}(a, b)" for name in ("covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_sxy")},
+    **{name: _DECIDED.format(name) for name in ("covar_pop", "covar_samp", "regr_sxy")},
+    **{name: f"{name}(a, b)" for name in ("regr_avgx", "regr_avgy")},
 }
 
 
@@ -180,14 +186,21 @@ def _texts(call: Call) -> exp.Expr:
     return exp.Anonymous(this="string_agg", expressions=[value, separator])
 
 
-def _ordered_texts(call: Call, order: str) -> exp.Expr:
-    """`listagg` WITHIN GROUP: by what stands last."""
-    node, by = call.nodes[0], call.nodes[-1]
-    separator = call.nodes[1] if len(call.nodes) > 2 else exp.Literal.string("")
-    made = filled(f"string_agg(a, s ORDER BY b {order})", {"a": node, "s": separator, "b": by})
-    if call.is_distinct:
-        made.expressions[0].replace(exp.Distinct(expressions=[made.expressions[0].copy()]))
-    return made
+def _ordered_texts(call: Call) -> exp.Expr:
+    """`listagg` WITHIN GROUP, by what stands last."""
+    around = call.written.find_ancestor(exp.WithinGroup)
+    assert around is not None
+    order = around.expression.expressions
+    first, *separators = call.nodes[: -len(order)]
+    value = exp.Distinct(expressions=[first]) if call.is_distinct else first
+    if len(separators) > 1 or any(not is_constant(each.written) for each in call.arguments[1 : -len(order)]):
+        raise refusals.no_such_types(call.typing.source, call.written, call.name.partition(".")[0], call.kinds)
+    by = [
+        exp.Ordered(this=key(each.node, each.kind), desc=own.args.get("desc"), nulls_first=own.args.get("nulls_first"))
+        for each, own in zip(call.arguments[-len(order) :], order, strict=True)
+    ]
+    ordered = exp.Order(this=separators[0] if separators else exp.Literal.string(""), expressions=by)
+    return exp.Anonymous(this="string_agg", expressions=[value, ordered])
 
 
 _DISCRETE = (
@@ -195,6 +208,11 @@ _DISCRETE = (
     " CAST(greatest(1, ceil(a * count(b))) AS BIGINT))"
 )
 _MODE = "list_extract(map_keys({0}), list_position(map_values({0}), list_max(map_values({0}))))"
+_ONE_MODE = (
+    "CASE WHEN len(list_filter(map_values(h), lambda _n: _n = list_max(map_values(h)))) > 1"
+    " THEN paimon_tied(count(a)) ELSE mode(a) END"
+).replace("h)", "histogram(a))")
+"""Of several that are equally often there Spark takes any one."""
 _LAST_MODE = (
     "list_extract(list_reverse(map_keys({0})), list_position(list_reverse(map_values({0})), list_max(map_values({0}))))"
 )
@@ -341,11 +359,12 @@ def _spread(call: Call, function: str) -> exp.Expr:
 
 
 def _by(call: Call, name: str) -> exp.Expr:
-    """The value of the row that has the most or the least."""
+    """The value of the row that has the most or the least: of several such ones the last one."""
     by = key(call.nodes[1], call.kinds[1])
-    if _loses_signs(call.kinds[0]):
-        return _extreme(call.nodes[0], by, _ORDERS[name])
-    return exp.Anonymous(this=f"arg_{name}_null", expressions=[call.nodes[0], by])
+    order = "ASC" if name == "max" else "DESC"
+    # DuckDB makes ARG_MAX, which takes the first one, of LAST with an order, and LIST alone keeps the signs of zeros.
+    last = f"list_extract(list(a ORDER BY k {order} NULLS FIRST), -1)"
+    return filled(f"CASE WHEN count(b) > 0 THEN {last} END", {"a": call.nodes[0], "k": by, "b": by.copy()})
 
 
 def _greatest(call: Call) -> exp.Expr:
@@ -403,9 +422,6 @@ ENTRIES: Sequence[Entry] = (
     ),
     aggregate("first_value", "T", _seen_kind, lambda call: seen(call, "first"), FLINK),
     aggregate("last_value", "T", _seen_kind, lambda call: seen(call, "last"), FLINK),
-    # DuckDB takes the sign of a FLOAT that is 0.
-    *(aggregate(f"{name}_by", "FLOAT=, U", "FLOAT", f"CAST(arg_{name}_null(CAST(a AS DOUBLE), b) AS FLOAT)", SPARK)
-      for name in ("max", "min")),
     *(aggregate(f"{name}_by", "T, U", "T", lambda call, of=name: _by(call, of), SPARK) for name in ("max", "min")),  # type: ignore[misc]
     aggregate("collect_list array_agg", "T", "ARRAY<T>", _NONE.format(_SEEN), SPARK),
     aggregate("collect_set", "T", _set_kind, _set, SPARK),
@@ -439,16 +455,14 @@ ENTRIES: Sequence[Entry] = (
     aggregate("try_sum", "NUMBER", _sum_kind, lambda call: tried(_sum(_kept(call))), SPARK),
     aggregate("try_avg", "NUMBER", _average_kind, lambda call: tried(_average(_kept(call))), SPARK),
     aggregate("median", "DOUBLE", "DOUBLE", "CAST(median(a) AS DOUBLE)", SPARK),
-    aggregate("mode", "T", _mode_kind, lambda call: _mode(call, "mode(a)"), SPARK, samples=("b",)),
+    aggregate("mode", "T", _mode_kind, lambda call: _mode(call, _ONE_MODE), SPARK, samples=("b",)),
     aggregate("approx_count_distinct", "ANY", "BIGINT", "approx_count_distinct(a)"),
     aggregate("listagg", "STRING", "STRING", _texts),
     aggregate("listagg", "STRING, STRING!", "STRING", _texts),
     aggregate("string_agg", "STRING", "STRING", _texts, SPARK),
     aggregate("string_agg", "STRING, STRING!", "STRING", _texts, SPARK),
-    *(aggregate(f"listagg.within{name} string_agg.within{name}", takes, "STRING",
-                lambda call, order=order: _ordered_texts(call, order), SPARK)  # type: ignore[misc]
-      for name, order in (("", "ASC NULLS FIRST"), ("_descending", "DESC NULLS LAST"))
-      for takes in ("STRING, T", "STRING, STRING!, T")),
+    aggregate("listagg.within string_agg.within listagg.within_descending string_agg.within_descending",
+              "STRING, ANY...", "STRING", _ordered_texts, SPARK),
     aggregate("grouping", "ANY", "TINYINT", "CAST(grouping(a) AS TINYINT)", SPARK),
     aggregate("grouping", "ANY", "BIGINT", "CAST(grouping(a) AS BIGINT)", FLINK),
     aggregate("grouping_id", "ANY...", "BIGINT", "CAST(grouping_id(rest) AS BIGINT)"),

@@ -197,6 +197,9 @@ def _moved(call: Call) -> exp.Expr:
     interval = next(value for value in call.arguments if value is not time)
     node = micros_of(time.node.copy()) if is_wide(time.kind) else time.node
     template = "a - b" if call.name == "-" else "a + b"
+    if call.is_flink and (time.kind, interval.kind) == (kinds.DATE, kinds.MICROS):
+        # Of what is no whole day nothing counts, forwards and backwards.
+        template = template.replace("b", "CAST(epoch_us(b) // 86400000000 AS INTEGER)")
     moved = filled(template, {"a": node, "b": interval.node})
     if is_wide(time.kind):
         return filled("paimon_wide(a, b)", {"a": moved, "b": rest_of(time.node)})

@@ -110,12 +110,13 @@ def _item(call: Call) -> exp.Expr:
     return filled(template, {"a": value.node, "b": whole})
 
 
-def _zipped_kind(call: Call) -> DataType:
+def _zipped_kind(call: Call) -> DataType | None:
+    if any(argument.kind.element is None for argument in call.arguments):
+        return None  # a NULL
     parts = []
     for number, argument in enumerate(call.arguments):
         plain = argument.written.unnest()
         name = plain.name if isinstance(plain, exp.Column) else str(number)
-        assert argument.kind.element is not None
         parts.append((name, argument.kind.element))
     return array(kinds.row(parts))
 

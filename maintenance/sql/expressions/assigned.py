@@ -12,7 +12,7 @@ from maintenance.errors import SqlError
 from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, raises
-from maintenance.sql.expressions.declared import filled_up
+from maintenance.sql.expressions.declared import filled_up, filled_with_zeros
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.kinds import NULL, STRING, plain
 from maintenance.sql.expressions.stamps import with_earlier
@@ -148,7 +148,5 @@ def _of_length_in_flink(value: Typed, node: exp.Expr, to: DataType) -> exp.Expr 
     if own is not None and own.root not in ("CHAR", "BINARY") and to.root in ("CHAR", "BINARY"):
         return None
     if to.is_bytes:
-        # Bytes are filled up with zeros, those of a VARBINARY as well.
-        template = "CASE WHEN a IS NOT NULL THEN unhex(rpad(left(hex(a), 2 * n), 2 * n, '0')) END"
-        return filled(template, {"a": node, "n": exp.Literal.number(to.length)})
+        return filled_with_zeros(node, to.length)
     return filled_up(node, to.length, is_padded=to.root == "CHAR")

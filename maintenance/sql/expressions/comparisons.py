@@ -118,7 +118,12 @@ def _with_nan(call: Call, made: exp.Expr, sides: Sequence[exp.Expr]) -> exp.Expr
     floats = [node for _, node in found if not isinstance(node, exp.Literal)]
     if not floats or any(kind.root == "DECIMAL" for kind in call.kinds) or call.name not in _NODES:
         return made
-    if call.name in ("<=>", "distinct") or (len(sides) > 1 and sides[0] == sides[1]):
+    if len(sides) > 1 and sides[0] == sides[1]:
+        return made
+    if call.name in ("<=>", "distinct"):
+        template = "m OR COALESCE(isnan(a), FALSE)" if call.name == "distinct" else "m AND COALESCE(NOT isnan(a), TRUE)"
+        for node in floats:
+            made = exp.Paren(this=filled(template, {"m": exp.Paren(this=made), "a": node.copy()}))
         return made
     for node in floats:
         # TRUE is greater than FALSE, and nothing than NULL.
@@ -165,6 +170,8 @@ def _chosen_kind(call: Call) -> DataType | None:
     found = call.kinds[1:]
     if len({(kind.root, kind.precision) for kind in found if kind.is_timestamp}) > 1:
         return None  # Flink gives it the type of the first one, whose digits it has not
+    if not all(map(kinds.is_atomic, found)):
+        return None
     return kinds.first_of(found, kinds.widest(found, is_flink=True))
 
 
@@ -272,6 +279,7 @@ ENTRIES: Sequence[Entry] = (
     entry("greatest least", "ANY...", lambda call: kinds.merged(call.kinds), _of_all, FLINK,
           samples=("1, 2", "k, i64", "s, n", "d, w")),
     entry("isnan", "FLOATING", "BOOLEAN", "COALESCE(isnan(a), FALSE)", SPARK),
+    entry("nanvl", "FLOAT=, FLOAT=", "FLOAT", "CASE WHEN isnan(a) THEN b ELSE a END", SPARK),
     entry("nanvl", "DOUBLE, DOUBLE", "DOUBLE", "CASE WHEN isnan(a) THEN b ELSE a END", SPARK),
     entry("equal_null", "ANY, ANY", _truth, lambda call: _compared_as(call, "<=>"), SPARK),
 )  # fmt: skip

@@ -56,7 +56,8 @@ def exact(call: Call, left: DataType, right: DataType) -> Typed:
     full = s1 + s2 if call.name == "*" else max(s1, s2)
     node.meta[OPERANDS] = (left, right)
     if call.name in ("+", "-") and full != (call.kind.scale or 0):
-        second = other.node if call.name == "+" else exp.Neg(this=apart(other.node))
+        # The least number of an integer's type has no opposite there.
+        second = other.node if call.name == "+" else exp.Neg(this=cast_node(other.node, decimal(MOST_DIGITS, s2)))
         return Typed(total(one.node, second, (s1, s2), call), call.kind, call.written)
     if call.name == "*" and full != (call.kind.scale or 0):
         # More digits than DuckDB has.

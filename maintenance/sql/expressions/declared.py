@@ -29,6 +29,12 @@ def filled_up(node: exp.Expr, length: int, *, is_padded: bool = True) -> exp.Exp
     return filled(template, {"a": node, "n": exp.Literal.number(length)})
 
 
+def filled_with_zeros(node: exp.Expr, length: int) -> exp.Expr:
+    """Bytes cut to a length, and filled up to it with zeros, as those of a VARBINARY are as well."""
+    template = "CASE WHEN a IS NOT NULL THEN unhex(rpad(left(hex(a), 2 * n), 2 * n, '0')) END"
+    return filled(template, {"a": node, "n": exp.Literal.number(length)})
+
+
 def as_first(values: Sequence[Typed]) -> Sequence[Typed]:
     """What IN compares: where a row decides, texts of any length become the CHAR that the first one is."""
     first, *others = values

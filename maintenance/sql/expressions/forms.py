@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from maintenance.sql.dialects import DIGITS
+from maintenance.sql.dialects import DIGITS, UNSIGNED
 from maintenance.sql.expressions import kinds, logic, refusals
 from maintenance.sql.expressions.aggregates import SPREADS
 from maintenance.sql.expressions.comparisons import alike, compared_kind, may_fail, where_known
@@ -398,9 +398,11 @@ def _bracket(typing: Typing, node: exp.Bracket, scope: Scope) -> Typed:
         raise refusals.unsupported(typing.source, node, "several places in brackets")
     place = node.expressions[0]
     value = typing.value(operand, scope)
-    if typing.is_flink and value.kind.root == "ARRAY" and isinstance(place, exp.Literal) and place.name == "0":
-        raise refusals.error_at(typing.source, place, "Flink's arrays begin at 1, and 0 is asked for", "Write 1.")
-    made = typing.called("[]", [value, typing.value(place, scope)], node, scope)
+    at = typing.value(place, scope)
+    if typing.is_flink and value.kind.root == "ARRAY" and at.whole is not None and at.whole < 1:
+        problem = f"Flink's arrays begin at 1, and {at.whole} is asked for"
+        raise refusals.error_at(typing.source, place, problem, "Write 1.")
+    made = typing.called("[]", [value, at], node, scope)
     made.declared = None if made.kind.is_string else made.kind
     return made
 
@@ -521,12 +523,20 @@ def _arguments_of(call: exp.Func) -> list[exp.Expr]:
 def specification(typing: Typing, window: exp.Window, scope: Scope) -> exp.Window:
     """What stands behind OVER, with its expressions typed."""
     return exp.Window(
-        partition_by=[typing.value(part, scope).node for part in window.args.get("partition_by") or ()],
+        partition_by=[_partition(typing, typing.value(part, scope)) for part in window.args.get("partition_by") or ()],
         over=window.args.get("over"),
         alias=window.args.get("alias"),
         spec=_frame(typing, window.args.get("spec"), scope),
         order=_ordered_by(typing, window.args.get("order"), scope),
     )
+
+
+def _partition(typing: Typing, value: Typed) -> exp.Expr:
+    """What divides rows over windows. To Flink NaN is like any float that is sorted beside it."""
+    if typing.is_flink and value.kind.root in ("FLOAT", "DOUBLE"):
+        what = f"PARTITION BY of {kinds.shown(value.kind)}"
+        raise refusals.unsupported(typing.source, value.written, what, "Cast it to DECIMAL.")
+    return value.node
 
 
 def _ordered_by(typing: Typing, order: exp.Order | None, scope: Scope) -> exp.Order | None:
@@ -539,6 +549,9 @@ def ordered(typing: Typing, node: exp.Expr, scope: Scope) -> exp.Expr:
     """A part of ORDER BY."""
     is_plain = not isinstance(node, exp.Ordered)
     value = typing.value(node if is_plain else node.this, scope)
+    if not typing.is_flink and not kinds.has_order(value.kind):
+        problem = f"{kinds.shown(value.kind)} has no order"
+        raise refusals.error_at(typing.source, value.written, problem, "Order by something in it.")
     by = key(value.node, value.kind)
     if is_plain:
         return by
@@ -592,10 +605,10 @@ def _array(typing: Typing, node: exp.Array, scope: Scope) -> Typed:
 
 
 def _tuple(typing: Typing, node: exp.Tuple, scope: Scope) -> Typed:
-    return typing.call("struct", node.expressions, node, scope)
+    return typing.call("struct", node.expressions, node, scope) if typing.is_flink else _struct(typing, node, scope)
 
 
-def _struct(typing: Typing, node: exp.Struct, scope: Scope) -> Typed:
+def _struct(typing: Typing, node: exp.Struct | exp.Tuple, scope: Scope) -> Typed:
     """A row, whose parts may have names."""
     parts: list[tuple[str, Typed]] = []
     for number, each in enumerate(node.expressions, start=1):
@@ -675,6 +688,11 @@ def _at_zone(typing: Typing, node: exp.AtTimeZone, scope: Scope) -> Typed:
     raise refusals.unsupported(typing.source, node, "AT TIME ZONE")
 
 
+def _shifted(typing: Typing, node: exp.BitwiseRightShift, scope: Scope) -> Typed:
+    name = ">>>" if UNSIGNED in node.expression.meta else ">>"
+    return typing.call(name, [node.this, node.expression], node, scope)
+
+
 def _local(typing: Typing, node: exp.Identifier, scope: Scope) -> Typed:
     """The argument of a lambda."""
     return typing.column(exp.Column(this=node.copy()), scope)
@@ -726,6 +744,7 @@ FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.Anonymous: _anonymous,
     exp.StrPosition: _position,
     exp.Substring: _substring,
+    exp.BitwiseRightShift: _shifted,
     exp.JSONExtract: _json_path,
     exp.JSONValue: json_value,
     exp.AtTimeZone: _at_zone,

@@ -38,11 +38,13 @@ MACROS = (
     # Of all types: the type of the argument is known when a query is bound.
     "paimon_is_instant(x) AS typeof(x) = 'TIMESTAMP WITH TIME ZONE'",
     ("paimon_shown(x) AS CASE WHEN paimon_is_instant(x) THEN paimon_local(x) ELSE CAST(x AS VARCHAR) END"),
+    # Of an instant in front of the year 1 DuckDB has the year without its sign.
+    "paimon_year(x) AS CASE WHEN paimon_is_instant(x) THEN year(CAST(x AS TIMESTAMP)) ELSE year(x) END",
     # The year in front of the year 1 is 0, and years of five digits have a sign.
     (
         "paimon_text(x) AS CASE WHEN NOT ends_with(split_part(paimon_shown(x), ' ', 2), 'BC)') AND"
-        " substring(paimon_shown(x), 5, 1) = '-' THEN paimon_shown(x) WHEN year(x) > 9999 THEN '+' || paimon_shown(x)"
-        " ELSE CASE WHEN year(x) < 0 THEN '-' ELSE '' END || lpad(CAST(abs(year(x)) AS VARCHAR), 4, '0') ||"
+        " substring(paimon_shown(x), 5, 1) = '-' THEN paimon_shown(x) WHEN paimon_year(x) > 9999 THEN '+' || paimon_shown(x)"
+        " ELSE CASE WHEN paimon_year(x) < 0 THEN '-' ELSE '' END || lpad(CAST(abs(paimon_year(x)) AS VARCHAR), 4, '0') ||"
         " regexp_replace(substring(paimon_shown(x), 5), ' .BC.', '') END"
     ),
     "paimon_second(x) AS regexp_replace(CAST(x AS VARCHAR), '([.][0-9]+)?([+-][0-9:]+)?$', '')",
@@ -198,9 +200,19 @@ MACROS = (
         "paimon_at(z, a) AS CASE WHEN timezone(z, timezone(z, a) - to_hours(1)) = a THEN timezone(z, a) - to_hours(1)"
         " ELSE timezone(z, a) END"
     ),
+    # How many letters are two of Java's signs.
+    r"paimon_pairs(x) AS length(regexp_replace(x, '[^\x{10000}-\x{10FFFF}]', '', 'g'))",
     # Errors also of TRY_CAST and its like.
     (
         "paimon_order_decides(x) AS error('an average of large BIGINTs of both signs depends on the order of rows:"
+        " run it with `--engine spark`')"
+    ),
+    (
+        "paimon_infinite(x) AS error('a covariance with an infinity depends on the order of rows:"
+        " run it with `--engine spark`')"
+    ),
+    (
+        "paimon_tied(x) AS error('a mode of values that are equally often there depends on the order of rows:"
         " run it with `--engine spark`')"
     ),
     "paimon_no_decimal(x) AS error(concat('Could not convert string ''', x, ''' to DECIMAL'))",
@@ -219,6 +231,8 @@ def register_macros(connection: "duckdb.DuckDBPyConnection") -> None:
 
     for name, function in (("log1p", np.log1p), ("expm1", np.expm1), ("cbrt", _cube_root)):
         create(f"paimon_{name}", _of_one(function), ["DOUBLE"], "DOUBLE", type="arrow")
+    for name, change in (("upper", str.upper), ("lower", str.lower), ("initcap", _capitalised)):
+        create(f"paimon_{name}", _of_each(change), ["VARCHAR"], "VARCHAR", type="arrow")
     create("paimon_signs", _signs, ["BLOB"], "VARCHAR", type="arrow")
     create("paimon_hypot", _hypotenuse, ["DOUBLE", "DOUBLE"], "DOUBLE", type="arrow")
 
@@ -231,6 +245,15 @@ def _of_one(function: Callable[..., Any]) -> Callable[[Any], pa.Array]:
             return pa.array(function(np.asarray(column)), pa.float64())
 
     return apply
+
+
+def _of_each(change: Callable[[str], str]) -> Callable[[Any], pa.Array]:
+    """The same of texts with rare letters: DuckDB and Arrow make one letter of each, and look at no other one beside it."""
+    return lambda column: pa.array([change(text) for text in column.to_pylist()], pa.string())
+
+
+def _capitalised(text: str) -> str:
+    return " ".join(word[:1].title() + word[1:] for word in text.lower().split(" "))
 
 
 def _cube_root(values: Any) -> Any:

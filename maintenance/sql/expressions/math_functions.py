@@ -235,7 +235,10 @@ ENTRIES: Sequence[Entry] = (
     entry("atanh", "DOUBLE", "DOUBLE",
           "CASE WHEN abs(a) < 1 THEN atanh(a) WHEN a = 1 THEN CAST('inf' AS DOUBLE) WHEN a = -1"
           " THEN CAST('-inf' AS DOUBLE) WHEN a IS NOT NULL THEN CAST('nan' AS DOUBLE) END", SPARK),
-    entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a + 0.0, b + 0.0)"),
+    entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a + 0.0, b + 0.0)", SPARK),
+    # Flink makes no code of one of decimals.
+    entry("atan2", "FLOATING|INTEGER=, FLOATING|INTEGER=", "DOUBLE",
+          "atan2(CAST(a AS DOUBLE) + 0.0, CAST(b AS DOUBLE) + 0.0)", FLINK),
     entry("power", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
     entry("pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)", SPARK),
     *(entry(names, "DOUBLE", "DOUBLE", template.format(f"{function}(a)"), of)

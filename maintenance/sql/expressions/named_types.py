@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from maintenance.sql.cursor import Source
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.declared import filled_up
+from maintenance.sql.expressions.declared import filled_up, filled_with_zeros
 from maintenance.sql.expressions.stamps import named_moment
 from maintenance.types.data_type import DataType
 
@@ -21,7 +21,7 @@ _TIME = DataType("TIME", precision=0)
 
 @dataclass(frozen=True, slots=True)
 class NamedType:
-    """Attributes: `length`: of texts in Flink, which are cut to it; `is_padded`: they are filled up with blanks."""
+    """Attributes: `length`: of texts and bytes in Flink, which are cut to it; `is_padded`: it is their only one."""
 
     kind: DataType
     length: int | None = None
@@ -32,12 +32,15 @@ class NamedType:
         """The type with its length."""
         if self.length is None:
             return self.kind
-        return DataType("CHAR" if self.is_padded else "VARCHAR", length=self.length)
+        names = ("BINARY", "VARBINARY") if self.kind.is_bytes else ("CHAR", "VARCHAR")
+        return DataType(names[0] if self.is_padded else names[1], length=self.length)
 
     def cut(self, node: exp.Expr) -> exp.Expr:
         """A value of the type with its length."""
         if self.length is None:
             return node
+        if self.kind.is_bytes:
+            return filled_with_zeros(node, self.length)
         return filled_up(node, self.length, is_padded=self.is_padded)
 
 
@@ -52,7 +55,10 @@ def named_type(to: exp.DataType, source: Source, *, is_flink: bool) -> NamedType
         if is_flink and size.isdecimal():
             return NamedType(kinds.STRING, int(size), to.this == exp.DType.CHAR)
         return NamedType(kinds.STRING)
-    return NamedType(_type(to, source, is_flink=is_flink))
+    kind = _type(to, source, is_flink=is_flink)
+    if is_flink and kind.is_bytes and to.expressions:
+        return NamedType(kind, int(to.expressions[0].name), to.this == exp.DType.BINARY)
+    return NamedType(kind)
 
 
 def _type(to: exp.DataType, source: Source, *, is_flink: bool) -> DataType:

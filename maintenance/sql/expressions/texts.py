@@ -8,7 +8,8 @@ from sqlglot import exp
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
-from maintenance.sql.expressions.kinds import NULL, STRING, array, widest
+from maintenance.sql.expressions.kinds import NULL, STRING, array, is_time, widest
+from maintenance.sql.expressions.stamps import narrow
 from maintenance.sql.expressions.templates import filled, made
 from maintenance.types.data_type import DataType
 
@@ -125,7 +126,16 @@ def _padded(call: Call, function: str) -> exp.Expr:
     sign = signs[0] if signs else exp.Literal.string(" ")
     less = "NULL" if call.is_flink else "''"
     cut = "NULL" if call.is_flink else "left(a, paimon_not_negative(n))"
-    empty = f"CASE WHEN p = '' THEN {cut} ELSE {function}(a, n, p) END"
+    filled_up = f"{function}(a, n, p)"
+    if call.is_flink:
+        # Java counts its own signs, and would cut some letters into two.
+        wrong = "error('signs beyond 16 bits are cut or filled up with: run it in Flink')"
+        filled_up = (
+            f"CASE WHEN strlen(a) = length(a) AND strlen(p) = length(p) THEN {filled_up} WHEN paimon_pairs(p) > 0"
+            f" OR (paimon_pairs(a) > 0 AND length(a) + paimon_pairs(a) > n) THEN {wrong}"
+            f" ELSE {function}(a, n - CAST(paimon_pairs(a) AS INTEGER), p) END"
+        )
+    empty = f"CASE WHEN p = '' THEN {cut} ELSE {filled_up} END"
     template = f"CASE WHEN n < 0 AND a IS NOT NULL AND p IS NOT NULL THEN {less} ELSE {empty} END"
     return filled(template, {"a": text, "n": size, "p": sign})
 
@@ -166,7 +176,23 @@ def _replaced(call: Call) -> exp.Expr:
         new = filled(r"replace(c, '\', '\\')", {"c": new})
     elif call.arguments[2].text is not None:
         new = exp.Literal.string(_java_groups(call.arguments[2].text))
-    return filled("regexp_replace(a, b, c, 'g')", {"a": text, "b": pattern, "c": new})
+    parts = {"a": text, "b": pattern, "c": new}
+    plain = call.arguments[1].text
+    if (plain is not None and not _finds_nothing(plain)) or call.arguments[2].text == "":
+        return filled("regexp_replace(a, b, c, 'g')", parts)
+    # Java replaces nothing behind what it has replaced once more.
+    run = "run it in Flink" if call.is_flink else "run it with `--engine spark`"
+    wrong = f"error('a pattern that finds nothing as well as something is replaced otherwise: {run}')"
+    both = "regexp_matches('', b) AND len(list_filter(regexp_extract_all(a, b), lambda _e: _e <> '')) > 0"
+    return filled(f"CASE WHEN {both} THEN {wrong} ELSE regexp_replace(a, b, c, 'g') END", parts)
+
+
+def _finds_nothing(pattern: str) -> bool:
+    """Whether a pattern finds the empty text, as far as it is known."""
+    try:
+        return re.search(pattern, "") is not None
+    except re.error:
+        return True
 
 
 def _groups_of(call: Call, pattern: str | None) -> int:
@@ -264,13 +290,21 @@ def _printed(call: Call) -> exp.Expr:
     for piece in pieces:
         if piece in ("%s", "%d"):
             value = next(given, None)
-            node = None if value is None else converted(value, Wanted(STRING, call.is_flink))
+            node = None if value is None or value.kind.is_bytes else _printed_value(value, call)
             if node is None:
                 raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
             parts.append(filled("COALESCE(a, 'null')", {"a": node}))
         elif piece:
             parts.append(exp.Literal.string("%" if piece == "%%" else piece))
     return exp.Anonymous(this="concat", expressions=parts or [exp.Literal.string("")])
+
+
+def _printed_value(value: Typed, call: Call) -> exp.Expr | None:
+    """A value as Java prints what Spark has of it: of times that is how many days or microseconds have gone by."""
+    if not is_time(value.kind):
+        return converted(value, Wanted(STRING, call.is_flink))
+    template = "a - DATE '1970-01-01'" if value.kind.root == "DATE" else "epoch_us(a)"
+    return cast_node(filled(template, {"a": narrow(value).node}), STRING)
 
 
 def _shown_number(call: Call) -> exp.Expr:
@@ -286,7 +320,13 @@ def _shown_number(call: Call) -> exp.Expr:
     if kind == NULL:
         return cast_node(value, STRING)
     if kind.root in ("FLOAT", "DOUBLE"):
-        shown = f"format('{{:,.{places}f}}', CAST(a AS DOUBLE))"
+        point = f".{'0' * places}" if places else ""
+        # Of larger ones Java shows the digits that tell them apart, and zeros.
+        shown = (
+            f"CASE WHEN abs(a) < 9007199254740992 THEN format('{{:,.{places}f}}', CAST(a AS DOUBLE))"
+            " WHEN abs(a) < 1e37 THEN format('{:,}', CAST(CAST(CAST(a AS DOUBLE) AS VARCHAR) AS HUGEINT))"
+            f" || '{point}' ELSE error('format_number of a number with more than 37 digits runs with `--engine spark`') END"
+        )
         far = "CASE WHEN isnan(a) THEN 'NaN' WHEN a > 0 THEN '∞' WHEN a < 0 THEN '-∞' END"
         return filled(f"CASE WHEN isfinite(a) THEN {shown} ELSE {far} END", {"a": value})
     precision, scale = digits(kind) if not is_integer(kind) else (20, 0)
@@ -314,13 +354,28 @@ def _mapped(call: Call) -> exp.Expr:
     return mapped(call)
 
 
-_UPPER = "upper(replace(a, 'ß', 'SS'))"
-"""To Java the sign has no capital of its own."""
+# Letters of which DuckDB makes others than Java: several become one, or it depends on those beside them.
+_RARE_SMALL = (
+    "ßŉǰΐΰև\u1e96-\u1e9a\u1f50\u1f52\u1f54\u1f56\u1f80-\u1faf\u1fb2-\u1fb4\u1fb6\u1fb7\u1fbc"
+    "\u1fc2-\u1fc4\u1fc6\u1fc7\u1fcc\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7\u1ff2-\u1ff4\u1ff6\u1ff7\u1ffc"
+    "\ufb00-\ufb06\ufb13-\ufb17"
+)
+_RARE_CAPITAL = "İΣ"
+_RARE_TITLE = "Ǆ-ǌǱ-ǳ\u10d0-\u10fa\u10fd-\u10ff"
+
+
+def _in_case(function: str, rare: str, plain: str) -> str:
+    """What is said of letters as Java has them."""
+    return f"CASE WHEN strlen(a) > length(a) AND regexp_matches(a, '[{rare}]') THEN {function}(a) ELSE {plain} END"
+
+
+_UPPER = _in_case("paimon_upper", _RARE_SMALL, "upper(a)")
+_LOWER = _in_case("paimon_lower", _RARE_CAPITAL, "lower(a)")
 
 ENTRIES: Sequence[Entry] = (
     entry("||", "ARRAY<T>, ARRAY<T>", "ARRAY<T>",
           "CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END", SPARK),
-    entry("||", "BINARY, BINARY", "BINARY", "a || b"),
+    entry("||", "BINARY, BINARY", "BINARY", "a || b", SPARK),
     entry("||", "ATOMIC, ATOMIC", "STRING", _joined, SPARK),
     entry("||", "STRING, STRING", "STRING", _joined, FLINK),
     entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", _lists_joined, SPARK),
@@ -331,8 +386,8 @@ ENTRIES: Sequence[Entry] = (
     entry("concat_ws", "STRING, TEXT|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
     entry("upper", "STRING", "STRING", _UPPER),
     entry("ucase", "STRING", "STRING", _UPPER, SPARK),
-    entry("lower", "STRING", "STRING", "lower(a)"),
-    entry("lcase", "STRING", "STRING", "lower(a)", SPARK),
+    entry("lower", "STRING", "STRING", _LOWER),
+    entry("lcase", "STRING", "STRING", _LOWER, SPARK),
     entry("char_length character_length", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)",
           "octet_length(a)")),
     entry("length len", "STRING|BINARY", "INT", lambda call: _length(call, "length(a)", "octet_length(a)"), SPARK),
@@ -374,9 +429,9 @@ ENTRIES: Sequence[Entry] = (
           "CASE WHEN octet_length(a) = 0 THEN a ELSE"
           " unhex(list_aggregate(list_reverse(regexp_extract_all(hex(a), '..')), 'string_agg', '')) END", SPARK),
     entry("reverse", "STRING", "STRING", "reverse(a)"),
-    entry("initcap", "STRING", "STRING",
+    entry("initcap", "STRING", "STRING", _in_case("paimon_initcap", _RARE_SMALL + _RARE_CAPITAL + _RARE_TITLE,
           "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(string_split(lower(a), ' '),"
-          " lambda _e: upper(left(_e, 1)) || substring(_e, 2)), ' ') END", SPARK),
+          " lambda _e: upper(left(_e, 1)) || substring(_e, 2)), ' ') END"), SPARK),
     entry("initcap", "STRING", "STRING",
           "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(regexp_extract_all(lower(a),"
           " '[a-z0-9]+|[^a-z0-9]+'), lambda _e: CASE WHEN regexp_matches(_e, '^[a-z]') THEN upper(left(_e, 1))"

@@ -11,9 +11,9 @@ _SIGNS: Mapping[str, str] = {
 # What Java reads for them: DuckDB takes fewer digits as well.
 _READ: Mapping[str, str] = {
     "yyyy": "[0-9]{4}", "uuuu": "[0-9]{4}", "y": "[0-9]+", "yy": "[0-9]{2}", "MMM": "[A-Za-z]+", "MMMM": "[A-Za-z]+",
-    "SSS": "[0-9]{3}", "SSSSSS": "[0-9]{6}", "a": "(AM|PM)", "E": "[A-Za-z]+", "EEE": "[A-Za-z]+", "EEEE": "[A-Za-z]+",
-    "DDD": "[0-9]{3}", "D": "[0-9]{1,3}", **dict.fromkeys(("MM", "dd", "HH", "hh", "mm", "ss"), "[0-9]{2}"),
-    **dict.fromkeys(("M", "d", "H", "h", "m", "s"), "[0-9]{1,2}"),
+    "SSS": "[0-9]{1,3}", "SSSSSS": "[0-9]{1,6}", "a": "(?i:AM|PM)", "DDD": "[0-9]{3}", "D": "[0-9]{1,3}",
+    "hh": "(?:0[1-9]|1[0-2])", "h": "(?:0?[1-9]|1[0-2])",
+    **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "[0-9]{2}"), **dict.fromkeys(("M", "d", "H", "m", "s"), "[0-9]{1,2}"),
 }  # fmt: skip
 _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 
@@ -40,8 +40,18 @@ def duck_format(pattern: str) -> str | None:
     return made if at == len(pattern) else None
 
 
-def read_format(pattern: str) -> str:
-    """What a text looks like that a pattern of Java reads, as a regular expression. The pattern is known."""
+def letters(pattern: str) -> set[str]:
+    """What a pattern has in the places of numbers and names."""
+    return {piece[0] for piece in _PIECE.finditer(pattern) if piece[0][0].isalpha()}
+
+
+def read_format(pattern: str) -> str | None:
+    """What a text looks like that a pattern of Java reads, as a regular expression. The pattern is known.
+
+    None: it has days of the week, which Spark does not read.
+    """
+    if not letters(pattern) <= _READ.keys():
+        return None
     made = ""
     for piece in _PIECE.finditer(pattern):
         text = piece[0]

@@ -10,11 +10,12 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
+from maintenance.sql.expressions.decimals import around
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
 from maintenance.sql.expressions.stamps import is_wide, micros_of, narrow, rest_of
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.time_formats import duck_format, read_format
+from maintenance.sql.expressions.time_formats import duck_format, letters, read_format
 from maintenance.types.data_type import DataType
 
 _PARTS: Mapping[str, str] = {
@@ -297,11 +298,22 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     parts = {"a": value.node, "f": exp.Literal.string(format_)}
     if call.is_flink:
-        return cast_node(filled("try_strptime(a, f)", parts), kind)
+        # DuckDB knows names of times, such as infinity.
+        return cast_node(filled("CASE WHEN regexp_matches(a, '[0-9]') THEN try_strptime(a, f) END", parts), kind)
+    found, shape = letters(pattern or ""), read_format(pattern or "")
+    if shape is None:
+        what = "a pattern with days of the week to read a text by"
+        raise refusals.unsupported(call.typing.source, call.written, what, "Leave them out.")
+    read = "strptime(a, f)"
+    if not found & {"yyyy", "uuuu", "y", "yy"}:
+        read, parts["f"] = "strptime('1970 ' || a, f)", exp.Literal.string(f"%Y {format_}")
+    read = f"try_{read}" if is_try else read
+    if "yy" in found:
+        # To Java these are the years from 2000.
+        read = f"CASE WHEN year({read}) < 2000 THEN {read} + to_years(100) ELSE {read} END"
     wrong = "NULL" if is_try else f"error(concat('Could not convert string ''', a, ''' to {kind.root}'))"
-    function = "try_strptime" if is_try else "strptime"
-    template = f"CASE WHEN regexp_full_match(a, r) THEN {function}(a, f) WHEN a IS NOT NULL THEN {wrong} END"
-    return cast_node(filled(template, {**parts, "r": exp.Literal.string(read_format(pattern or ""))}), kind)
+    template = f"CASE WHEN regexp_full_match(a, r) THEN {read} WHEN a IS NOT NULL THEN {wrong} END"
+    return cast_node(filled(template, {**parts, "r": exp.Literal.string(shape)}), kind)
 
 
 def _of_exact_seconds(call: Call) -> exp.Expr:
@@ -400,7 +412,8 @@ def _difference(call: Call) -> exp.Expr:
     if call.is_flink and len({kind.root for kind in call.kinds[1:]}) > 1:
         raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds[1:])
     one, other = (_clock_of(call, value) for value in call.arguments[1:])
-    return cast_node(filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other}), call.kind)
+    made = filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other})
+    return around(made, call.kind) if call.is_flink else cast_node(made, call.kind)
 
 
 def _plus_units(call: Call) -> exp.Expr:

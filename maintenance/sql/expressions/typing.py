@@ -27,7 +27,7 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
     exp.NullSafeNEQ: "distinct", exp.And: "and", exp.Or: "or", exp.DPipe: "||", exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.RegexpLike: "rlike",
-    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
+    exp.BitwiseLeftShift: "<<",
 }  # fmt: skip
 _PREFIXES: Mapping[type[exp.Expr], str] = {exp.Neg: "negative", exp.Not: "not", exp.BitwiseNot: "~"}
 _AS_WITHOUT_DISTINCT = ("min", "max")
