@@ -32,7 +32,11 @@ def _bit(call: Call) -> exp.Expr:
     return filled(template, {"a": call.nodes[0], "b": call.nodes[1]})
 
 
-_SHIFTS = {"<< shiftleft": "paimon_left", ">> shiftright": "paimon_right", ">>> shiftrightunsigned": "paimon_right_zeros"}
+_SHIFTS = {
+    "<< shiftleft": "paimon_left",
+    ">> shiftright": "paimon_right",
+    ">>> shiftrightunsigned": "paimon_right_zeros",
+}
 
 ENTRIES: Sequence[Entry] = (
     *(
