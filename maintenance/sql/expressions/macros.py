@@ -43,8 +43,10 @@ MACROS = (
     # The year in front of the year 1 is 0, and years of five digits have a sign.
     (
         "paimon_text(x) AS CASE WHEN NOT ends_with(split_part(paimon_shown(x), ' ', 2), 'BC)') AND"
-        " substring(paimon_shown(x), 5, 1) = '-' THEN paimon_shown(x) WHEN paimon_year(x) > 9999 THEN '+' || paimon_shown(x)"
-        " ELSE CASE WHEN paimon_year(x) < 0 THEN '-' ELSE '' END || lpad(CAST(abs(paimon_year(x)) AS VARCHAR), 4, '0') ||"
+        " substring(paimon_shown(x), 5, 1) = '-' THEN paimon_shown(x)"
+        " WHEN paimon_year(x) > 9999 THEN '+' || paimon_shown(x)"
+        " ELSE CASE WHEN paimon_year(x) < 0 THEN '-' ELSE '' END"
+        " || lpad(CAST(abs(paimon_year(x)) AS VARCHAR), 4, '0') ||"
         " regexp_replace(substring(paimon_shown(x), 5), ' .BC.', '') END"
     ),
     "paimon_second(x) AS regexp_replace(CAST(x AS VARCHAR), '([.][0-9]+)?([+-][0-9:]+)?$', '')",
@@ -248,7 +250,7 @@ def _of_one(function: Callable[..., Any]) -> Callable[[Any], pa.Array]:
 
 
 def _of_each(change: Callable[[str], str]) -> Callable[[Any], pa.Array]:
-    """The same of texts with rare letters: DuckDB and Arrow make one letter of each, and look at no other one beside it."""
+    """The same of texts with rare letters, of each of which DuckDB and Arrow make one letter."""
     return lambda column: pa.array([change(text) for text in column.to_pylist()], pa.string())
 
 

@@ -325,7 +325,8 @@ def _shown_number(call: Call) -> exp.Expr:
         shown = (
             f"CASE WHEN abs(a) < 9007199254740992 THEN format('{{:,.{places}f}}', CAST(a AS DOUBLE))"
             " WHEN abs(a) < 1e37 THEN format('{:,}', CAST(CAST(CAST(a AS DOUBLE) AS VARCHAR) AS HUGEINT))"
-            f" || '{point}' ELSE error('format_number of a number with more than 37 digits runs with `--engine spark`') END"
+            f" || '{point}'"
+            " ELSE error('format_number of a number of more than 37 digits: run it with `--engine spark`') END"
         )
         far = "CASE WHEN isnan(a) THEN 'NaN' WHEN a > 0 THEN '∞' WHEN a < 0 THEN '-∞' END"
         return filled(f"CASE WHEN isfinite(a) THEN {shown} ELSE {far} END", {"a": value})
@@ -357,7 +358,8 @@ def _mapped(call: Call) -> exp.Expr:
 # Letters of which DuckDB makes others than Java: several become one, or it depends on those beside them.
 _RARE_SMALL = (
     "ßŉǰΐΰև\u1e96-\u1e9a\u1f50\u1f52\u1f54\u1f56\u1f80-\u1faf\u1fb2-\u1fb4\u1fb6\u1fb7\u1fbc"
-    "\u1fc2-\u1fc4\u1fc6\u1fc7\u1fcc\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7\u1ff2-\u1ff4\u1ff6\u1ff7\u1ffc"
+    "\u1fc2-\u1fc4\u1fc6\u1fc7\u1fcc\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7"
+    "\u1ff2-\u1ff4\u1ff6\u1ff7\u1ffc"
     "\ufb00-\ufb06\ufb13-\ufb17"
 )
 _RARE_CAPITAL = "İΣ"

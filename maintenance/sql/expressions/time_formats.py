@@ -13,7 +13,8 @@ _READ: Mapping[str, str] = {
     "yyyy": "[0-9]{4}", "uuuu": "[0-9]{4}", "y": "[0-9]+", "yy": "[0-9]{2}", "MMM": "[A-Za-z]+", "MMMM": "[A-Za-z]+",
     "SSS": "[0-9]{1,3}", "SSSSSS": "[0-9]{1,6}", "a": "(?i:AM|PM)", "DDD": "[0-9]{3}", "D": "[0-9]{1,3}",
     "hh": "(?:0[1-9]|1[0-2])", "h": "(?:0?[1-9]|1[0-2])",
-    **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "[0-9]{2}"), **dict.fromkeys(("M", "d", "H", "m", "s"), "[0-9]{1,2}"),
+    **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "[0-9]{2}"),
+    **dict.fromkeys(("M", "d", "H", "m", "s"), "[0-9]{1,2}"),
 }  # fmt: skip
 _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 
