@@ -111,13 +111,12 @@ def _item(call: Call) -> exp.Expr:
 
 
 def _zipped_kind(call: Call) -> DataType | None:
-    if any(argument.kind.element is None for argument in call.arguments):
-        return None  # a NULL
     parts = []
     for number, argument in enumerate(call.arguments):
-        plain = argument.written.unnest()
-        name = plain.name if isinstance(plain, exp.Column) else str(number)
-        parts.append((name, argument.kind.element))
+        plain, element = argument.written.unnest(), argument.kind.element
+        if element is None:
+            return None  # a NULL
+        parts.append((plain.name if isinstance(plain, exp.Column) else str(number), element))
     return array(kinds.row(parts))
 
 
