@@ -13,11 +13,12 @@ from pyroaring import BitMap
 from maintenance.compaction.proof.records import Groups
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.errors import CorruptFileError
-from maintenance.format.bytes.ragged import Ragged, ends, interleaved
+from maintenance.format.bytes.ragged import MOST_GROUPS, Ragged, ends, interleaved
 from maintenance.format.bytes.roaring import bitmaps_of, parse_bitmap64
+from maintenance.format.bytes.roaring32_rows import united_numbers
 from maintenance.format.bytes.roaring64_rows import grouped_containers
 from maintenance.types.integer_order import distinct_integers
-from maintenance.types.row_hash import BLOCK_ROWS, NULL, column_words
+from maintenance.types.row_hash import NULL, column_words
 
 _U64, _LOW = np.uint64, np.uint64(0xFFFFFFFF)
 # Numbers of a bitmap that count.
@@ -46,7 +47,9 @@ def bitmap_words(parse: _Parse, column: pa.ChunkedArray | pa.Array) -> np.ndarra
     if len(valid):
         bitmaps = column.take(pa.array(valid))
         bitmaps = bitmaps.combine_chunks() if isinstance(bitmaps, pa.ChunkedArray) else bitmaps
-        words[valid] = column_words(pa.array(_contents(parse, bitmaps, np.arange(len(valid))), pa.binary()))
+        for start in range(0, len(valid), MOST_GROUPS):
+            block = bitmaps.slice(start, MOST_GROUPS)
+            words[valid[start : start + MOST_GROUPS]] = column_words(_contents(parse, block, np.arange(len(block))))
     return words
 
 
@@ -58,35 +61,43 @@ def union(parse: _Parse) -> Callable[[Unit, Values, Groups], Expected]:
         valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
         present, keys = groups.only(valid), np.flatnonzero(groups.any(valid))
         words, proved = np.full(len(groups.starts), NULL), np.ones(len(groups.starts), bool)
-        for start in range(0, len(keys), BLOCK_ROWS):
-            bounds = np.append(present.starts, len(present.order))[start : start + BLOCK_ROWS + 1]
+        for start in range(0, len(keys), MOST_GROUPS):
+            bounds = np.append(present.starts, len(present.order))[start : start + MOST_GROUPS + 1]
             members = column.take(pa.array(present.order[bounds[0] : bounds[-1]]))
             unions = _contents(parse, members, bounds[:-1] - bounds[0])
-            block = keys[start : start + BLOCK_ROWS]
-            words[block] = column_words(pa.array(unions, pa.binary()))
-            proved[block] = [told is not None for told in unions]
+            block = keys[start : start + MOST_GROUPS]
+            words[block] = column_words(unions)
+            proved[block] = unions.is_valid().to_numpy(zero_copy_only=False)
         return Expected(words, proved)
 
     return expect
 
 
-def _contents(parse: _Parse, bitmaps: pa.Array, starts: np.ndarray) -> list[bytes | None]:
-    """What tells the union of each group of bitmaps; None where some bytes are not a bitmap.
+def _contents(parse: _Parse, bitmaps: pa.Array, starts: np.ndarray) -> pa.Array:
+    """What tells the union of each group of bitmaps; null where some bytes are not a bitmap.
 
     `starts`: first bitmap of each group.
     """
-    known: list[bytes | None] = [None] * len(starts)
-    if parse is halves_of_64:
-        known = _side_by_side(bitmaps, starts)
-    if None not in known:
-        return known
-    members, places = bitmaps.to_pylist(), [*starts.tolist(), len(bitmaps)]
-    ranges = zip(known, places[:-1], places[1:], strict=True)
-    return [_united(parse, members[start:end]) if told is None else told for told, start, end in ranges]
+    at_once = _numbers_of_32 if parse is halves_of_32 else _numbers_of_64
+    told, good = _told_at_once(*at_once(bitmaps, starts))
+    if good.all():
+        return told
+    others = np.flatnonzero(~good)
+    places = np.append(starts, len(bitmaps))
+    bounds = zip(places[others].tolist(), places[others + 1].tolist(), strict=True)
+    singly = pa.array([_united(parse, bitmaps[start:end].to_pylist()) for start, end in bounds], pa.large_binary())
+    at = np.arange(len(starts))
+    at[others] = len(starts) + np.arange(len(others))
+    return pa.concat_arrays([told, singly]).take(pa.array(at))
 
 
-def _side_by_side(bitmaps: pa.Array, starts: np.ndarray) -> list[bytes | None]:
-    """The same of bitmaps of 64 bits whose numbers are few, and have one upper half; None of all others."""
+def _numbers_of_32(bitmaps: pa.Array, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    numbers, good = united_numbers(bitmaps, starts)
+    return numbers, np.zeros(len(starts), np.int64), good
+
+
+def _numbers_of_64(bitmaps: pa.Array, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers of groups of bitmaps of one upper half: see `united_numbers`; and that half of each group."""
     found, group_of, good = grouped_containers(bitmaps, starts)
     highs = np.full(len(starts), -1)
     of_container = group_of[found.row]
@@ -94,18 +105,19 @@ def _side_by_side(bitmaps: pa.Array, starts: np.ndarray) -> list[bytes | None]:
     good[of_container[highs[of_container] != found.key >> 16]] = False
     found = found.of(good[group_of])
     upper = group_of[found.row] << 32 | (found.key & 0xFFFF) << 16
-    numbers = distinct_integers(np.repeat(upper.astype(_U64), found.count) | found.values())
-    counts = np.bincount((numbers >> _U64(32)).astype(np.int64), minlength=len(starts))
+    return distinct_integers(np.repeat(upper.astype(_U64), found.count) | found.values()), highs, good
+
+
+def _told_at_once(numbers: np.ndarray, highs: np.ndarray, good: np.ndarray) -> tuple[pa.Array, np.ndarray]:
+    """What tells the union of each group, and of which groups: those whose numbers are few."""
+    counts = np.bincount((numbers >> _U64(32)).astype(np.int64), minlength=len(good))
     heads = Ragged(
-        np.stack([highs, counts], axis=1).astype("<i8").reshape(-1).view(np.uint8), 16 * np.arange(len(starts) + 1)
+        np.stack([highs, counts], axis=1).astype("<i8").reshape(-1).view(np.uint8), 16 * np.arange(len(good) + 1)
     )
     told = interleaved(heads, Ragged((numbers & _LOW).astype("<u4").view(np.uint8), 4 * ends(counts)))
-    data, places = told.tobytes(), told.offsets.tolist()
-    good &= (counts > 0) & (counts <= _MOST)
-    return [
-        data[start:end] if told else None
-        for told, start, end in zip(good.tolist(), places[:-1], places[1:], strict=True)
-    ]
+    buffers = [None, pa.py_buffer(told.offsets), pa.py_buffer(told.data)]
+    array = pa.Array.from_buffers(pa.large_binary(), len(told), buffers)
+    return array, good & (counts > 0) & (counts <= _MOST)
 
 
 def _united(parse: _Parse, members: list[bytes]) -> bytes | None:

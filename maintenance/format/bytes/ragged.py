@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 _LONG = 256
+# Groups that are united at once. What is made on the way fits into a processor's cache; and the number of a group and
+# the upper bits of a 64-bit value fit one word.
+MOST_GROUPS = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,19 @@ class Ragged:
     def tobytes(self) -> bytes:
         """All strings, joined."""
         return self.data.tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Unions:
+    """Unions of groups of byte strings, each of which holds a set.
+
+    Attributes:
+        groups: which groups they are of, ascending: those that could be united at once.
+        united: their bytes, in the same order.
+    """
+
+    groups: np.ndarray
+    united: Ragged
 
 
 def _are_long(sizes: np.ndarray) -> bool:

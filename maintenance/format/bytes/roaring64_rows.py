@@ -5,13 +5,14 @@ step for each place in their trees. What is larger, or is held as runs or bits, 
 a time (`roaring`). Source: data section 4.6.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.bytes.ragged import Ragged, ends, grouped, interleaved, spread
+from maintenance.format.bytes.ragged import Ragged, Unions, ends, grouped, interleaved, spread
 from maintenance.format.bytes.roaring import (
     ARRAY,
     ARRAY_LIMIT,
@@ -35,8 +36,6 @@ _BODY_BYTES = np.array([*BODY_BYTES, _LEAF_BODY])
 _MOST = 128
 # Children of a node, beyond which it has a form that depends on its past.
 _CHILDREN, _FEW_CHILDREN = 16, 4
-# Bitmaps that are united side by side: their number and the upper bits of a value fit one word.
-GROUPS = 1 << 14
 _KEY_BITS = 8 * KEY_BYTES
 
 
@@ -66,6 +65,8 @@ class ArrayContainers:
     def of(self, rows: np.ndarray) -> "ArrayContainers":
         """Those of some bitmaps. `rows`: bool, shape (bitmaps,)."""
         kept = rows[self.row]
+        if kept.all():
+            return replace(self, parsed=self.parsed & rows)
         return ArrayContainers(
             self.data,
             self.row[kept],
@@ -78,29 +79,41 @@ class ArrayContainers:
         )
 
     def values(self) -> np.ndarray:
-        """The lower 16 bits of all values, container by container. uint64, shape (count.sum(),)."""
+        """The lower 16 bits of all values, container by container. Unsigned, shape (count.sum(),)."""
+        if not (self.start & 1).any():
+            places = np.repeat(self.start // 2 - (np.cumsum(self.count) - self.count), self.count)
+            places += np.arange(len(places))
+            whole: np.ndarray = self.data[: len(self.data) & ~1].view("<u2")[places]
+            return whole
         places = np.repeat(self.start - 2 * (np.cumsum(self.count) - self.count), self.count)
         places += 2 * np.arange(len(places))
         low: np.ndarray = self.data[places].astype(_U64) | self.data[places + 1].astype(_U64) << _U64(8)
         return low
 
 
-def array_containers(column: pa.Array) -> ArrayContainers:
-    """The containers of bitmaps. `column`: binary, without nulls."""
+def bytes_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The bytes of binary values without nulls: all of them, and where each begins and ends."""
     column = column.cast(pa.large_binary())
     bounds = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
     held = column.buffers()[2]
     # Of a slice the buffers are those of the whole.
     data = np.frombuffer(b"" if held is None else held, np.uint8)[bounds[0] : bounds[-1]]
-    return _Parser(data, bounds[:-1] - bounds[0], bounds[1:] - bounds[0]).containers()
+    return data, bounds[:-1] - bounds[0], bounds[1:] - bounds[0]
 
 
-def grouped_containers(column: pa.Array, starts: np.ndarray) -> tuple[ArrayContainers, np.ndarray, np.ndarray]:
+def array_containers(column: pa.Array) -> ArrayContainers:
+    """The containers of bitmaps. `column`: binary, without nulls."""
+    return _Parser(*bytes_of(column)).containers()
+
+
+def grouped_containers(
+    column: pa.Array, starts: np.ndarray, parse: Callable[[pa.Array], ArrayContainers] = array_containers
+) -> tuple[ArrayContainers, np.ndarray, np.ndarray]:
     """The containers of groups of bitmaps of which all are here, the group of each bitmap, and which groups these are.
 
-    Args: `starts`: first bitmap of each group.
+    Args: `starts`: first bitmap of each group; `parse`: finds the containers.
     """
-    found = array_containers(column)
+    found = parse(column)
     group_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(column)))
     good = np.logical_and.reduceat(found.parsed, starts)
     return found.of(good[group_of]), group_of, good
@@ -227,25 +240,12 @@ def _order(row: np.ndarray, place: np.ndarray) -> np.ndarray:
     return ascending_order(row.astype(_U64) << _U64(8) | (place.astype(_U64) & _U64(0xFF)))
 
 
-@dataclass(frozen=True, slots=True)
-class Unions:
-    """Unions of groups of bitmaps.
-
-    Attributes:
-        groups: which groups they are of: those whose form does not depend on how they came about.
-        bitmaps: their bytes, in the same order.
-    """
-
-    groups: np.ndarray
-    bitmaps: Ragged
-
-
 def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
     """The union of each group of bitmaps, as far as it consists of arrays.
 
     Containers keep the order of a group's first bitmap; what others bring is added in the order of its keys.
 
-    Args: `starts`: first bitmap of each group, at most `GROUPS` of them.
+    Args: `starts`: first bitmap of each group, at most `MOST_GROUPS` of them.
     """
     found, group_of, good = grouped_containers(column, starts)
     cells, values = _cells(found, group_of)

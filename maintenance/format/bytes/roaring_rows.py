@@ -53,6 +53,21 @@ def serialize_bitmaps(rows: np.ndarray, starts: np.ndarray) -> Ragged:
     return _joined(containers, is_run, grouped(descriptions, 2 * groups), groups, per_group)
 
 
+def serialize_arrays(low: np.ndarray, keys: np.ndarray, first: np.ndarray, groups: np.ndarray) -> Ragged:
+    """The bytes of bitmaps of which it is known that all of their containers are arrays.
+
+    Args: `low`: the lower bits of all rows, uint16; `keys`: the upper bits of each container, `first`: its first row,
+        `groups`: the first container of each bitmap.
+    """
+    if not len(groups):
+        return Ragged(np.zeros(0, np.uint8), np.zeros(1, np.int64))
+    counts = np.diff(first, append=len(low))
+    containers = Ragged(low.astype("<u2", copy=False).view(np.uint8), 2 * ends(counts))
+    descriptions = fixed(np.stack([keys, counts - 1], axis=1).astype("<u2").reshape(-1))
+    per_group = np.diff(groups, append=len(first))
+    return _joined(containers, np.zeros(len(first), bool), grouped(descriptions, 2 * groups), groups, per_group)
+
+
 def serialize_bitmap(rows: np.ndarray) -> bytes:
     """The bytes of one bitmap. `rows`: int64, ascending, may be empty."""
     return serialize_bitmaps(rows, np.zeros(1, np.int64)).tobytes() if len(rows) else EMPTY_BITMAP

@@ -9,6 +9,7 @@ from pyroaring import BitMap
 
 from maintenance.errors import DataError
 from maintenance.format.bytes.roaring import ARRAY_LIMIT
+from maintenance.format.bytes.roaring32_rows import united_arrays_32
 from maintenance.format.bytes.roaring_kinds import united_kinds
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
@@ -17,7 +18,7 @@ from maintenance.types.data_type import DataType
 
 
 def union32(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
-    return united(inputs, lambda bitmaps: _union(bitmaps, column.where))
+    return united(inputs, lambda bitmaps: _union(bitmaps, column.where), united_arrays_32)
 
 
 def _union(bitmaps: list[bytes], where: str) -> bytes:

@@ -3,7 +3,6 @@
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
@@ -17,7 +16,7 @@ from maintenance.format.bytes.roaring import (
     parse_portable,
     serialize_bitmap64,
 )
-from maintenance.format.bytes.roaring64_rows import GROUPS, united_arrays
+from maintenance.format.bytes.roaring64_rows import united_arrays
 from maintenance.format.bytes.roaring_kinds import united_kind
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
@@ -30,19 +29,7 @@ _ARRAYS = [struct.Struct(f"<{count}H") for count in range(_FEW + 1)]
 
 
 def union64(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
-    return united(inputs, lambda bitmaps: union_of(bitmaps, column.where), _side_by_side)
-
-
-def _side_by_side(column: pa.Array, starts: np.ndarray) -> list[bytes | None]:
-    unions: list[bytes | None] = [None] * len(starts)
-    bounds = np.append(starts, len(column))
-    for begin in range(0, len(starts), GROUPS):
-        part = bounds[begin : begin + GROUPS + 1]
-        found = united_arrays(column.slice(part[0], part[-1] - part[0]), part[:-1] - part[0])
-        data, places = found.bitmaps.tobytes(), found.bitmaps.offsets.tolist()
-        for group, start, end in zip(found.groups.tolist(), places[:-1], places[1:], strict=True):
-            unions[begin + group] = data[start:end]
-    return unions
+    return united(inputs, lambda bitmaps: union_of(bitmaps, column.where), united_arrays)
 
 
 def union_of(bitmaps: list[bytes], where: str) -> bytes:
