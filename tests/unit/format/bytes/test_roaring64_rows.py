@@ -51,7 +51,7 @@ def side_by_side(groups: Sequence[Sequence[bytes]]) -> dict[int, bytes]:
     found = united_arrays(
         pa.array([one for group in groups for one in group], pa.binary()), np.cumsum([0, *sizes[:-1]])
     )
-    return {int(group): found.bitmaps[number] for number, group in enumerate(found.groups)}
+    return {int(group): found.united[number] for number, group in enumerate(found.groups)}
 
 
 @settings(max_examples=examples(150))
