@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from maintenance.errors import PaimonError
 from paimon_maintenance.commands.check import check
 
 
@@ -25,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.add_argument("--host", default="127.0.0.1", help="the address to listen on; this machine alone by default")
     console.add_argument("-p", "--port", type=int, default=3001, help="the port to listen on")
     console.set_defaults(run=lambda given: _console(given.file, given.host, given.port))
+    archive = commands.add_parser(
+        "class-archive", help="let Spark start in half the time: archive the classes it loads"
+    )
+    archive.set_defaults(run=lambda _: _class_archive())
     given = parser.parse_args(arguments)
     code: int = given.run(given)
     return code
@@ -35,6 +40,18 @@ def _console(path: Path, host: str, port: int) -> int:
     from paimon_maintenance.console.serve import serve
 
     return serve(path, host, port)
+
+
+def _class_archive() -> int:
+    from maintenance.spark.class_archive import make_class_archive
+
+    try:
+        archive = make_class_archive()
+    except PaimonError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    print(f"{archive}: every Spark of this user starts with it; {archive.stat().st_size / 1e6:.0f} MB")
+    return 0
 
 
 if __name__ == "__main__":

@@ -15,13 +15,13 @@ from pydantic import Field, PrivateAttr
 from maintenance.errors import InfrastructureError, OptionError
 from maintenance.project.config import ENGINE_MEANS, SPARK_ACTIONS, Project
 from maintenance.spark.engine import ENGINE, LOCAL_MASTER, Engine, EngineKind
+from maintenance.spark.java import JAVA_KEY
 from maintenance.spark.opened import forget_lost, is_opened, open_session, stop
 from maintenance.spark.sail import is_sail, meaningless
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.table_of_run import table_of
 
 LOG4J = Path(__file__).resolve().with_name("log4j2.properties")
-_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # A run's own UI takes any free port: many runs may be at work.
 _OWN_DEFAULTS = {"spark.ui.enabled": "true", "spark.ui.port": "0"}
 
@@ -111,7 +111,7 @@ class Spark(dg.ConfigurableResource):
                 self._say(f"Nothing follows on Sail from {', '.join(keys)}.")
             return _session_of(engine, options)
         config = {**_OWN_DEFAULTS, **options}
-        config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options.get(_JAVA_OPTIONS, '')}".strip()
+        config[JAVA_KEY] = f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options.get(JAVA_KEY, '')}".strip()
         return _session_of(engine, config)
 
     def _shared(self, engine: Engine) -> Any:

@@ -21,6 +21,8 @@ from typing import Any
 import pyspark
 
 from maintenance.errors import UnsupportedError
+from maintenance.spark.class_archive import with_class_archive
+from maintenance.spark.java import JAVA_KEY
 from maintenance.spark.server_process import REMOTE_VARIABLE, ConnectServer, free_ports, running
 from maintenance.spark.session import DAEMON, DAEMON_KEY, PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
@@ -29,7 +31,6 @@ _HOME = Path(pyspark.__path__[0])
 _START_SECONDS = 120.0
 # It waits most of the time, and gives back then what it does not need; the work of tasks is done in Python.
 _JAVA_OPTIONS = "-XX:G1PeriodicGCInterval=30000 -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
-_JAVA_KEY = "spark.driver.extraJavaOptions"
 # Variables with which somebody else's Spark would be started, or the server would take itself for a client.
 _FOREIGN = ("SPARK_", "PYSPARK_")
 
@@ -61,7 +62,7 @@ def connect_server(
 
 
 def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, str]:
-    return {
+    settings = {
         **START_DEFAULTS,
         "spark.ui.enabled": "true",
         "spark.ui.port": str(ui_port),
@@ -72,9 +73,10 @@ def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, s
         DAEMON_KEY: DAEMON,
         PACKAGE_KEY: ROOT,
         **config,
-        _JAVA_KEY: f"{_JAVA_OPTIONS} {config.get(_JAVA_KEY, '')}".strip(),
+        JAVA_KEY: f"{_JAVA_OPTIONS} {config.get(JAVA_KEY, '')}".strip(),
         "spark.connect.grpc.binding.port": str(port),
     }
+    return with_class_archive(settings)
 
 
 def _command(settings: Mapping[str, str], master: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether this machine has a Java that Spark starts with: where Spark itself looks, JAVA_HOME and then PATH."""
+"""The Java that Spark starts with, if this machine has one: where Spark itself looks, JAVA_HOME and then PATH."""
 
 import os
 import re
@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+JAVA_KEY = "spark.driver.extraJavaOptions"
+"""Spark's setting of what the JVM of a driver is started with."""
 _OLDEST = 17
 _RELEASE = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 _SAID = re.compile(r'version "(?:1\.)?(\d+)')

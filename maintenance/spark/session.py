@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 import maintenance
 from maintenance.errors import OptionError
 from maintenance.metadata.zone import local_zone
+from maintenance.spark.class_archive import with_class_archive
 from maintenance.spark.lost import wait_a_minute
 from maintenance.spark.sail import check_settings, is_sail
 from maintenance.spark.zone import SESSION_ZONE
@@ -100,7 +101,7 @@ def get_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its UI is not for other machines either
         _make_importable()
         settings.setdefault(DAEMON_KEY, DAEMON)
-    for key, value in settings.items():
+    for key, value in with_class_archive(settings).items():
         builder = builder.config(key, value)
     started: SparkSession = builder.getOrCreate()
     if master is not None and not master.startswith("local"):
