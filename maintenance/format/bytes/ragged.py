@@ -51,7 +51,7 @@ class Unions:
     """Unions of groups of byte strings, each of which holds a set.
 
     Attributes:
-        groups: which groups they are of, ascending: those that could be united at once.
+        groups: which groups they are of: those that could be united at once.
         united: their bytes, in the same order.
     """
 

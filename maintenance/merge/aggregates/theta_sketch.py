@@ -8,6 +8,7 @@ import struct
 import pyarrow as pa
 
 from maintenance.errors import DataError
+from maintenance.format.bytes.theta_sketches import united_sketches
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.aggregates.rbm32 import is_varbinary
@@ -19,7 +20,7 @@ _EMPTY, _SINGLE = 0x04, 0x20
 
 
 def union_theta(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
-    return united(inputs, lambda sketches: _union(sketches, column.where))
+    return united(inputs, lambda sketches: _union(sketches, column.where), united_sketches)
 
 
 def _union(sketches: list[bytes], where: str) -> bytes:
