@@ -43,7 +43,7 @@ def _console(path: Path, host: str, port: int) -> int:
 
 
 def _class_archive() -> int:
-    from maintenance.spark.class_archive import make_class_archive
+    from maintenance.spark.make_class_archive import make_class_archive
 
     try:
         archive = make_class_archive()

@@ -6,7 +6,8 @@
 import os
 from pathlib import Path
 
-from maintenance.spark.class_archive import archive_path, make_class_archive
+from maintenance.spark.class_archive import archive_path
+from maintenance.spark.make_class_archive import make_class_archive
 
 FOLDER = Path(__file__).parent.parent / ".cache" / "spark"
 _LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import OptionError
-from maintenance.spark.class_archive import archive_path, make_class_archive, with_class_archive
+from maintenance.spark.class_archive import archive_path, with_class_archive
 from maintenance.spark.java import JAVA_KEY
+from maintenance.spark.make_class_archive import make_class_archive
 from tests.spark_archive import FOLDER
 
 _PROGRAM = """
