@@ -94,6 +94,8 @@ MENDED = (
     "dy - INTERVAL '3 04:05:06' DAY TO SECOND", "RPAD(s || '😀', 6, '*')", "f32 IS DISTINCT FROM f64",
     "f32 IS NOT DISTINCT FROM f64", "TIMESTAMPDIFF(SECOND, TIMESTAMP '1900-01-01 00:00:00', tn)",
     "TO_TIMESTAMP('Infinity' || LEFT(c, 0), 'HH:mm')", "UPPER(s || 'ŉ ﬁ ß')", "LOWER('ΑΣ İ' || s)", "ATAN2(f32, i32)",
+    "CAST(y AS BINARY)", "CAST(s AS CHAR)", "DATE '2024-02-29' = FROM_UNIXTIME(i32)", "TO_TIMESTAMP('12:34', 'HH:mm')",
+    "TYPEOF('a' || 'bc')", "REGEXP_REPLACE(s, 'x?', '')",
 )  # fmt: skip
 _MIXED = "(SELECT id, f64, d2 FROM samples UNION ALL SELECT id, CAST(i32 AS DOUBLE), d2 FROM samples) AS q"
 # Zeros of both signs, lengths of texts behind subqueries, and types of both sides.
@@ -229,6 +231,7 @@ LEFT_TO_FLINK = (
     "CAST(tw AS TIMESTAMP(6))", "TRY_CAST(tw AS TIMESTAMP(3))", "CAST(tw AS TIMESTAMP_LTZ(6))", "IF(b, tm, tn)",
     "FLOOR(clock TO DAY)", "TIMESTAMPADD(DAY, 1, clock)", "ARRAY[ts, tm]",
     "COUNT(*) OVER (PARTITION BY f64)", "RPAD('😀😀' || s, 3, '*')",
+    "OVERLAY('😀b' || s PLACING 'x' FROM 2)", "REGEXP_REPLACE(s || 'a', '.*', 'z')", "TO_DATE('29/02/72', 'dd/MM/yy')",
 )  # fmt: skip
 
 
@@ -295,7 +298,8 @@ ASSIGNED = (
     ("'7'", "CHAR(5)"), ("s", "CHAR(5)"), ("CAST(s AS CHAR(2))", "CHAR(5)"), ("UPPER(c)", "CHAR(5)"), ("tn", "DATE"),
     ("x'010203'", "BINARY(2)"), ("x'01'", "BINARY(2)"), ("y", "VARBINARY(2)"), ("y", "BINARY(2)"),
     ("tn", "TIMESTAMP(0)"), ("dy", "TIMESTAMP(3)"), ("ts", "DATE"), ("tn", "TIMESTAMP_LTZ(6)"), ("a", "ARRAY<BIGINT>"),
-    ("a", "ARRAY<STRING>"), ("ROW(1, 'x')", "ROW<p BIGINT, q STRING>"), ("clock", "TIME(3)"),
+    ("a", "ARRAY<STRING>"), ("ROW(1, 'x')", "ROW<p BIGINT, q STRING>"), ("clock", "TIME(3)"), ("c || 'x'", "CHAR(5)"),
+    ("COALESCE(c, 'none')", "CHAR(5)"), ("s || 'x'", "CHAR(5)"), ("TRIM(c)", "CHAR(5)"), ("'a' || 'b'", "CHAR(5)"),
 )  # fmt: skip
 
 

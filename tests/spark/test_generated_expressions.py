@@ -370,6 +370,7 @@ MENDED = (
             "max_by(s, CAST(NULL AS INT))",
             "listagg(s, '-') WITHIN GROUP (ORDER BY length(s) DESC, id)",
             "listagg(s) WITHIN GROUP (ORDER BY i32 NULLS LAST)",
+            "listagg(s, '+') WITHIN GROUP (ORDER BY 'x', id)",
         )
     ),
     Expression("window", "max_by(s, b) OVER (ORDER BY id)"),
@@ -389,7 +390,7 @@ REFUSED = (
     "map('a', r, 'b', struct(1 AS a, 'x' AS b))", "mode(array(i32), true)",
     "to_number(n, '99')", "to_char(d2, '999.99')", "TIME'12:00:00'", "CAST(n AS TIME)", "mode(i32)",
     "covar_samp(CASE WHEN id > 3 THEN f64 ELSE id END, i8)", "regr_slope(CASE WHEN id > 3 THEN f64 ELSE id END, i8)",
-    "format_string('%s', y)", "listagg(s, n) WITHIN GROUP (ORDER BY id)", "arrays_zip(a, NULL)",
+    "format_string('%s', y)", "listagg(s, n) WITHIN GROUP (ORDER BY id)", "arrays_zip(a, NULL)", "split(s, '', 2)",
     "regexp_replace(concat(s, 'ab'), '.*', 'z')",
     "regexp_replace(concat('ab', s), concat(left(s, 0), 'b?'), 'z')", "format_number(f64 * 1e40D, 2)",
 )  # fmt: skip

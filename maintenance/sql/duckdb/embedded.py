@@ -55,12 +55,16 @@ class BoundQuery:
 
 
 def run_embedded(
-    resolved: Resolved, fields: Sequence[DataField] | None = None, bound: BoundQuery | None = None
+    resolved: Resolved,
+    fields: Sequence[DataField] | None = None,
+    bound: BoundQuery | None = None,
+    *,
+    is_update: bool = False,
 ) -> pa.Table:
-    """The rows of a query. `fields`: see `run_query`; `bound`: of its earlier runs."""
+    """The rows of a query. `fields`: see `run_query`, those of an UPDATE or of others; `bound`: of its earlier runs."""
     plainly = True
     if fields is not None:
-        resolved = assigned(resolved, fields)
+        resolved = assigned(resolved, fields, is_update=is_update)
     while True:
         try:
             rows = _run(resolved, fields, bound, plainly=plainly)

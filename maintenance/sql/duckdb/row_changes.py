@@ -230,7 +230,7 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
     types = [*numbers, *(field for _, field in computed)]
     from maintenance.sql.duckdb.embedded import run_embedded  # takes long to import, and Spark has no need of it
 
-    found = _once(table, run_embedded(resolved, types), change)
+    found = _once(table, run_embedded(resolved, types, is_update=True), change)
     chosen = found.column(_CLAUSE).to_numpy()
     kinds = pa.array([_KINDS[clause.action] for clause in change.clauses], pa.string()).take(pa.array(chosen))
     columns = [kinds, found.column(_ROW)]

@@ -198,8 +198,10 @@ def _ordered_texts(call: Call) -> exp.Expr:
     by = [
         exp.Ordered(this=key(each.node, each.kind), desc=own.args.get("desc"), nulls_first=own.args.get("nulls_first"))
         for each, own in zip(call.arguments[-len(order) :], order, strict=True)
+        if not is_constant(each.written)
     ]
-    ordered = exp.Order(this=separators[0] if separators else exp.Literal.string(""), expressions=by)
+    separator = separators[0] if separators else exp.Literal.string("")
+    ordered = exp.Order(this=separator, expressions=by) if by else separator
     return exp.Anonymous(this="string_agg", expressions=[value, ordered])
 
 

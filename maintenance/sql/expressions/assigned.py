@@ -33,8 +33,10 @@ _IN_FLINK = {
     "TIME": ("TIME",),
 }
 
+Takes = Callable[[DataType, DataType], bool]
 
-def assigned(resolved: Resolved, fields: Sequence[DataField]) -> Resolved:
+
+def assigned(resolved: Resolved, fields: Sequence[DataField], *, is_update: bool = False) -> Resolved:
     """The query with its columns in the types of a table's. Raises: SqlError: they cannot be."""
     if len(resolved.columns) != len(fields):
         return resolved  # the number of columns is an error of its own
@@ -44,7 +46,9 @@ def assigned(resolved: Resolved, fields: Sequence[DataField]) -> Resolved:
     outputs, is_same = list[exp.Expr](), True
     for (_, kind), own, field, name in zip(resolved.columns, declared, fields, names, strict=True):
         column = exp.column(name.copy())
-        made = _made(Typed(column, kind, resolved.tree, declared=own), field, is_flink=is_flink)
+        given = Typed(column, kind, resolved.tree, declared=own)
+        takes = (_takes_in_update if is_update else _takes_in_flink) if is_flink else _takes_in_spark
+        made = _made(given, field, takes, is_flink=is_flink)
         is_same = is_same and made is column
         outputs.append(exp.alias_(made, name.name, quoted=True))
     if is_same:
@@ -56,7 +60,7 @@ def assigned(resolved: Resolved, fields: Sequence[DataField]) -> Resolved:
     return replace(resolved, tree=select.from_(exp.Subquery(this=query, alias=alias)), text=None)
 
 
-def _made(value: Typed, field: DataField, *, is_flink: bool) -> exp.Expr:
+def _made(value: Typed, field: DataField, takes: Takes, *, is_flink: bool) -> exp.Expr:
     """A value in the type of a column; what it is where a writer has its own way with the type."""
     if any(part.root in ("VARIANT", "VECTOR", "MULTISET", "BLOB") for part in _parts(field.type)):
         return value.node
@@ -66,7 +70,6 @@ def _made(value: Typed, field: DataField, *, is_flink: bool) -> exp.Expr:
     if value.kind == NULL and any(map(raises, value.written.walk())):
         # As a text first: a NULL without a type may be of any, and it is to be computed.
         return cast_node(cast_node(value.node, STRING), target)
-    takes = _takes_in_flink if is_flink else _takes_in_spark
     made = converted(value, Wanted(target, is_flink)) if takes(value.kind, target) else None
     if is_flink and made is not None:
         made = _of_length_in_flink(value, made, field.type)
@@ -119,7 +122,11 @@ def _takes_in_flink(of: DataType, to: DataType) -> bool:
     return _takes_parts(of, to, _takes_in_flink)
 
 
-def _takes_parts(of: DataType, to: DataType, takes: Callable[[DataType, DataType], bool]) -> bool:
+def _takes_in_update(of: DataType, to: DataType) -> bool:
+    return _takes_in_flink(of, to) and not (of.is_timestamp and to.root == "DATE")
+
+
+def _takes_parts(of: DataType, to: DataType, takes: Takes) -> bool:
     """The same of what is inside."""
     one, other = _inside(of), _inside(to)
     is_alike = of.root == to.root and len(one) == len(other) > 0
@@ -145,8 +152,8 @@ def _of_length_in_flink(value: Typed, node: exp.Expr, to: DataType) -> exp.Expr 
         return node
     if own is not None and (own.root, own.length) == (to.root, to.length):
         return node
-    if own is not None and own.root not in ("CHAR", "BINARY") and to.root in ("CHAR", "BINARY"):
-        return None
+    if to.root in ("CHAR", "BINARY") and (own is None or own.root not in ("CHAR", "BINARY")):
+        return None  # what is computed has no length, or any up to one
     if to.is_bytes:
         return filled_with_zeros(node, to.length)
     return filled_up(node, to.length, is_padded=to.root == "CHAR")

@@ -177,7 +177,10 @@ def _chosen_kind(call: Call) -> DataType | None:
 
 def _chosen(call: Call) -> exp.Expr:
     branches = [call.typing.in_type(each, call.kind) for each in call.arguments[1:]]
-    typed = [Typed(node, call.kind, each.written) for node, each in zip(branches, call.arguments[1:], strict=True)]
+    typed = [
+        Typed(node, call.kind, each.written, declared=each.declared)
+        for node, each in zip(branches, call.arguments[1:], strict=True)
+    ]
     call.arguments = [call.arguments[0], *typed]
     return _if(call)
 

@@ -13,7 +13,7 @@ from maintenance.types.data_type import DataType
 
 # Which arguments give a result its type, length and all.
 _SAME: Mapping[str, slice] = {
-    **dict.fromkeys(("upper", "lower", "initcap", "nullif"), slice(0, 1)),
+    **dict.fromkeys(("upper", "lower", "initcap", "nullif", "min", "max"), slice(0, 1)),
     **dict.fromkeys(("coalesce", "ifnull", "greatest", "least", "array"), slice(None)),
     "if": slice(1, None),
 }
@@ -61,6 +61,9 @@ def _of_operator(call: Call) -> DataType | None:
     """It may be NULL if one of its sides may."""
     is_known = all(each.declared is not None or each.is_never_null for each in call.arguments)
     is_text = call.kind == STRING and all(each.char_length is not None for each in call.arguments)
+    if is_text and is_known and call.name == "||":
+        is_nullable = not all(each.is_never_null for each in call.arguments)
+        return DataType("CHAR", nullable=is_nullable, length=sum(each.char_length or 0 for each in call.arguments))
     return call.kind.as_nullable(not all(each.is_never_null for each in call.arguments)) if (
         is_known and not is_text) else None  # fmt: skip
 
@@ -72,6 +75,14 @@ def common_char(parts: Sequence[Typed]) -> DataType | None:
     if length is None:
         return None
     return DataType("CHAR", nullable=not any(part.is_never_null for part in parts), length=length)
+
+
+def common_length(parts: Sequence[Typed]) -> DataType | None:
+    """The type with its length that texts or bytes in one column of VALUES have, if it is the same for all."""
+    found = {(part.declared.root, part.declared.length) for part in parts if part.declared is not None}
+    if len(found) != 1 or any(part.declared is None for part in parts) or not parts[0].kind.is_bytes:
+        return common_char(parts)
+    return None if parts[0].declared is None else parts[0].declared.as_nullable()
 
 
 def length_of(value: Typed) -> int:

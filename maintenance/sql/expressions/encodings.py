@@ -10,7 +10,7 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import tried
 from maintenance.sql.expressions.entries import SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.templates import apart, filled
-from maintenance.sql.expressions.texts import check_group
+from maintenance.sql.expressions.texts import check_group, finds_nothing
 
 _MASKS = (("\\p{Lu}", "X"), ("\\p{Ll}", "x"), ("\\p{Nd}", "n"))
 
@@ -101,8 +101,9 @@ _LUHN = (
 def _split(call: Call) -> exp.Expr:
     """`split` with a limit: 0 and below are none."""
     limit = call.arguments[2].whole
-    if limit is None or limit > 2:
-        fix = "Write 2, or -1 for all parts."
+    pattern = call.arguments[1].text
+    if limit is None or limit > 2 or (limit == 2 and (pattern is None or finds_nothing(pattern))):
+        fix = "Write 2 with a pattern that finds something, or -1 for all parts."
         raise refusals.unsupported(call.typing.source, call.written, "SPLIT into this number of parts", fix)
     template = "string_split_regex(a, b)" if limit < 1 else "CASE WHEN b IS NOT NULL AND a IS NOT NULL THEN [a] END"
     if limit == 2:

@@ -157,11 +157,13 @@ MACROS = (
     "paimon_wrapped(x, whole) AS ((x + whole // 2) % whole + whole) % whole - whole // 2",
     (
         "paimon_date(t) AS CASE WHEN regexp_matches(t, '^\\s*\\d{1,4}(-\\d{1,2}(-\\d{1,2}([ T].*)?)?)?\\s*$')"
-        " THEN TRY(make_date(paimon_piece(t, 1), paimon_piece(t, 3), paimon_piece(t, 5))) END"
+        " THEN TRY_CAST(concat_ws('-', paimon_padded(paimon_piece(t, 1), 4), paimon_piece(t, 3), paimon_piece(t, 5))"
+        " AS DATE) END"
     ),
     (
         "paimon_clock(t) AS CASE WHEN regexp_matches(t, '^\\s*\\d{1,2}(:\\d{1,2}(:\\d{1,2}([.]\\d*)?)?)?\\s*$')"
-        " THEN TRY(make_time(paimon_turn(t, 1), paimon_turn(t, 3), paimon_turn(t, 5)))"
+        " AND paimon_turn(t, 1) < 24 THEN TRY_CAST(concat_ws(':', paimon_padded(paimon_turn(t, 1), 2),"
+        " paimon_padded(paimon_turn(t, 3), 2), paimon_padded(paimon_turn(t, 5), 2)) AS TIME)"
         " + to_milliseconds(CAST(rpad(regexp_extract(t, '[.](\\d{0,3})', 1), 3, '0') AS BIGINT)) END"
     ),
     (

@@ -51,13 +51,14 @@ def named_type(to: exp.DataType, source: Source, *, is_flink: bool) -> NamedType
         if rule is not None and rule.name.upper() != "UTF8_BINARY":
             raise refusals.unsupported(source, rule, f"the collation {rule.name}")
     if to.this in exp.DataType.TEXT_TYPES:
-        size = to.expressions[0].name if to.expressions else ""
+        size = to.expressions[0].name if to.expressions else "1" if to.this == exp.DType.CHAR else ""
         if is_flink and size.isdecimal():
             return NamedType(kinds.STRING, int(size), to.this == exp.DType.CHAR)
         return NamedType(kinds.STRING)
     kind = _type(to, source, is_flink=is_flink)
-    if is_flink and kind.is_bytes and to.expressions:
-        return NamedType(kind, int(to.expressions[0].name), to.this == exp.DType.BINARY)
+    is_padded = to.this == exp.DType.BINARY
+    if is_flink and kind.is_bytes and (to.expressions or is_padded):
+        return NamedType(kind, int(to.expressions[0].name) if to.expressions else 1, is_padded)
     return NamedType(kind)
 
 

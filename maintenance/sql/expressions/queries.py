@@ -11,6 +11,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions import kinds, refusals, zeros
 from maintenance.sql.expressions.conversions import Wanted, converted
+from maintenance.sql.expressions.declared import common_length
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.filters import with_itself
 from maintenance.sql.expressions.forms import FORMS, ordered, specification
@@ -544,6 +545,10 @@ class Queries:
             alias.set("columns", [exp.to_identifier(f"{prefix}{n + first}", quoted=True) for n in range(len(columns))])
         if node.parent is not None and not isinstance(node.parent, exp.Subquery | exp.CTE | exp.SetOperation):
             node.set("alias", alias)
+        cells = [[cell for cell in column if cell.kind != NULL] for column in zip(*typed, strict=True)]
+        node.meta[_DECLARED] = [
+            (name.name, common_length(column)) for name, column in zip(alias.columns, cells, strict=False)
+        ]
         return [(name.name, kind) for name, (kind, _) in zip(alias.columns, columns, strict=False)]
 
 
@@ -643,6 +648,8 @@ _DECLARED = "paimon_declared"
 
 def _declared_of(node: exp.Expr, scope: Scope) -> Declared:
     """The columns of a query, or of one of WITH, as far as they are declared."""
+    if isinstance(node, exp.Values):
+        return node.meta.get(_DECLARED, ())
     if isinstance(node, exp.Table):
         return scope.declared_table(node.name)
     query = node.this
@@ -650,7 +657,7 @@ def _declared_of(node: exp.Expr, scope: Scope) -> Declared:
         query = query.this
     if isinstance(query, exp.Table):
         return _renamed(query, scope.declared_table(query.name))
-    return query.meta.get(_DECLARED, ()) if isinstance(query, exp.Select) else ()
+    return query.meta.get(_DECLARED, ()) if isinstance(query, exp.Select | exp.Values) else ()
 
 
 _Type = TypeVar("_Type", bound=DataType | None)

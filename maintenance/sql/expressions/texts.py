@@ -148,7 +148,11 @@ def _overlaid(call: Call) -> exp.Expr:
     if call.is_flink:
         # Where nothing is taken out, Flink leaves out what stands behind.
         made = filled("left(a, c - 1) || b || CASE WHEN d > 0 THEN substring(a, c + d) ELSE '' END", parts)
-        template = "CASE WHEN b IS NOT NULL AND (c <= 0 OR c > length(a)) THEN a ELSE m END"
+        template = (
+            "CASE WHEN b IS NOT NULL AND (c <= 0 OR c > length(a)) THEN a"
+            " WHEN strlen(a) + strlen(b) > length(a) + length(b) AND paimon_pairs(a) + paimon_pairs(b) > 0"
+            " THEN error('OVERLAY with signs beyond 16 bits is not supported: run it in Flink') ELSE m END"
+        )
         return filled(template, {**{name: node.copy() for name, node in parts.items()}, "m": made})
     behind = filled(_SUB.format(_REST), {"a": text.copy(), "b": filled(end, {**parts, "b": new.copy()})})
     return filled("left(a, paimon_not_negative(c - 1)) || b || e", {**parts, "e": behind})
@@ -178,7 +182,7 @@ def _replaced(call: Call) -> exp.Expr:
         new = exp.Literal.string(_java_groups(call.arguments[2].text))
     parts = {"a": text, "b": pattern, "c": new}
     plain = call.arguments[1].text
-    if (plain is not None and not _finds_nothing(plain)) or call.arguments[2].text == "":
+    if (plain is not None and not finds_nothing(plain)) or call.arguments[2].text == "":
         return filled("regexp_replace(a, b, c, 'g')", parts)
     # Java replaces nothing behind what it has replaced once more.
     run = "run it in Flink" if call.is_flink else "run it with `--engine spark`"
@@ -187,7 +191,7 @@ def _replaced(call: Call) -> exp.Expr:
     return filled(f"CASE WHEN {both} THEN {wrong} ELSE regexp_replace(a, b, c, 'g') END", parts)
 
 
-def _finds_nothing(pattern: str) -> bool:
+def finds_nothing(pattern: str) -> bool:
     """Whether a pattern finds the empty text, as far as it is known."""
     try:
         return re.search(pattern, "") is not None

@@ -297,17 +297,20 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
     if format_ is None:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     parts = {"a": value.node, "f": exp.Literal.string(format_)}
+    has_year = bool(letters(pattern or "") & {"yyyy", "uuuu", "y", "yy"})
+    if call.is_flink and "yy" in letters(pattern or ""):
+        what = "a year of two digits, which depend on today's,"
+        raise refusals.unsupported(call.typing.source, call.written, what, "Write yyyy.")
+    given = "a" if has_year else "'1970 ' || a"
+    parts["f"] = parts["f"] if has_year else exp.Literal.string(f"%Y {format_}")
     if call.is_flink:
         # DuckDB knows names of times, such as infinity.
-        return cast_node(filled("CASE WHEN regexp_matches(a, '[0-9]') THEN try_strptime(a, f) END", parts), kind)
+        return cast_node(filled(f"CASE WHEN regexp_matches(a, '[0-9]') THEN try_strptime({given}, f) END", parts), kind)
     found, shape = letters(pattern or ""), read_format(pattern or "")
     if shape is None:
         what = "a pattern with days of the week to read a text by"
         raise refusals.unsupported(call.typing.source, call.written, what, "Leave them out.")
-    read = "strptime(a, f)"
-    if not found & {"yyyy", "uuuu", "y", "yy"}:
-        read, parts["f"] = "strptime('1970 ' || a, f)", exp.Literal.string(f"%Y {format_}")
-    read = f"try_{read}" if is_try else read
+    read = f"{'try_' if is_try else ''}strptime({given}, f)"
     if "yy" in found:
         # To Java these are the years from 2000.
         read = f"CASE WHEN year({read}) < 2000 THEN {read} + to_years(100) ELSE {read} END"

@@ -146,3 +146,14 @@ def test_the_primary_key_is_not_updated(tmp_path: Path) -> None:
     session.sql(f"CREATE TABLE t ({KEYED})")
     with pytest.raises(SqlError, match="primary key"):
         session.sql("UPDATE t SET k = k + 1")
+
+
+@pytest.mark.parametrize("assignment", ["d = x", "c = s || 'x'", "c = COALESCE(s, 'none')"])
+def test_what_flink_assigns_to_no_column(tmp_path: Path, assignment: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql("CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED, d DATE, x TIMESTAMP(3), c CHAR(5), s STRING)")
+    session.sql("INSERT INTO t VALUES (1, DATE '2024-01-02', TIMESTAMP '2024-01-02 03:04:05', 'ab', 'b')")
+    with pytest.raises(SqlError, match="Cast it"):
+        session.sql(f"UPDATE t SET {assignment}")
+    session.sql("UPDATE t SET d = CAST(x AS DATE), c = 'a' || 'b'")
+    session.sql("INSERT INTO t (k, d) SELECT 2, x FROM t")
