@@ -649,7 +649,8 @@ _DECLARED = "paimon_declared"
 def _declared_of(node: exp.Expr, scope: Scope) -> Declared:
     """The columns of a query, or of one of WITH, as far as they are declared."""
     if isinstance(node, exp.Values):
-        return node.meta.get(_DECLARED, ())
+        of_cells: Declared = node.meta.get(_DECLARED, ())
+        return of_cells
     if isinstance(node, exp.Table):
         return scope.declared_table(node.name)
     query = node.this
