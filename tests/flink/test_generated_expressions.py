@@ -95,7 +95,7 @@ MENDED = (
     "f32 IS NOT DISTINCT FROM f64", "TIMESTAMPDIFF(SECOND, TIMESTAMP '1900-01-01 00:00:00', tn)",
     "TO_TIMESTAMP('Infinity' || LEFT(c, 0), 'HH:mm')", "UPPER(s || 'ŉ ﬁ ß')", "LOWER('ΑΣ İ' || s)", "ATAN2(f32, i32)",
     "CAST(y AS BINARY)", "CAST(s AS CHAR)", "DATE '2024-02-29' = FROM_UNIXTIME(i32)", "TO_TIMESTAMP('12:34', 'HH:mm')",
-    "TYPEOF('a' || 'bc')", "REGEXP_REPLACE(s, 'x?', '')",
+    "TRY_CAST('0012' || LEFT(c, 0) AS TIME)", "TYPEOF('a' || 'bc')", "REGEXP_REPLACE(s, 'x?', '')",
 )  # fmt: skip
 _MIXED = "(SELECT id, f64, d2 FROM samples UNION ALL SELECT id, CAST(i32 AS DOUBLE), d2 FROM samples) AS q"
 # Zeros of both signs, lengths of texts behind subqueries, and types of both sides.
@@ -232,6 +232,7 @@ LEFT_TO_FLINK = (
     "FLOOR(clock TO DAY)", "TIMESTAMPADD(DAY, 1, clock)", "ARRAY[ts, tm]",
     "COUNT(*) OVER (PARTITION BY f64)", "RPAD('😀😀' || s, 3, '*')",
     "OVERLAY('😀b' || s PLACING 'x' FROM 2)", "REGEXP_REPLACE(s || 'a', '.*', 'z')", "TO_DATE('29/02/72', 'dd/MM/yy')",
+    "ENCODE('12', 'UTF-8')", "ROW(i32, s) = ROW(i8, s)",
 )  # fmt: skip
 
 

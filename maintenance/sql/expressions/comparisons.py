@@ -147,8 +147,14 @@ def _truth(call: Call) -> DataType | None:
         return None
     if call.is_flink and call.name in _EQUALITIES and _is_truth_with_text(call.kinds):
         return kinds.BOOLEAN
+    if call.is_flink and all(_is_row_of_parts(each.written.unnest()) for each in call.arguments):
+        return None  # Flink compares the parts of the two, of which a NULL is equal to none
     common = _compared_kind(call.kinds, is_flink=call.is_flink)
     return None if common is None or common.root in ("MAP", "VARIANT") else kinds.BOOLEAN
+
+
+def _is_row_of_parts(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Struct | exp.Tuple) or (isinstance(node, exp.Anonymous) and node.name.upper() == "ROW")
 
 
 def _is_text_with_number(found: Sequence[DataType]) -> bool:

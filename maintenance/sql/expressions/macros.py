@@ -69,7 +69,7 @@ MACROS = (
     ),
     (
         "paimon_turn(t, n) AS CAST(COALESCE(NULLIF(regexp_extract(t,"
-        " '^\\s*(\\d{1,2})(:(\\d{1,2})(:(\\d{1,2}))?)?', n), ''), '0') AS BIGINT)"
+        " '^\\s*0*(\\d{1,2})(:(\\d{1,2})(:(\\d{1,2}))?)?', n), ''), '0') AS BIGINT)"
     ),
     "paimon_not_negative(x) AS CASE WHEN x < 0 THEN 0 ELSE x END",
     "paimon_nonzero(x, y) AS CASE WHEN y = 0 AND x IS NOT NULL THEN error('division by zero') ELSE y END",
@@ -161,7 +161,7 @@ MACROS = (
         " AS DATE) END"
     ),
     (
-        "paimon_clock(t) AS CASE WHEN regexp_matches(t, '^\\s*\\d{1,2}(:\\d{1,2}(:\\d{1,2}([.]\\d*)?)?)?\\s*$')"
+        "paimon_clock(t) AS CASE WHEN regexp_matches(t, '^\\s*0*\\d{1,2}(:\\d{1,2}(:\\d{1,2}([.]\\d*)?)?)?\\s*$')"
         " AND paimon_turn(t, 1) < 24 THEN TRY_CAST(concat_ws(':', paimon_padded(paimon_turn(t, 1), 2),"
         " paimon_padded(paimon_turn(t, 3), 2), paimon_padded(paimon_turn(t, 5), 2)) AS TIME)"
         " + to_milliseconds(CAST(rpad(regexp_extract(t, '[.](\\d{0,3})', 1), 3, '0') AS BIGINT)) END"

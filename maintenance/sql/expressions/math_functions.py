@@ -238,7 +238,7 @@ ENTRIES: Sequence[Entry] = (
     entry("atan2", "DOUBLE, DOUBLE", "DOUBLE", "atan2(a + 0.0, b + 0.0)", SPARK),
     # Flink makes no code of one of decimals.
     entry("atan2", "FLOATING|INTEGER=, FLOATING|INTEGER=", "DOUBLE",
-          "atan2(CAST(a AS DOUBLE) + 0.0, CAST(b AS DOUBLE) + 0.0)", FLINK),
+          "atan2(CAST(a AS DOUBLE), CAST(b AS DOUBLE))", FLINK),
     entry("power", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
     entry("pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)", SPARK),
     *(entry(names, "DOUBLE", "DOUBLE", template.format(f"{function}(a)"), of)
