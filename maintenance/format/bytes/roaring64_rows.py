@@ -80,15 +80,13 @@ class ArrayContainers:
 
     def values(self) -> np.ndarray:
         """The lower 16 bits of all values, container by container. Unsigned, shape (count.sum(),)."""
-        if not (self.start & 1).any():
-            places = np.repeat(self.start // 2 - (np.cumsum(self.count) - self.count), self.count)
-            places += np.arange(len(places))
-            whole: np.ndarray = self.data[: len(self.data) & ~1].view("<u2")[places]
-            return whole
+        if not len(self.start):
+            return np.zeros(0, np.uint16)
         places = np.repeat(self.start - 2 * (np.cumsum(self.count) - self.count), self.count)
         places += 2 * np.arange(len(places))
-        low: np.ndarray = self.data[places].astype(_U64) | self.data[places + 1].astype(_U64) << _U64(8)
-        return low
+        # The two bytes from each place on.
+        pairs: np.ndarray = np.ndarray(len(self.data) - 1, "<u2", buffer=self.data, strides=(1,))
+        return np.asarray(pairs[places])
 
 
 def bytes_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -125,6 +123,10 @@ class _Parser:
     def __init__(self, data: np.ndarray, begin: np.ndarray, end: np.ndarray) -> None:
         # What is read of a bitmap that is cut off lies behind its end, but in the array.
         self._data = np.concatenate([data, np.zeros(_LEAF_BODY + _HEAD, np.uint8)])
+        # The eight bytes from each place on.
+        self._little, self._big = (
+            np.ndarray(len(self._data) - 7, order, buffer=self._data, strides=(1,)) for order in ("<u8", ">u8")
+        )
         self._size = len(data)
         self._begin, self._end = begin, end
         self._good = end - begin > _HEAD
@@ -163,11 +165,9 @@ class _Parser:
 
     def _number(self, at: np.ndarray, width: int, *, big_endian: bool = False) -> np.ndarray:
         """Unsigned numbers of so many bytes. int64, shape of `at`."""
-        found = np.zeros(len(at), np.int64)
-        for place in range(width):
-            shift = 8 * (width - 1 - place if big_endian else place)
-            found |= self._data[at + place].astype(np.int64) << shift
-        return found
+        words = (self._big if big_endian else self._little)[at].astype(_U64, copy=False)
+        unused = _U64(64 - 8 * width)
+        return np.asarray((words if big_endian else words << unused) >> unused).view(np.int64)
 
     def _drop(self, rows: np.ndarray, at: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, ...]:
         """Leave bitmaps out in which something is wrong, or whose end is passed."""
