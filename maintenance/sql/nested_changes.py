@@ -18,7 +18,8 @@ from maintenance.catalog import (
 from maintenance.errors import SchemaError
 from maintenance.types.data_type import DataType
 
-_STEPS = {"ARRAY": "element", "MULTISET": "element", "MAP": "value"}
+STEPS = {"ARRAY": "element", "MULTISET": "element", "MAP": "value"}
+"""What leads from a nested type to the type inside it, on the path to a field."""
 
 
 def nested_changes(path: tuple[str, ...], old: DataType, new: DataType, where: str) -> Iterator[SchemaChange]:
@@ -28,14 +29,14 @@ def nested_changes(path: tuple[str, ...], old: DataType, new: DataType, where: s
     """
     if old.root == new.root == "ROW":
         yield from _of_rows(path, old, new, where)
-    elif old.root == new.root and old.root in _STEPS:
+    elif old.root == new.root and old.root in STEPS:
         if old.key != new.key:
             problem = f"keys of {'.'.join(path)} cannot become {new.key}, they are {old.key}"
             raise SchemaError(problem, where, "Add a column of the new type.")
         before, behind = (part.value if part.root == "MAP" else part.element for part in (old, new))
         assert before is not None
         assert behind is not None
-        yield from nested_changes((*path, _STEPS[old.root]), before, behind, where)
+        yield from nested_changes((*path, STEPS[old.root]), before, behind, where)
     elif old.as_nullable() != new.as_nullable():
         yield UpdateColumnType(path, new, keep_nullability=True)
     if old.nullable != new.nullable:

@@ -18,18 +18,22 @@ from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.time_formats import duck_format, letters, read_format
 from maintenance.types.data_type import DataType
 
-_PARTS: Mapping[str, str] = {
-    "year": "year(a)", "years": "year(a)", "yr": "year(a)", "y": "year(a)", "yearofweek": "isoyear(a)",
-    "quarter": "quarter(a)", "qtr": "quarter(a)", "month": "month(a)", "mon": "month(a)", "months": "month(a)",
-    "week": "weekofyear(a)", "weeks": "weekofyear(a)", "w": "weekofyear(a)", "day": "day(a)", "days": "day(a)",
-    "d": "day(a)", "dayofweek": "dayofweek(a) + 1", "dow": "dayofweek(a) + 1", "dayofweek_iso": "isodow(a)",
-    "dow_iso": "isodow(a)", "doy": "dayofyear(a)", "hour": "hour(a)", "hours": "hour(a)", "h": "hour(a)",
-    "minute": "minute(a)", "minutes": "minute(a)", "min": "minute(a)", "m": "minute(a)", "isodow": "isodow(a)",
-    "isoyear": "isoyear(a)", "decade": "decade(a)", "century": "century(a)", "millennium": "millennium(a)",
+# The names of what times and intervals have, in Spark.
+_YEARS, _MONTHS = ("year", "years", "yr", "yrs", "y"), ("month", "months", "mon", "mons")
+_DAYS, _HOURS = ("day", "days", "d"), ("hour", "hours", "hr", "hrs", "h")
+_MINUTES, _SECONDS = ("minute", "minutes", "min", "mins", "m"), ("second", "seconds", "sec", "secs", "s")
+_SPARK_PARTS: Mapping[str, str] = {
+    **dict.fromkeys(_YEARS, "year(a)"), "yearofweek": "isoyear(a)", **dict.fromkeys(("quarter", "qtr"), "quarter(a)"),
+    **dict.fromkeys(_MONTHS, "month(a)"), **dict.fromkeys(("week", "weeks", "w"), "weekofyear(a)"),
+    **dict.fromkeys(_DAYS, "day(a)"), **dict.fromkeys(("dayofweek", "dow"), "dayofweek(a) + 1"),
+    **dict.fromkeys(("dayofweek_iso", "dow_iso"), "isodow(a)"), "doy": "dayofyear(a)",
+    **dict.fromkeys(_HOURS, "hour(a)"), **dict.fromkeys(_MINUTES, "minute(a)"),
 }  # fmt: skip
-_FLINK_PARTS = ("year", "quarter", "month", "week", "day", "dow", "doy", "isodow", "isoyear", "decade", "century",
-                "millennium")  # fmt: skip
-_SECONDS = ("second", "seconds", "sec", "s")
+_FLINK_PARTS: Mapping[str, str] = {
+    "year": "year(a)", "quarter": "quarter(a)", "month": "month(a)", "week": "weekofyear(a)", "day": "day(a)",
+    "dow": "dayofweek(a) + 1", "doy": "dayofyear(a)", "isodow": "isodow(a)", "isoyear": "isoyear(a)",
+    "decade": "decade(a)", "century": "century(a)", "millennium": "millennium(a)",
+}  # fmt: skip
 _FIELDS = (
     ("year", "year(a)"), ("quarter", "quarter(a)"), ("month", "month(a)"), ("day dayofmonth", "day(a)"),
     ("dayofyear", "dayofyear(a)"), ("weekofyear", "weekofyear(a)"), ("dayofweek", "dayofweek(a) + 1"),
@@ -60,6 +64,11 @@ def _local(value: Typed) -> exp.Expr:
     """A timestamp as clocks show it."""
     value = narrow(value)
     return cast_node(value.node, kinds.NTZ) if value.kind.root == "TIMESTAMP_LTZ" else value.node
+
+
+def _of_local(template: str) -> Callable[[Call], exp.Expr]:
+    """A template of a time as clocks show it: of an instant DuckDB counts years before the first one upwards."""
+    return lambda call: filled(template, {"a": _local(call.arguments[0])})
 
 
 def _day(value: Typed) -> exp.Expr:
@@ -120,11 +129,11 @@ def _extracted(call: Call) -> exp.Expr:
             template = "0"
         else:
             template = "CAST(((epoch_us(a) % 60000000) + 60000000) % 60000000 AS DECIMAL(18, 0)) / 1000000"
-        node = filled(template, {"a": value.node})
+        node = filled(template, {"a": _local(value)})
         return cast_node(node, call.kind)
-    if unit not in _PARTS:
+    if unit not in _SPARK_PARTS:
         raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a time")
-    return cast_node(filled(_PARTS[unit], {"a": value.node}), call.kind)
+    return cast_node(filled(_SPARK_PARTS[unit], {"a": _local(value)}), call.kind)
 
 
 def _extracted_in_flink(call: Call, unit: str) -> exp.Expr:
@@ -133,7 +142,7 @@ def _extracted_in_flink(call: Call, unit: str) -> exp.Expr:
         return cast_node(_of_clock(value, unit), call.kind)
     if unit not in _FLINK_PARTS:
         raise refusals.unsupported(call.typing.source, call.written, f"the part {unit.upper()} of a time")
-    return cast_node(filled(_PARTS[unit], {"a": _day(value)}), call.kind)
+    return cast_node(filled(_FLINK_PARTS[unit], {"a": _day(value)}), call.kind)
 
 
 def _extracted_from_clock(call: Call) -> exp.Expr:
@@ -143,11 +152,11 @@ def _extracted_from_clock(call: Call) -> exp.Expr:
     return cast_node(filled(f"{unit}(a) % 1000", {"a": call.nodes[1]}), call.kind)
 
 
-_OF_MONTHS = ((("year", "years", "yr", "y"), "year(a)"), (("month", "months", "mon"), "month(a)"))
+_OF_MONTHS = ((_YEARS, "year(a)"), (_MONTHS, "month(a)"))
 _OF_MICROS = (
-    (("day", "days", "d"), "epoch_us(a) // 86400000000"),
-    (("hour", "hours", "h"), "epoch_us(a) // 3600000000 % 24"),
-    (("minute", "minutes", "min", "m"), "epoch_us(a) // 60000000 % 60"),
+    (_DAYS, "epoch_us(a) // 86400000000"),
+    (_HOURS, "epoch_us(a) // 3600000000 % 24"),
+    (_MINUTES, "epoch_us(a) // 60000000 % 60"),
     (_SECONDS, "CAST(epoch_us(a) % 60000000 AS DECIMAL(18, 0)) / 1000000"),
 )
 
@@ -480,7 +489,7 @@ def _window_start(call: Call) -> exp.Expr:
 
 
 ENTRIES: Sequence[Entry] = (
-    *(entry(name, "TIME|DATE", "INT", _of_time(f"CAST({template} AS INTEGER)"), SPARK) for name, template in _FIELDS),
+    *(entry(name, "TIME|DATE", "INT", _of_local(f"CAST({template} AS INTEGER)"), SPARK) for name, template in _FIELDS),
     *(entry(name.removeprefix("day "), "TIME", "BIGINT", _of_flink(f"CAST({template} AS BIGINT)"), FLINK)
       for name, template in _FIELDS if name != "weekofyear"),
     entry("week", "TIME", "BIGINT", _of_flink("CAST(weekofyear(a) AS BIGINT)"), FLINK),

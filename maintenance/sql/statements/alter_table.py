@@ -1,8 +1,8 @@
 """ALTER TABLE in Flink's and Spark's words: each change that `SchemaChange` has, and partitions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from maintenance.catalog import (
     AddColumn,
@@ -20,9 +20,10 @@ from maintenance.catalog import (
     UpdateComment,
 )
 from maintenance.errors import AlreadyExistsError, SqlError
+from maintenance.metastore.schema_change import ColumnChange, path_of
 from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.nested_changes import nested_changes
+from maintenance.sql.nested_changes import STEPS, nested_changes
 from maintenance.sql.partitions import Written, partition_of, read_spec
 from maintenance.sql.plain_partitions import folder_of, known_partitions, plain_spec
 from maintenance.sql.result import Result
@@ -31,7 +32,7 @@ from maintenance.sql.statements.computed import AlterComputed, read_watermark
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.format_table import FormatTable
-from maintenance.types.data_type import DataType
+from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
     from maintenance.operations.plan_store import StoredPlan
@@ -40,19 +41,65 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """Apply changes as one new schema."""
+    """Apply changes as one new schema. `if_columns_exist`: columns that are not there need not be dropped."""
 
     path: tuple[str, ...]
     changes: tuple[SchemaChange, ...]
     if_exists: bool = False
+    if_columns_exist: bool = False
 
     def run(self, session: "SessionState") -> Result:
         if self.if_exists and not session.table_exists(self.path):
             return Result()
         table, name = session.stored(self.path), session.table_name(self.path)
-        changes = self.changes if session.dialect == "spark" else _by_field(table, self.changes)
-        session.catalog_of(name.catalog).change_table(name.identifier, changes)
+        if session.dialect == "spark":
+            changes = [_as_spelled(table, change) for change in self.changes]
+        else:
+            changes = _by_field(table, self.changes)
+        if self.if_columns_exist:
+            changes = [each for each in changes if not isinstance(each, DropColumn) or _has(table, each.column)]
+        if changes:
+            session.catalog_of(name.catalog).change_table(name.identifier, changes)
         return Result()
+
+
+def _has(table: "Stored", column: str | Sequence[str]) -> bool:
+    """Whether a table has a column, or a field of a ROW in one."""
+    return len(_on_the_way(table.schema.fields, path_of(column))) == len(path_of(column))
+
+
+def _as_spelled(table: "Stored", change: SchemaChange) -> SchemaChange:
+    """A change that names columns as the table does: Spark finds a name that no other one is like in any case."""
+    if not isinstance(change, ColumnChange):
+        return change
+    path, fields = path_of(change.column), table.schema.fields
+    found = _on_the_way(fields, path[:-1] if isinstance(change, AddColumn) else path)
+    spelled = (*found, *path[len(found) :])
+    named: dict[str, Any] = {"column": spelled[0] if isinstance(change.column, str) else spelled}
+    position = change.position if isinstance(change, AddColumn | UpdateColumnPosition) else None
+    if position is not None and position.reference is not None:
+        beside = _on_the_way(fields, (*spelled[:-1], position.reference))
+        if len(beside) == len(spelled):
+            named["position"] = replace(position, reference=beside[-1])
+    return replace(change, **named)
+
+
+def _on_the_way(fields: Sequence[DataField], path: Sequence[str]) -> tuple[str, ...]:
+    """The names on the way to a column as they are written in the table, as far as it has them."""
+    found: list[str] = []
+    inside: DataType | None = DataType("ROW", fields=tuple(fields))
+    for part in path:
+        if inside is None:
+            break
+        names: dict[str, DataType | None] = {field.name: field.type for field in inside.fields}
+        if inside.root in STEPS:
+            names = {STEPS[inside.root]: inside.element or inside.value}
+        alike = [part] if part in names else [name for name in names if name.lower() == part.lower()]
+        if len(alike) != 1:
+            break
+        found.append(alike[0])
+        inside = names[alike[0]]
+    return tuple(found)
 
 
 def _by_field(table: "Stored", changes: Sequence[SchemaChange]) -> list[SchemaChange]:
@@ -163,7 +210,10 @@ def _alter(cursor: Cursor) -> Statement:
     if not cursor.is_spark and (statement := _alter_computed(cursor, path)) is not None:
         statement.if_exists = if_exists
         return statement
-    return AlterTable(path, tuple(_changes(cursor)), if_exists)
+    if_columns_exist = cursor.is_spark and any(
+        cursor.peek("DROP", word, "IF", "EXISTS") for word in ("COLUMN", "COLUMNS")
+    )
+    return AlterTable(path, tuple(_changes(cursor)), if_exists, if_columns_exist)
 
 
 def _alter_computed(cursor: Cursor, path: tuple[str, ...]) -> AlterComputed | None:
@@ -286,8 +336,8 @@ def _modify(cursor: Cursor) -> list[SchemaChange]:
 def _drop(cursor: Cursor) -> list[SchemaChange]:
     if cursor.take("PRIMARY", "KEY"):
         return [DropPrimaryKey()]
-    cursor.take_one_of("COLUMNS", "COLUMN")
-    cursor.if_exists()
+    if cursor.take_one_of("COLUMNS", "COLUMN") and cursor.is_spark:
+        cursor.if_exists()
     if not cursor.take("("):
         return [DropColumn(cursor.path("the name of a column"))]
     changes: list[SchemaChange] = [DropColumn(cursor.path("the name of a column"))]

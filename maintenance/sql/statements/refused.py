@@ -40,6 +40,7 @@ _REFUSED: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("CACHE", "TABLE"): _CACHE,
     ("UNCACHE", "TABLE"): _CACHE,
     ("CACHE", "LAZY", "TABLE"): _CACHE,
+    ("CLEAR", "CACHE"): _CACHE,
     ("CREATE", "TEMPORARY", "TABLE"): (
         "temporary tables over other systems are not read here",
         "Write the rows into a table of Paimon: paimonctl write, or INSERT INTO … VALUES.",

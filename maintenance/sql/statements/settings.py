@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot.tokens import TokenType
 
+from maintenance.metadata.zone import local_zone
 from maintenance.spark.engine import ENGINE
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.known_settings import check_setting, hand_to_spark
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
+from maintenance.sql.zones import SETTINGS
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
@@ -75,11 +77,16 @@ def _key(cursor: Cursor) -> str:
     tokens = cursor.words[start : cursor.index]
     if not tokens:
         raise cursor.unexpected("the name of a setting")
-    return cursor.text((tokens[0].start, tokens[-1].end)).strip()
+    key = cursor.text((tokens[0].start, tokens[-1].end)).strip()
+    if any(letter.isspace() for letter in key):
+        raise cursor.error(
+            f"'{key}' is not the name of a setting", "Write SET, SET key, or SET key = value.", token=tokens[0]
+        )
+    return key
 
 
 def _set(cursor: Cursor) -> Set:
-    if cursor.at_end():
+    if cursor.at_end() or cursor.take("-", "V"):
         return Set(None, None)
     key = _key(cursor)
     if not cursor.take("="):
@@ -94,4 +101,21 @@ def _reset(cursor: Cursor) -> Reset:
     return Reset(None if cursor.at_end() else _key(cursor))
 
 
-STATEMENTS: Mapping[tuple[str, ...], Parse] = {("SET",): _set, ("RESET",): _reset}
+def _time_zone(cursor: Cursor) -> Set:
+    """Spark's ``SET TIME ZONE``: the name of a zone, or LOCAL, that of this process."""
+    if not cursor.is_spark:
+        raise cursor.error("Flink has no SET TIME ZONE", f"Write SET '{SETTINGS['flink']}' = 'Asia/Shanghai'.")
+    if cursor.take("LOCAL"):
+        return Set(SETTINGS["spark"], local_zone())
+    if cursor.take("INTERVAL"):
+        raise cursor.error(
+            "SET TIME ZONE INTERVAL is not supported", "Write the distance from UTC: SET TIME ZONE '+08:30'."
+        )
+    return Set(SETTINGS["spark"], cursor.string("LOCAL or the name of a zone in quotes"))
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("SET",): _set,
+    ("SET", "TIME", "ZONE"): _time_zone,
+    ("RESET",): _reset,
+}

@@ -101,6 +101,17 @@ def test_zones_have_names_or_distances(lake: Path, dialect: Dialect, zone: str) 
     assert value(session, "id", "v = CAST('2024-01-01 20:00:00' AS TIMESTAMP_LTZ)") == 1
 
 
+def test_spark_says_time_zone(lake: Path, new_york: None) -> None:
+    session = session_in(lake, "spark", "Europe/Oslo")
+    session.sql("SET TIME ZONE 'Asia/Shanghai'")
+    assert value(session, "HOUR(v)") == 20
+    session.sql("set time zone '+05:30'")
+    assert value(session, "SUBSTRING(CAST(v AS STRING), 12, 5)") == "17:30"
+    session.sql("SET TIME ZONE LOCAL")
+    assert value(session, "HOUR(v)") == 7
+    assert session.sql("SET spark.sql.session.timeZone").to_arrow()["value"].to_pylist() == ["America/New_York"]
+
+
 # Conditions in Shanghai, and the rows.
 CONDITIONS = {
     "v = TIMESTAMP_LTZ '2024-01-01 20:00:00'": [1],
@@ -240,6 +251,10 @@ def test_the_prompt_stays_in_the_zone_that_was_set(
 REFUSED = {
     "spark": [
         ("SET spark.sql.session.timeZone = Nowhere/City", "'Nowhere/City' is not a time zone"),
+        ("SET TIME ZONE 'Nowhere/City'", "'Nowhere/City' is not a time zone"),
+        ("SET TIME ZONE Oslo", "'Oslo' found where LOCAL or the name of a zone in quotes is expected"),
+        ("SET TIME ZONE INTERVAL '08:30' HOUR TO MINUTE", r"Write the distance from UTC: SET TIME ZONE '\+08:30'"),
+        ("SET TIMEZONE 'Asia/Shanghai'", "'TIMEZONE 'Asia/Shanghai'' is not the name of a setting"),
         ("SET spark.sql.ansi.enabled = false", "'spark.sql.ansi.enabled' = 'false' is not honoured"),
         ("SET spark.sql.legacy.timeParserPolicy = LEGACY", "'spark.sql.legacy.timeParserPolicy' is not a setting"),
         ("SET spark.sql.sesion.timeZone = UTC", "'spark.sql.sesion.timeZone' is not a setting"),
@@ -249,6 +264,7 @@ REFUSED = {
     "flink": [
         ("SET 'table.local-time-zone' = 'Nowhere/City'", "'Nowhere/City' is not a time zone"),
         ("SET 'table.exec.legacy-cast-behaviour' = 'enabled'", "'table.exec.legacy-cast-behaviour' = 'enabled' is not"),
+        ("SET TIME ZONE 'UTC'", "Flink has no SET TIME ZONE .* Write SET 'table.local-time-zone' ="),
         ("SET 'execution.runtime-mod' = 'batch'", "'execution.runtime-mod' is not a setting"),
         ("SET 'table.local-timezone' = 'UTC'", "'table.local-timezone' is not a setting"),
     ],
