@@ -379,7 +379,7 @@ _NEXT_DAY = (
     "CASE WHEN i IS NOT NULL THEN CAST(a + CAST(((i - isodow(a) + 6) % 7) + 1 AS INTEGER) AS DATE)"
     " WHEN b IS NOT NULL AND a IS NOT NULL THEN error('the day of the week is not known') END"
 )
-_DAYS = "list_position(['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'], left(upper(trim(b)), 2))"
+_WEEKDAY = "list_position(['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'], left(upper(trim(b)), 2))"
 _LAST_DAY = "CAST(last_day(a) AS DATE)"
 
 
@@ -510,7 +510,7 @@ ENTRIES: Sequence[Entry] = (
     entry("add_months", "DATE, INT", "DATE", _added("a + to_months(CAST(b AS INTEGER))"), SPARK),
     entry("last_day", "DATE", "DATE", _LAST_DAY, SPARK),
     entry("next_day", "DATE, STRING", "DATE", lambda call: filled(_NEXT_DAY, {"a": call.nodes[0], "b": call.nodes[1],
-          "i": filled(_DAYS, {"b": call.nodes[1].copy()})}), SPARK),
+          "i": filled(_WEEKDAY, {"b": call.nodes[1].copy()})}), SPARK),
     entry("trunc", "DATE, 'STRING'", "DATE", _truncated, SPARK),
     entry("date_trunc", "'STRING', LTZ", "LTZ", _date_truncated, SPARK),
     *(entry(f"{name}.to", "TIME, 'STRING'", _floored_kind, _floored,
