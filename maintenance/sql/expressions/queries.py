@@ -222,6 +222,12 @@ class Queries:
                 order.set(
                     "expressions", [each if _is_place(each) else ordered(self.typing, each, scope) for each in keys]
                 )
+        # One process has one partition, which is sorted whole.
+        for clause in ("sort", "cluster", "distribute"):
+            order = query.args.get(clause)
+            query.set(clause, None)
+            if order is not None and clause != "distribute":
+                query.set("order", exp.Order(expressions=order.expressions))
         offset = query.args.get("offset")
         if self.typing.is_flink and query.args.get("order") and offset and not query.args.get("limit"):
             raise refusals.unsupported(self.typing.source, offset, "OFFSET without LIMIT", "Add a LIMIT.")

@@ -34,6 +34,8 @@ def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
         ("spark", "SELECT g, count(*) FROM t WHERE false GROUP BY ROLLUP (g)", []),
         ("flink", "SELECT g, COUNT(*) FROM t WHERE FALSE GROUP BY CUBE (g)", []),
         ("spark", "SELECT n, id FROM t ORDER BY ALL DESC LIMIT ALL", [(7, 2), (5, 3), (5, 1)]),
+        ("spark", "SELECT id FROM t DISTRIBUTE BY g SORT BY n DESC, id DESC LIMIT 2", [(2,), (3,)]),
+        ("spark", "SELECT id FROM (SELECT id, -id AS k FROM t) CLUSTER BY k", [(3,), (2,), (1,)]),
         ("flink", "SELECT id, v FROM t CROSS JOIN UNNEST(a) AS v", [(1, 1), (1, 2)]),
         ("flink", "SELECT x.id0 FROM (SELECT p.id, q.id FROM t p JOIN t q ON p.id < q.id) AS x", [(2,), (3,), (3,)]),
         ("flink", "SELECT id, c FROM t LEFT JOIN LATERAL (SELECT COUNT(*) AS c FROM t q WHERE q.n = t.n) AS x ON TRUE",
@@ -43,8 +45,9 @@ def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
 )  # fmt: skip
 def test_rows(session: Session, query: str, expected: list[tuple[Any, ...]]) -> None:
     found = rows(session, query)
-    assert (found if "ORDER BY" in query else sorted(found, key=repr)) == (
-        expected if "ORDER BY" in query else sorted(expected, key=repr)
+    is_ordered = any(f"{word} BY" in query for word in ("ORDER", "SORT", "CLUSTER"))
+    assert (found if is_ordered else sorted(found, key=repr)) == (
+        expected if is_ordered else sorted(expected, key=repr)
     )
 
 
