@@ -16,6 +16,7 @@ from sqlglot.tokens import Token, TokenType
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import Flink, PaimonSpark, words_tokenizer
 from maintenance.sql.flink_syntax import check_flink_syntax
+from maintenance.sql.foreign_syntax import check_foreign_syntax
 from maintenance.sql.literals import UnreadableError, with_signs
 from maintenance.sql.name_places import found_name
 from maintenance.sql.place import error_at
@@ -365,8 +366,9 @@ class Cursor:
             nodes = (
                 parser.parse_into(into, tokens, self.source.text) if into else parser.parse(tokens, self.source.text)
             )
-            if not self.is_spark:
-                for tree in filter(None, nodes):
+            for tree in filter(None, nodes):
+                check_foreign_syntax(tokens, tree, "Spark" if self.is_spark else "Flink")
+                if not self.is_spark:
                     check_flink_syntax(tokens, tree)
         except ParseError as error:
             raise self._unparsable(error, span) from None

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from maintenance.sql.foreign_syntax import first_of
 from maintenance.sql.literals import UnreadableError
 
 _SIGNS = {
@@ -24,7 +25,7 @@ def check_flink_syntax(tokens: Sequence[Token], tree: exp.Expr) -> None:
         if token.text in _SIGNS and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER):
             raise UnreadableError(token, f"Flink has no {token.text}", _SIGNS[token.text])
     for words, fix in _of_spark(tree):
-        raise UnreadableError(_first(tokens, words), f"Flink has no {words}", fix)
+        raise UnreadableError(first_of(tokens, words), f"Flink has no {words}", fix)
 
 
 def _of_spark(tree: exp.Expr) -> Iterator[tuple[str, str]]:
@@ -49,9 +50,3 @@ def _of_spark(tree: exp.Expr) -> Iterator[tuple[str, str]]:
                 yield "ORDER BY ALL", "Write the columns."
             case exp.Select() if any(isinstance(each.unalias().unnest(), exp.Null) for each in node.expressions):
                 yield "SELECT of a NULL without a type", "Write CAST(NULL AS INT), or another type."
-
-
-def _first(tokens: Sequence[Token], words: str) -> Token:
-    """The token at which words begin."""
-    wanted = words.partition(" ")[0]
-    return next((token for token in tokens if token.text.upper().startswith(wanted)), tokens[0])

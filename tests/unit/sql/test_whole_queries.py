@@ -117,6 +117,15 @@ def test_names(session: Session, query: str, names: list[str]) -> None:
             ("x FROM t LATERAL VIEW explode(a) v AS x", "LATERAL VIEW"), ("g FROM t GROUP BY ALL", "GROUP BY ALL"),
             ("id FROM t ORDER BY ALL", "ORDER BY ALL"),
             ("id, NULL AS x FROM t", "SELECT of a NULL"), ("id FROM t WHERE g ILIKE 'X'", "ILIKE"))),
+        *((dialect, f"SELECT {text}", f"{dialect.capitalize()} has no {said}")
+          for dialect in ("spark", "flink") for text, said in (
+            ("id FROM t FOR UPDATE", "FOR UPDATE"), ("id FROM t CONNECT BY PRIOR id = n", "CONNECT BY"),
+            ("id FROM t ORDER BY n FETCH FIRST 1 ROWS WITH TIES", "WITH TIES"), ("id FROM t LIMIT 1 BY g", "LIMIT BY"),
+            ("COUNT(*) OVER (ORDER BY id ROWS 2 PRECEDING EXCLUDE TIES) FROM t", "EXCLUDE in a window"),
+            ("COUNT(*) OVER (ORDER BY id GROUPS 1 PRECEDING) FROM t", "GROUPS in a window"),
+            ("* EXCLUDE (id) FROM t", "EXCLUDE behind *"), ("* REPLACE (1 AS id) FROM t", "REPLACE behind *"),
+            ("id FROM t UNION ALL BY NAME SELECT id FROM t", "BY NAME"), ("id FROM t@v", "@"),
+            ("AS STRUCT id FROM t", "AS STRUCT"), ("id FROM t USING SAMPLE 1", "USING SAMPLE"))),
     ],
     indirect=["session"],
 )  # fmt: skip
