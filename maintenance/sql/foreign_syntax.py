@@ -22,7 +22,7 @@ _FOREIGN: Mapping[type[exp.Expr], Mapping[str, str]] = {
                 "partition": "PARTITION behind a table", "rows_from": "ROWS FROM", "when": "AT or BEFORE"},
     exp.Group: {"totals": "WITH TOTALS"},
     exp.Join: {"directed": "DIRECTED joins", "global_": "GLOBAL joins", "match_condition": "MATCH_CONDITION",
-               "method": "joins of this kind", "nearest": "NEAREST"},
+               "nearest": "NEAREST"},
     exp.WindowSpec: {"exclude": "EXCLUDE in a window"},
     exp.Window: {"first": "KEEP"},
     exp.LimitOptions: {"percent": "PERCENT of rows", "with_ties": "WITH TIES"},
@@ -47,6 +47,8 @@ def check_foreign_syntax(tokens: Sequence[Token], tree: exp.Expr, engine: str) -
             found = isinstance(node, kind) and next((said for name, said in words.items() if node.args.get(name)), None)
             if isinstance(node, exp.WindowSpec) and node.args.get("kind") == "GROUPS":
                 found = "GROUPS in a window"
+            elif isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):
+                found = f"{node.method} JOIN"
             if found:
                 raise UnreadableError(first_of(tokens, found), f"{engine} has no {found}", "Leave it out.")
 

@@ -34,6 +34,8 @@ def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
         ("spark", "SELECT g, count(*) FROM t WHERE false GROUP BY ROLLUP (g)", []),
         ("flink", "SELECT g, COUNT(*) FROM t WHERE FALSE GROUP BY CUBE (g)", []),
         ("spark", "SELECT n, id FROM t ORDER BY ALL DESC LIMIT ALL", [(7, 2), (5, 3), (5, 1)]),
+        *((dialect, "SELECT id, m FROM t NATURAL JOIN (SELECT id, n + 1 AS m FROM t WHERE n > 5) AS x", [(2, 8)])
+          for dialect in ("spark", "flink")),
         ("spark", "SELECT id FROM t DISTRIBUTE BY g SORT BY n DESC, id DESC LIMIT 2", [(2,), (3,)]),
         ("spark", "SELECT id FROM (SELECT id, -id AS k FROM t) CLUSTER BY k", [(3,), (2,), (1,)]),
         ("flink", "SELECT id, v FROM t CROSS JOIN UNNEST(a) AS v", [(1, 1), (1, 2)]),
@@ -125,6 +127,7 @@ def test_names(session: Session, query: str, names: list[str]) -> None:
             ("COUNT(*) OVER (ORDER BY id GROUPS 1 PRECEDING) FROM t", "GROUPS in a window"),
             ("* EXCLUDE (id) FROM t", "EXCLUDE behind *"), ("* REPLACE (1 AS id) FROM t", "REPLACE behind *"),
             ("id FROM t UNION ALL BY NAME SELECT id FROM t", "BY NAME"), ("id FROM t@v", "@"),
+            ("t.id FROM t ASOF JOIN t AS b ON t.id >= b.id", "ASOF JOIN"),
             ("AS STRUCT id FROM t", "AS STRUCT"), ("id FROM t USING SAMPLE 1", "USING SAMPLE"))),
     ],
     indirect=["session"],
