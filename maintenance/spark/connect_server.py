@@ -45,7 +45,7 @@ def connect_server(
     Raises: UnsupportedError: this PySpark has none. InfrastructureError: it did not start within `seconds`; the message
         has the end of its log.
     """
-    if not list(_HOME.glob("jars/spark-connect_*.jar")):
+    if not has_server():
         problem = f"PySpark {pyspark.__version__} comes without a Spark Connect server"
         raise UnsupportedError(
             problem, "Spark Connect", "Use PySpark 4.0 or newer, or name a server that runs: sc://HOST:PORT."
@@ -59,6 +59,11 @@ def connect_server(
     command = _command(_settings(config, port, ui_port), master)
     with running("Spark Connect", command, _environment(token), remote=server.remote, log=log, seconds=seconds):
         yield server
+
+
+def has_server() -> bool:
+    """Whether this PySpark comes with a Connect server."""
+    return any(_HOME.glob("jars/spark-connect_*.jar"))
 
 
 def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, str]:

@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from maintenance.errors import InfrastructureError, OptionError
 from maintenance.spark.class_archive import SILENT, archive_path
+from maintenance.spark.connect_server import has_server
 from maintenance.spark.java import JAVA_KEY
 from maintenance.spark.server_process import free_ports
 from maintenance.spark.session import get_session
@@ -51,18 +51,17 @@ def make_class_archive(folder: Path | None = None) -> Path:
 def _leave(archive: Path) -> None:
     """Let a Spark do what most do, as a session of its process and as a Connect server, and end."""
     (port,) = free_ports(1)
-    settings = {
-        JAVA_KEY: f"-XX:ArchiveClassesAtExit={archive} {SILENT}",
-        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
-    }
-    has_connect = bool(list(Path(pyspark.__path__[0]).glob("jars/spark-connect_*.jar")))
-    own = settings if has_connect else {JAVA_KEY: settings[JAVA_KEY]}
-    session = get_session(master="local[2]", config=own)
+    settings = {JAVA_KEY: f"-XX:ArchiveClassesAtExit={archive} {SILENT}"}
+    if has_server():
+        settings |= {
+            "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(port),
+        }
+    session = get_session(master="local[2]", config=settings)
     gateway: Any = SparkContext._gateway
     _run_queries(session)
-    if has_connect:
+    if has_server():
         asking = [sys.executable, "-m", "maintenance.spark.make_class_archive", f"sc://localhost:{port}"]
         subprocess.run(asking, check=False)  # without it the archive is of less use
     session.stop()
