@@ -38,7 +38,7 @@ def spot(identifier: str, *, grouped: bool = False) -> Spot:
     return Spot(database_key(identifier), identifier) if grouped else Spot(asset_key(identifier))
 
 
-class _Shown(Protocol):
+class Shown(Protocol):
     """A table that Dagster shows."""
 
     @property
@@ -58,19 +58,19 @@ def job_config(identifier: str, config: str = "") -> str:
     return f"ops: {{{CHOOSE}: {{config: {{table: {identifier}}}}}{f', {others}' if others else '}'}"
 
 
-def job_of(table: _Shown, action: str) -> str:
+def job_of(table: Shown, action: str) -> str:
     """The job that does something to a table: its own, or the one for any table."""
     if not table.grouped:
         return job(action, table.identifier)
     return EXPIRE_TABLE if action == "expire" else action
 
 
-def job_config_of(table: _Shown, config: str = "") -> str:
+def job_config_of(table: Shown, config: str = "") -> str:
     """The config of such a job. `config`: of its steps."""
     return job_config(table.identifier, config) if table.grouped else config
 
 
-def spot_of(table: _Shown) -> Spot:
+def spot_of(table: Shown) -> Spot:
     """Where Dagster shows a table of tables.yaml."""
     return spot(table.identifier, grouped=table.grouped)
 

@@ -89,6 +89,15 @@ def is_loaded(url: str) -> bool:
         return False
 
 
+def are_mirrored(url: str, count: int) -> bool:
+    """Whether the sensor has made the tables the partitions of their database."""
+    query = '{ assetNodeOrError(assetKey: {path: ["bench"]}) { ... on AssetNode { partitionKeys } } }'
+    body = json.dumps({"query": query}).encode()
+    request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return len(json.load(answer)["data"]["assetNodeOrError"]["partitionKeys"]) == count
+
+
 def measure(url: str, rounds: int) -> None:
     with launched() as browser:
         for name, path, text in _PAGES:
@@ -119,6 +128,8 @@ def main() -> None:
             url = f"http://127.0.0.1:{port}"
             wait_for("the code location", lambda: is_loaded(url))
             print(f"loaded {time.perf_counter() - begin:.1f} s after the start; memory {memory()}", flush=True)
+            wait_for("the tables as partitions", lambda: are_mirrored(url, given.tables))
+            print(f"all tables there as partitions {time.perf_counter() - begin:.1f} s after the start", flush=True)
             measure(url, given.rounds)
             print(f"memory {memory()}; load of the machine: {os.getloadavg()[0]:.1f}", flush=True)
         finally:

@@ -41,7 +41,7 @@ from paimon_maintenance.assets.checks.expiring import retention_of, retention_te
 from paimon_maintenance.assets.checks.judging import TableHealth, see
 from paimon_maintenance.assets.pages.fleet import FleetRow
 from paimon_maintenance.assets.pages.freeable import AskBeside, forecast_of
-from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, orphan_bytes_of, who_holds
+from paimon_maintenance.assets.pages.holders import IN_RUNS, KINDS, Holders, OrphansOf, who_holds
 from paimon_maintenance.assets.pages.table_page import what_is_kept, writer_of
 from paimon_maintenance.console.health import HealthView, health_view, reason
 from paimon_maintenance.console.lake import Known, TableWork
@@ -186,8 +186,8 @@ def table_view(
         and the bin.
     """
     config = known.config(identifier)
-    orphans = orphan_bytes_of(instance)
-    health = see(known.catalog, config, now, automation=known.automation, zone=known.zone, orphans=orphans)
+    orphans = OrphansOf(instance)
+    health = see(known.catalog, config, now, automation=known.automation, zone=known.zone, orphans=orphans.bytes_of)
     view = TableView(config, now, health)
     record = health.record
     if record is not None and record.parts:
@@ -207,7 +207,7 @@ def table_view(
         if table.schema.partition_keys:
             dropped = view.attempt("The dropped partitions", lambda: restorable_partitions(table))
             view.dropped = () if dropped is None else dropped.partitions[:_DROPPED]
-        view.holders = who_holds(instance, known.catalog, table, IN_RUNS, view.faults.append)
+        view.holders = who_holds(orphans, known.catalog, table, IN_RUNS, view.faults.append)
         view.treemap = None if view.holders is None else _treemap(view.holders)
         view.tried = view.attempt("What other retention would delete", lambda: tried(table, config, query, now))
     view.next = upcoming(config, view.row, known, now)

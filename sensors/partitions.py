@@ -6,7 +6,7 @@ mirrored. A tick reports a bounded number of events; the rest follows with the n
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from maintenance.operations.partition_states import PartitionState, PartitionSta
 from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.databases import Database
-from paimon_maintenance.assets.partitions import key_of, partitions_of, recorded_digest, state_metadata
+from paimon_maintenance.assets.partitions import key_of, recorded_digest, state_metadata
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
 from paimon_maintenance.sensors.turns import Turns, unread
@@ -29,7 +29,6 @@ INTERVAL_SECONDS = 30
 _EVENTS = 1000
 _EVENTS_EACH = 3
 Event = dg.AssetMaterialization | dg.AssetObservation
-PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +77,6 @@ class Telling:
     table: TableConfig
     room: int
     events: list[Event] = field(default_factory=list)
-
-    def requests(self, partition_keys: Iterable[str]) -> list[PartitionsRequest]:
-        """What makes the mirrored partitions those wanted."""
-        partitions = partitions_of(self.table)
-        there = set(self.instance.get_dynamic_partitions(keys.partitions(self.table.identifier)))
-        new, gone = [key for key in partition_keys if key not in there], sorted(there - set(partition_keys))
-        return [
-            *([partitions.build_add_request(new)] if new else []),
-            *([partitions.build_delete_request(gone)] if gone else []),
-        ]
 
     def tell(self, observed: PartitionStates, states: Mapping[str, PartitionState], before: Mirrored) -> Mirrored:
         """Report the partitions that are not as before; returns what is remembered then."""
@@ -160,16 +149,17 @@ def _number(tags: Mapping[str, str] | None, name: str) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def tables_as_partitions(instance: DagsterInstance, databases: Sequence[Database]) -> list[PartitionsRequest]:
-    """What makes the partitions of databases their tables."""
-    requests: list[PartitionsRequest] = []
-    for database in databases:
-        there = set(instance.get_dynamic_partitions(keys.partitions(database.name)))
-        names = [table.identifier for table in database.tables]
-        new, gone = [name for name in names if name not in there], sorted(there.difference(names))
-        requests += [database.partitions.build_add_request(new)] if new else []
-        requests += [database.partitions.build_delete_request(gone)] if gone else []
-    return requests
+def mirror(instance: DagsterInstance, name: str, wanted: Collection[str]) -> None:
+    """Make the dynamic partitions of a name those wanted.
+
+    All at once: of the requests that a tick may return instead, the daemon asks for each partition whether it is there.
+    """
+    there = set(instance.get_dynamic_partitions(name))
+    new = [key for key in wanted if key not in there]
+    if new:
+        instance.add_dynamic_partitions(name, new)
+    for key in sorted(there.difference(wanted)):
+        instance.delete_dynamic_partition(name, key)
 
 
 def partition_sensor(tables: Sequence[TableConfig], databases: Sequence[Database] = ()) -> dg.SensorDefinition:
@@ -188,7 +178,8 @@ def partition_sensor(tables: Sequence[TableConfig], databases: Sequence[Database
         turn = turns.take(tables)
         for name, error in turn.errors.items():
             context.log.error(f"{name} cannot be read; it will be looked at again: {error}")
-        requests = tables_as_partitions(context.instance, databases)
+        for database in databases:
+            mirror(context.instance, keys.partitions(database.name), [table.identifier for table in database.tables])
         events: list[Event] = []
         room = _EVENTS
         for table in tables:
@@ -197,12 +188,11 @@ def partition_sensor(tables: Sequence[TableConfig], databases: Sequence[Database
                 continue
             states = newest(observed.partitions, table.partitions.max_keys)
             telling = Telling(context.instance, table, room)
-            requests += telling.requests(states)
+            mirror(context.instance, keys.partitions(table.identifier), states)
             mirrored[table.identifier] = telling.tell(observed, states, mirrored[table.identifier])
             events, room = events + telling.events, telling.room
         return dg.SensorResult(
             asset_events=events,
-            dynamic_partitions_requests=requests,
             cursor=turn.cursor(mirrored).serialize(),
             skip_reason=f"{number_of(len(turn.found), 'table has', 'tables have')} changed; "
             f"{number_of(len(events), 'partition was', 'partitions were')} found up to date. " + unread(turn.errors),

@@ -9,6 +9,7 @@ turn: a tick that comes near its time limit leaves the rest to the next one, whi
 the warehouse itself cannot be reached, that alone is reported.
 """
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -31,7 +32,7 @@ from paimon_maintenance.assets.checks.health_past import remember
 from paimon_maintenance.assets.checks.judgements import evaluation
 from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.freeable import beside_of
-from paimon_maintenance.assets.pages.holders import IN_PASSING, holders_page, orphan_bytes_of, who_holds
+from paimon_maintenance.assets.pages.holders import IN_PASSING, OrphansOf, holders_page, who_holds
 from paimon_maintenance.assets.pages.table_page import settings_digest
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.bins import due_in_bin
@@ -42,6 +43,8 @@ from paimon_maintenance.sensors.publishing import Event, Examined, Judged, Publi
 from paimon_maintenance.sensors.turns import Turn, Turns
 
 INTERVAL_SECONDS = 30
+# Of a tick: for looks at tables with news; and after so long no more of them is published. The code server allows 60.
+_LOOKED_AT_SECONDS, _PUBLISHED_AFTER_SECONDS = 15.0, 40.0
 # Of a tick, for tables without news.
 _AT_REST_SECONDS = 2.0
 # What is remembered of the page over all tables.
@@ -144,13 +147,15 @@ def radar_sensor(
         " of the fleet up to date. Starts no run.",
     )
     def check_radar(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
+        started = time.monotonic()
         cursor, tables = cursor_of(context.cursor), followed.now()
         now = datetime.now(UTC)
         again = project.radar.again_seconds
         origin = context.code_location_origin
         location = None if origin is None else origin.location_name
         automation = automation_of(context.instance, location)
-        examiner = Examiner(catalog, now, automation, again, zone, orphan_bytes_of(context.instance))
+        orphans = OrphansOf(context.instance, tables)
+        examiner = Examiner(catalog, now, automation, again, zone, orphans.bytes_of)
         whole = configuration(project, catalog, doubtful)
         news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}
@@ -158,6 +163,7 @@ def radar_sensor(
             examiner.at,
             cursor,
             now.timestamp(),
+            _LOOKED_AT_SECONDS,
             ready=lambda table, trouble: examiner.has_news(table, before[table.identifier] or Judged(), trouble),
             broken=is_broken,
             longest_pause=again,
@@ -175,11 +181,16 @@ def radar_sensor(
             materialized,
             by_runs,
             again,
-            lambda table: holders_page(who_holds(context.instance, catalog, table, IN_PASSING, context.log.warning)),
+            lambda table: holders_page(who_holds(orphans, catalog, table, IN_PASSING, context.log.warning)),
             news,
             beside=beside_of(context.instance, lambda: due_in_bin(catalog, tables, now)),
         )
-        reported = {name: publisher.publish(found, before[name] or Judged()) for name, found in turn.found.items()}
+        reported: dict[str, Judged] = {}
+        for name, found in turn.found.items():
+            if reported and time.monotonic() - started > _PUBLISHED_AFTER_SECONDS:
+                break
+            reported[name] = publisher.publish(found, before[name] or Judged())
+        turn = turn.only(reported, cursor.troubles)
         records = {name: found.health.record for name, found in turn.found.items() if found.health.record is not None}
         remember(context.instance, records)
         publisher.events += _of_databases(context.instance, tables, publisher.judged)

@@ -51,6 +51,19 @@ class Turn(Generic[Found]):
             self.looked + other.looked,
         )
 
+    def only(self, names: Container[str], before: Mapping[str, Trouble]) -> "Turn[Found]":
+        """The same without what was found of other tables; the next tick begins with the first of these.
+
+        Args: `before`: the troubles of which the tick began.
+        """
+        others = [name for name in self.found if name not in names]
+        if not others:
+            return self
+        found = {name: found for name, found in self.found.items() if name in names}
+        troubles = {name: trouble for name, trouble in self.troubles.items() if name not in others}
+        troubles |= {name: before[name] for name in others if name in before}
+        return Turn(found, self.errors, troubles, others[0], self.looked)
+
     def cursor(self, tables: Mapping[str, Kept]) -> Cursor[Kept]:
         """What the next tick is left. `tables`: what is remembered of each."""
         return Cursor(self.first, tables, self.troubles)

@@ -87,6 +87,19 @@ def latest_results(
     return found
 
 
+def spots_with_results(instance: DagsterInstance, spots: Sequence[keys.Spot], check: str) -> set[keys.Spot]:
+    """Those for which a check was ever executed: of many tables in one query for each asset."""
+    storage = instance.event_log_storage
+    whole = [AssetCheckKey(spot.asset, check) for spot in spots if spot.partition is None]
+    found = (
+        {keys.Spot(key.asset_key) for key in storage.get_latest_asset_check_execution_by_key(whole)} if whole else set()
+    )
+    for asset in _partitions_of(spots):
+        infos = storage.get_asset_check_partition_info([AssetCheckKey(asset, check)])
+        found |= {keys.Spot(asset, info.partition_key) for info in infos}
+    return found
+
+
 def failing_partitions(
     instance: DagsterInstance, spots: Sequence[keys.Spot], checks: Sequence[str]
 ) -> dict[tuple[keys.Spot, str], Any]:

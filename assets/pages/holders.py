@@ -4,6 +4,7 @@ consumer, the changelog, the bin, and orphans as the check `orphan_bytes` last c
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import Lock
 from typing import Any
 
 import dagster as dg
@@ -23,7 +24,7 @@ from maintenance.operations.retention.held_bytes import (
 )
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import EXAMINED, latest_results
+from paimon_maintenance.assets.checks.closing import EXAMINED, latest_results, spots_with_results
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -101,8 +102,50 @@ def _row(holder: str, files: int | None, needs: str, alone: str) -> dict[str, st
     return {"holder": holder, "files": "" if files is None else f"{files:,}", "needs": needs, "needs alone": alone}
 
 
+def known_orphans(instance: dg.DagsterInstance, identifiers: Iterable[str]) -> dict[str, KnownOrphans]:
+    """What was last counted, of those tables whose orphans anybody has counted."""
+    # Whoever asks does not know whether the table is an asset or a partition of its database.
+    names = {keys.spot(name, grouped=grouped): name for name in identifiers for grouped in (False, True)}
+    results = latest_results(instance, list(names), [ORPHAN_BYTES])
+    newest = sorted(results.items(), key=lambda result: float(result[1].create_timestamp))
+    found = {names[spot]: _counted(record) for (spot, _), record in newest}
+    return {name: orphans for name, orphans in found.items() if orphans is not None}
+
+
+class OrphansOf:
+    """What was last counted of tables. Of `tables`, of many of which nobody has counted, these are found out at once.
+
+    It may be asked in threads.
+    """
+
+    def __init__(self, instance: dg.DagsterInstance, tables: Iterable[keys.Shown] = ()) -> None:
+        self._instance = instance
+        self._spots = {table.identifier: keys.spot_of(table) for table in tables}
+        self._lock = Lock()
+        self._with_results: set[keys.Spot] | None = None
+
+    def of(self, identifier: str) -> KnownOrphans | None:
+        """What was counted of a table; None: nobody has."""
+        spot = self._spots.get(identifier)
+        return (
+            None if spot and not self._has_result(spot) else known_orphans(self._instance, [identifier]).get(identifier)
+        )
+
+    def bytes_of(self, identifier: str) -> int | None:
+        """The bytes of it alone."""
+        orphans = self.of(identifier)
+        return None if orphans is None else orphans.bytes
+
+    def _has_result(self, spot: keys.Spot) -> bool:
+        with self._lock:
+            if self._with_results is None:
+                spots = list(self._spots.values())
+                self._with_results = spots_with_results(self._instance, spots, ORPHAN_BYTES)
+        return spot in self._with_results
+
+
 def who_holds(
-    instance: dg.DagsterInstance,
+    orphans: OrphansOf,
     catalog: PaimonCatalog,
     table: Table,
     most_metadata: int,
@@ -115,9 +158,8 @@ def who_holds(
     try:
         if not _is_small(table, most_metadata):
             return None
-        orphans = known_orphans(instance, [table.identifier]).get(table.identifier)
         in_bin = bytes_in_bin(table, catalog.root()) if catalog.has_root() else BytesInBin()
-        return Holders(holdings(table), in_bin, orphans)
+        return Holders(holdings(table), in_bin, orphans.of(table.identifier))
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         warn(f"Who holds the bytes of {table.identifier} could not be determined: {error}")
         return None
@@ -134,26 +176,6 @@ def _is_small(table: Table, most_metadata: int) -> bool:
 def holders_page(found: Holders | None) -> dict[str, Any]:
     """Who holds what, as metadata: a table, and numbers to plot."""
     return {} if found is None else {WHO_HOLDS: text_table(list(found.rows())), **found.numbers()}
-
-
-def known_orphans(instance: dg.DagsterInstance, identifiers: Iterable[str]) -> dict[str, KnownOrphans]:
-    """What was last counted, of those tables whose orphans anybody has counted."""
-    # Whoever asks does not know whether the table is an asset or a partition of its database.
-    names = {keys.spot(name, grouped=grouped): name for name in identifiers for grouped in (False, True)}
-    results = latest_results(instance, list(names), [ORPHAN_BYTES])
-    newest = sorted(results.items(), key=lambda result: float(result[1].create_timestamp))
-    found = {names[spot]: _counted(record) for (spot, _), record in newest}
-    return {name: orphans for name, orphans in found.items() if orphans is not None}
-
-
-def orphan_bytes_of(instance: dg.DagsterInstance) -> Callable[[str], int | None]:
-    """Gives the bytes of a table that nothing names, as they were last counted. None: nobody has."""
-
-    def found(identifier: str) -> int | None:
-        orphans = known_orphans(instance, [identifier]).get(identifier)
-        return None if orphans is None else orphans.bytes
-
-    return found
 
 
 def _counted(record: Any) -> KnownOrphans | None:

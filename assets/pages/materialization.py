@@ -14,7 +14,7 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.catalogue import column_lineage, columns_metadata
 from paimon_maintenance.assets.pages.health import health_page
-from paimon_maintenance.assets.pages.holders import IN_RUNS, holders_page, who_holds
+from paimon_maintenance.assets.pages.holders import IN_RUNS, OrphansOf, holders_page, who_holds
 from paimon_maintenance.assets.pages.metadata import closing_metadata
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.summary import RunSummary
@@ -44,7 +44,7 @@ def closing_page(
     """
     return {
         **health_page(context, catalog, config, shape),
-        **holders_page(who_holds(context.instance, catalog, table, IN_RUNS, context.log.warning)),
+        **holders_page(who_holds(OrphansOf(context.instance), catalog, table, IN_RUNS, context.log.warning)),
         **closing_metadata(table, shape, summary),
         **columns_metadata(config, table.schema),
     }

@@ -15,7 +15,7 @@ from maintenance.operations.refs.create_tag import CreateTag
 from maintenance.options.option import duration
 from maintenance.project import chain
 from maintenance.project.policies import DEFAULT_NAME
-from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
+from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, OrphansOf, who_holds
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.runs.summary import StepSummary
 from paimon_maintenance.assets.steps.config import launched_config, step_config
@@ -73,7 +73,9 @@ class _ExpireSnapshots(Step):
         """With who holds the rest."""
         left = {}
         if not work.dry_run:
-            found = who_holds(work.context.instance, work.catalog, work.table, IN_RUNS, work.context.log.warning)
+            found = who_holds(
+                OrphansOf(work.context.instance), work.catalog, work.table, IN_RUNS, work.context.log.warning
+            )
             left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
         return super().show(work, report, {**metadata, **left})
 

@@ -5,7 +5,6 @@ are listed each time, the others a part at a time, so that a table with many buc
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from maintenance.amounts import number_of
 from maintenance.errors import RESTORE, ErrorClass
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.each_read import each_read
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.judgement import Judgement
 from maintenance.spark.errors import as_paimon_error
@@ -22,7 +22,6 @@ READABLE = "readable"
 _FOLDERS = 32
 _TURN_SECONDS = 300
 _ALWAYS = 2**63 - 1
-_READERS = 4
 _SHOWN = 100
 
 
@@ -78,8 +77,7 @@ def lost_files(table: Table, snapshot: Snapshot, now: datetime) -> list[ReadFaul
         folder.expected[name] = index.file_size
         folder.newest = _ALWAYS
     chosen = _chosen(folders, int(now.timestamp()) // _TURN_SECONDS)
-    with ThreadPoolExecutor(_READERS) as pool:
-        listings = list(pool.map(table.file_io.list_files, chosen))
+    listings = each_read(table.file_io.list_files, chosen, table.location)
     faults = []
     for path, listing in zip(chosen, listings, strict=True):
         sizes = {status.name: status.size for status in listing}

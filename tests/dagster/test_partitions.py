@@ -77,13 +77,6 @@ def tick(project: Project, instance: dg.DagsterInstance, cursor: str | None = No
     resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
     with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
         result: Any = definitions.resolve_sensor_def("partition_mirror")(context)
-    for request in result.dynamic_partitions_requests:
-        name = request.partitions_def_name
-        if isinstance(request, dg.AddDynamicPartitionsRequest):
-            instance.add_dynamic_partitions(name, list(request.partition_keys))
-        else:
-            for key in request.partition_keys:
-                instance.delete_dynamic_partition(name, key)
     for event in result.asset_events:
         instance.report_runless_asset_event(event)
     return str(result.cursor)

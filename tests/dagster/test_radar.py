@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 import pyarrow as pa
@@ -17,16 +17,18 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options.environment import from_environment
-from maintenance.project.config import Project, Radar
+from maintenance.project.config import Assets, Project, Radar
 from maintenance.project.policies import Alerts, CompactionPolicy
 from maintenance.project.targets.alert import Alert
 from maintenance.project.targets.email import Email
 from maintenance.project.targets.webhook import Webhook, slack_blocks
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
+from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors import radar
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.publishing import Judged
 from paimon_maintenance.sensors.radar import Examiner, cursor_of
@@ -104,6 +106,47 @@ def test_a_table_at_rest_is_judged_again_as_often_as_the_settings_say(
     judged = [cursor_of(data.cursor).tables["shop.orders"].at for data in (first, again, rested)]
     assert judged[0] < judged[1] == judged[2]
     assert not reported(again, "shop.orders"), "nothing has turned"
+
+
+@pytest.mark.parametrize("per", ["table", "database"])
+def test_what_a_tick_has_no_time_to_publish_the_next_one_looks_at_first(
+    per: Literal["table", "database"], project: Project, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [project.tables[0].model_copy(update={"identifier": f"shop.t{number}"}) for number in range(3)]
+    for table in tables:
+        write(PaimonCatalog(warehouse=project.warehouse).get_or_create(table), "flink-job", 1)
+    (Path(project.warehouse) / "shop.db" / "t2" / "schema" / "schema-0").write_text("torn")
+    project = project.model_copy(update={"tables": tuple(tables), "assets": Assets(per=per)})
+    monkeypatch.setattr(radar, "_PUBLISHED_AFTER_SECONDS", 0.0)
+    cursor, published = None, []
+    for _ in tables:
+        data = evaluate(project, instance, "check_radar", cursor)
+        known = {name for name in cursor_of(data.cursor).tables if name.startswith("shop.")}
+        published.append(sorted(known))
+        cursor = data.cursor
+    assert published == [["shop.t0"], ["shop.t0", "shop.t1"], ["shop.t0", "shop.t1", "shop.t2"]]
+    assert set(cursor_of(cursor).troubles) == {"shop.t2"}
+    assert "shop.t2: readable" in str(data.skip_message), "its trouble did not count before it was told"
+
+
+@pytest.mark.parametrize("per", ["table", "database"])
+def test_a_tick_asks_once_which_tables_have_counted_orphans(
+    per: Literal["table", "database"], project: Project, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    for name in ("get_latest_asset_check_execution_by_key", "get_asset_check_partition_info"):
+        original = getattr(type(instance.event_log_storage), name)
+
+        def counting(self: Any, checks: Any, *args: Any, _original: Any = original, **given: Any) -> Any:
+            asked.extend([checks] * any(check.name == ORPHAN_BYTES for check in checks))
+            return _original(self, checks, *args, **given)
+
+        monkeypatch.setattr(type(instance.event_log_storage), name, counting)
+    tables = [project.tables[0].model_copy(update={"identifier": f"shop.t{number}"}) for number in range(4)]
+    for table in tables:
+        write(PaimonCatalog(warehouse=project.warehouse).get_or_create(table), "flink-job", 1)
+    evaluate(project.model_copy(update={"tables": tuple(tables), "assets": Assets(per=per)}), instance, "check_radar")
+    assert len(asked) <= 2, "once for the tables and once for the page of all"
 
 
 def test_tables_at_rest_are_judged_in_the_order_in_which_they_were_judged_last(project: Project) -> None:

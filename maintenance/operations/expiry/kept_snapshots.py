@@ -7,13 +7,13 @@ that append delete no files, so only the changes of the others are read.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.metadata.tag import Tag
+from maintenance.metadata.each_read import each_read
 from maintenance.metadata.expired import reads_again
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, plan_range
 from maintenance.table.table import Table
@@ -26,7 +26,6 @@ LISTED = 20
 # for a look in passing.
 _SNAPSHOTS_READ = 256
 _TAGS_READ = 20
-_THREADS = 8
 _BY_OPTIONS = RetentionChoice()
 
 
@@ -139,16 +138,16 @@ def _held(table: Table, ids: Sequence[int], tagged: Sequence[Snapshot]) -> tuple
     """What older snapshots hold, and what tags of expired ones hold besides."""
     if len(ids) > _SNAPSHOTS_READ:
         return None, None
-    with ThreadPoolExecutor(_THREADS) as pool:
-        snapshots = [snapshot for snapshot in pool.map(table.snapshots.find, ids) if snapshot is not None]
-        changes = pool.map(lambda snapshot: _deleted(table, snapshot), snapshots[1:])
-        deleted = {name: size for part in changes for name, size in part.items()}
-        live = _sizes(table.manifests.live_entries(snapshots[-1])) if snapshots else {}
-        old = {name: size for name, size in deleted.items() if name not in live}
-        if len(tagged) > _TAGS_READ:
-            return _sum(old), None
-        states = pool.map(lambda snapshot: _sizes(table.manifests.live_entries(snapshot)), tagged)
-        by_tags = {name: size for part in states for name, size in part.items()}
+    found = each_read(table.snapshots.find, ids, table.location)
+    snapshots = [snapshot for snapshot in found if snapshot is not None]
+    changes = each_read(lambda snapshot: _deleted(table, snapshot), snapshots[1:], table.location)
+    deleted = {name: size for part in changes for name, size in part.items()}
+    live = _sizes(table.manifests.live_entries(snapshots[-1])) if snapshots else {}
+    old = {name: size for name, size in deleted.items() if name not in live}
+    if len(tagged) > _TAGS_READ:
+        return _sum(old), None
+    states = each_read(lambda snapshot: _sizes(table.manifests.live_entries(snapshot)), tagged, table.location)
+    by_tags = {name: size for part in states for name, size in part.items()}
     return _sum(old), _sum({name: size for name, size in by_tags.items() if name not in live and name not in old})
 
 
