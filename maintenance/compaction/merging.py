@@ -103,7 +103,11 @@ class Merging:
             ]
             ranks = key_ranks(columns)
             new &= ~np.isin(ranks[: results.num_rows], ranks[results.num_rows :])
-        return MergedKeys(results.filter(pa.array(high | new)), results.filter(pa.array(new)))
+        return MergedKeys(_only(results, high | new), _only(results, new) if self.produces else None)
+
+
+def _only(rows: pa.Table, kept: np.ndarray) -> pa.Table:
+    return rows if kept.all() else rows.filter(pa.array(kept))
 
 
 def _together(
