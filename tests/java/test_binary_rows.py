@@ -27,7 +27,7 @@ def few_rows(draw: Any, types: list[DataType], count: int) -> list[tuple[Any, ..
 
 @settings(max_examples=examples(60))
 @given(st.data())
-def test_nested_values(java: JavaProcess, data: DataObject) -> None:
+def test_nested_values_have_javas_bytes_and_read_back(java: JavaProcess, data: DataObject) -> None:
     types = data.draw(st.lists(nested_types(), min_size=1, max_size=4))
     rows = few_rows(data.draw, types, 4)
     for row, (expected, _) in zip(rows, java.serialized(types, rows), strict=True):
@@ -50,7 +50,7 @@ def test_many_fields_and_elements(java: JavaProcess) -> None:
 
 @settings(max_examples=examples(20))
 @given(st.data())
-def test_ten_thousand_keys(java: JavaProcess, data: DataObject) -> None:
+def test_columns_of_keys_have_javas_bytes_and_hashes(java: JavaProcess, data: DataObject) -> None:
     """Hashes of columns: 500 keys of types that keys may have in each of 20 examples."""
     types = data.draw(st.lists(data_types(), min_size=1, max_size=4))
     pool = few_rows(data.draw, types, 12)

@@ -91,7 +91,7 @@ def test_rows_change_and_their_blobs_stay(java: JavaProcess, tmp_path: Path) -> 
     assert_both_see(java, table, [row(key) for key in range(30, 33)])
 
 
-def test_what_blobs_need(tmp_path: Path) -> None:
+def test_tables_and_values_that_blobs_cannot_have_are_refused(tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     for schema, match in (

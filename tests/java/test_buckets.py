@@ -24,7 +24,7 @@ def test_a_key_of_many_columns_with_nulls(java: JavaProcess, tmp_path: Path) -> 
     compare(java, tmp_path, texts, rows)
 
 
-def test_the_function_mod(java: JavaProcess, tmp_path: Path) -> None:
+def test_the_function_mod_gives_javas_buckets(java: JavaProcess, tmp_path: Path) -> None:
     rows = [(value,) for value in (*VALUES["BIGINT"], -1, 0, 1, 96, 97, 98)]
     compare(java, tmp_path, ["BIGINT"], rows, {"bucket-function.type": "mod"})
 
@@ -33,7 +33,7 @@ HIVE = [text for text in VALUES if not text.startswith("TIMESTAMP")]
 
 
 @pytest.mark.parametrize("text", HIVE)
-def test_the_function_hive(java: JavaProcess, tmp_path: Path, text: str) -> None:
+def test_the_function_hive_gives_javas_buckets(java: JavaProcess, tmp_path: Path, text: str) -> None:
     rows = [(value,) for value in (*VALUES[text], None)]
     compare(java, tmp_path, [text], rows, {"bucket-function.type": "hive"})
 

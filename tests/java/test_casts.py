@@ -112,7 +112,7 @@ TYPES = {
 ZONES = ("UTC", "America/New_York")
 
 
-def test_allowed_changes(java: JavaProcess) -> None:
+def test_types_may_change_where_java_lets_them(java: JavaProcess) -> None:
     types = [*TYPES.values(), *(t.as_nullable(False) for t in TYPES.values())]
     types += map(parse_data_type, ("ARRAY<INT>", "MAP<STRING, DATE>", "ROW<a INT, b STRING>", "MULTISET<INT>"))
     pairs = [(source, target) for source in types for target in types]
@@ -123,7 +123,7 @@ def test_allowed_changes(java: JavaProcess) -> None:
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_values(java: JavaProcess, zone: str) -> None:
+def test_each_value_is_cast_as_java_casts_it(java: JavaProcess, zone: str) -> None:
     work = [
         (TYPES[source], target, (*values, None))
         for source, values in VALUES.items()
@@ -215,7 +215,7 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def test_defaults(java: JavaProcess) -> None:
+def test_defaults_are_read_as_java_reads_them(java: JavaProcess) -> None:
     asked = [(text, parse_data_type(data_type)) for data_type, texts in _DEFAULTS.items() for text in texts]
     theirs = [FAILED if repr(value).startswith(f"('{FAILED}'") else value for value in java.defaults(asked)]
     ours = [_default(*question) for question in asked]

@@ -7,7 +7,7 @@ from tests.chain_tables import BY_HOUR, HOURS, chain_table, found, put
 from tests.java.process import JavaProcess
 
 
-def test_days(java: JavaProcess, tmp_path: Path) -> None:
+def test_partitions_by_day_are_put_together_alike(java: JavaProcess, tmp_path: Path) -> None:
     table = chain_table(tmp_path)
     put(table, "snapshot", ("20250810", 1, 1, "a"), ("20250810", 2, 5, "b"), ("20250813", 9, 1, "c"))
     put(table, "delta", ("20250809", 7, 1, "x"), ("20250811", 2, 4, "older"), ("20250811", 3, 1, "d"))
@@ -21,7 +21,7 @@ def test_days(java: JavaProcess, tmp_path: Path) -> None:
     assert sorted(java.rows(str(tmp_path), "db.t")) == found(table)
 
 
-def test_hours_of_groups(java: JavaProcess, tmp_path: Path) -> None:
+def test_partitions_by_hour_are_put_together_within_each_group(java: JavaProcess, tmp_path: Path) -> None:
     table = chain_table(tmp_path, HOURS, BY_HOUR)
     put(
         table,

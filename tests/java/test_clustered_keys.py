@@ -96,7 +96,7 @@ def test_both_write_and_compact(java: JavaProcess, tmp_path: Path, vectors: str)
     assert java.orphans(str(tmp_path), "db.t") == []
 
 
-def test_first_rows_stay(java: JavaProcess, tmp_path: Path) -> None:
+def test_first_rows_stay_whoever_writes_after_them(java: JavaProcess, tmp_path: Path) -> None:
     """Java 1.4 wants deletion vectors here, too, though nothing is ever deleted."""
     table = create_table(tmp_path, FIELDS, ("id",), {**DEDUPLICATE, "merge-engine": "first-row"})
     expected = {key: row(key) for key in range(20)}
@@ -120,7 +120,7 @@ def test_first_rows_need_no_vectors(tmp_path: Path) -> None:
     assert sorted(tuple(actual.values()) for actual in get_table(tmp_path).to_arrow().to_pylist()) == expected
 
 
-def test_deletes_and_updates(java: JavaProcess, tmp_path: Path) -> None:
+def test_both_see_rows_that_are_deleted_and_updated(java: JavaProcess, tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS, ("id",), DEDUPLICATE)
     expected = {key: row(key) for key in range(20)}
     write(table, list(expected.values()))
@@ -176,7 +176,9 @@ def test_parts_that_do_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.M
         ({"bucket": "-2"}, UnsupportedError, "'bucket' = '-2'"),
     ],
 )
-def test_what_it_needs(tmp_path: Path, options: dict[str, str], error: type[Exception], match: str) -> None:
+def test_options_that_it_cannot_be_combined_with_are_refused(
+    tmp_path: Path, options: dict[str, str], error: type[Exception], match: str
+) -> None:
     given = {key: text for key, text in (DEDUPLICATE | options).items() if text}
     with pytest.raises(error, match=match):
         create_table(tmp_path, FIELDS, ("id",), given)

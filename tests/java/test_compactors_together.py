@@ -61,7 +61,7 @@ def batch(turn: int) -> list[tuple[int, int, int]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
-def test_ours_beside_javas(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_nothing_is_lost_while_ours_and_javas_compact_together(java: JavaProcess, tmp_path: Path, name: str) -> None:
     keys, chosen = TABLES[name]
     options = {"write-only": "true", "num-sorted-run.compaction-trigger": "2", "commit.max-retries": "100", **chosen}
     table = create_table(tmp_path, FIELDS, keys, options, partition_keys=("part",))

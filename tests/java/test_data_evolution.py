@@ -80,7 +80,7 @@ def test_columns_are_written_alone(java: JavaProcess, tmp_path: Path) -> None:
         delete(None, table, "id = 3")
 
 
-def test_java_compacts_ours(java: JavaProcess, tmp_path: Path) -> None:
+def test_java_compacts_what_we_wrote_column_by_column(java: JavaProcess, tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS, (), EVOLVING)
     table.write_arrow(rows_of((1, "a", ["x"]), (2, "b", None)))
     update(None, table, {"v": "'B'"}, "id = 2")

@@ -70,7 +70,9 @@ def test_nulls_are_counted_alike(java: JavaProcess, tmp_path: Path, file_format:
 
 
 @pytest.mark.parametrize("keys", [(), ("id",), ("c18", "c17", "id")], ids=["append", "keyed", "keyed by times"])
-def test_files_are_alike(java: JavaProcess, tmp_path: Path, keys: tuple[str, ...]) -> None:
+def test_files_and_their_entries_are_as_java_writes_them(
+    java: JavaProcess, tmp_path: Path, keys: tuple[str, ...]
+) -> None:
     sample = Sample(keys, (), {"bucket": "1" if keys else "-1"})
     columns = [(name, f"{text} NOT NULL" if name in keys and name != "id" else text) for name, text in COLUMNS]
     written = [row for row in rows() if None not in [row[n] for n, (name, _) in enumerate(COLUMNS) if name in keys]]

@@ -45,7 +45,7 @@ _FLOATS = ("FLOAT", "DOUBLE")
 
 
 @pytest.mark.parametrize("layout", _LAYOUTS)
-def test_both_sides(java: JavaProcess, layout: str) -> None:
+def test_each_side_reads_what_the_other_left_while_columns_change(java: JavaProcess, layout: str) -> None:
     @QUICK
     @given(st.data(), st.integers(0, 2**32))
     def histories(data: st.DataObject, seed: int) -> None:

@@ -124,7 +124,7 @@ def test_orc_files_with_times_of_far_years(java: JavaProcess, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_both_take_turns(java: JavaProcess, tmp_path: Path, case: str) -> None:
+def test_both_write_and_compact_every_format_by_turns(java: JavaProcess, tmp_path: Path, case: str) -> None:
     sample, values = with_options("keyed", case), CASES[case][2]
     replay = Replay(java, str(tmp_path), sample, columns_of(values))
     keys = (sample.primary_keys, sample.partition_keys)

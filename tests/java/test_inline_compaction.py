@@ -58,7 +58,7 @@ def test_the_same_history_by_each(java: JavaProcess, tmp_path: Path, how: str) -
 
 
 @pytest.mark.parametrize("how", ["merge-on-read", "merge-on-write", "changelog", "first-row"])
-def test_by_turns(java: JavaProcess, tmp_path: Path, how: str) -> None:
+def test_both_compact_while_they_write_by_turns_and_see_the_same(java: JavaProcess, tmp_path: Path, how: str) -> None:
     table = create_table(tmp_path, options={**INLINE, **CASES[how], "num-sorted-run.compaction-trigger": "3"})
     expected: dict[int, str] = {}
     for number in range(8):

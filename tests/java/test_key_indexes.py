@@ -98,7 +98,9 @@ def assert_finds(table: CatalogTable, entry: IndexManifestEntry, names: list[str
 
 
 @pytest.mark.parametrize("place", ["index", "bucket-[01]"])
-def test_compactions_keep_indexes(java: JavaProcess, tmp_path: Path, place: str) -> None:
+def test_compactions_keep_indexes_complete_though_java_builds_none(
+    java: JavaProcess, tmp_path: Path, place: str
+) -> None:
     beside = {"index-file-in-data-file-dir": "true"} if place != "index" else {}
     table = create_table(tmp_path, FIELDS, ("id",), {**INDEXED, "bucket": "2", **beside})
     expected = {key: row(key) for key in range(60)}
@@ -188,7 +190,9 @@ def test_files_that_are_gone_are_not_indexed(tmp_path: Path) -> None:
         ({"bucket": "-1"}, "dynamic buckets"),
     ],
 )
-def test_what_indexes_need(tmp_path: Path, options: dict[str, str], match: str) -> None:
+def test_columns_and_tables_that_cannot_be_indexed_are_refused(
+    tmp_path: Path, options: dict[str, str], match: str
+) -> None:
     with pytest.raises(OptionError, match=match):
         create_table(tmp_path, [*FIELDS, ("a", "ARRAY<INT>")], ("id",), {**INDEXED, "bucket": "1", **options})
 

@@ -17,7 +17,7 @@ VALUES = ("..", ".", "a/b", "../../x", "%2e%2e", "a#b", "a?b", "a\\b", "a:b", " 
 BLANKS = ("", " ", "\t\n", "\x1c", "\u2003", "\u3000", "\xa0", "\u2007", "\u202f", "\x85", "\u200b", "\ufeff")
 
 
-def test_blank_partition_values(java: JavaProcess) -> None:
+def test_blank_partition_values_are_named_as_java_names_them(java: JavaProcess) -> None:
     """Java's blanks are other characters than Python's: a no-break space has a folder of its own."""
     text = parse_type("STRING")
     ours = [partition_spec([value], [DataField(0, "p", text)], "default", True)["p"] for value in BLANKS]

@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, str, list[Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_old_forms(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_lists_and_maps_in_old_forms_are_read(java: JavaProcess, tmp_path: Path, name: str) -> None:
     schema, text, groups, expected = CASES[name]
     path = tmp_path / "old.parquet"
     java.write_parquet(str(path), f"message m {{ {schema} }}", [[("c", group)] for group in groups] + [[]])

@@ -27,7 +27,7 @@ def test_a_branch_that_the_options_name(java: JavaProcess, tmp_path: Path) -> No
     assert dict(java.rows(warehouse, "db.t", {"branch": "main"})) == {1: "main"}
 
 
-def test_sorted_manifests(java: JavaProcess, tmp_path: Path) -> None:
+def test_both_write_a_table_with_sorted_manifests(java: JavaProcess, tmp_path: Path) -> None:
     warehouse = str(tmp_path)
     options = {"manifest-sort.enabled": "true", "manifest.target-file-size": "4 kb", "bucket": "1"}
     java.create_table(warehouse, "db.t", DAYS, (["day", "id"], ["day"]), options)
@@ -46,7 +46,7 @@ def test_sorted_manifests(java: JavaProcess, tmp_path: Path) -> None:
     assert (4, 99, "java") in java.rows(warehouse, "db.t")
 
 
-def test_keys_with_nulls(java: JavaProcess, tmp_path: Path) -> None:
+def test_both_write_merge_and_compact_keys_with_nulls(java: JavaProcess, tmp_path: Path) -> None:
     """No release knows the option, but the core takes such keys as they are."""
     warehouse = str(tmp_path)
     fields = [("a", "INT"), ("b", "STRING"), ("v", "INT")]

@@ -14,7 +14,7 @@ from tests.tables import live
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_overwrites_in_turns(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_overwrites_of_either_side_leave_the_same_rows(java: JavaProcess, tmp_path: Path, name: str) -> None:
     sample = SAMPLES[name]
     twins = []
     for side in ("ours", "java"):
@@ -45,7 +45,7 @@ def test_overwrites_in_turns(java: JavaProcess, tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["keyed and partitioned", "append"])
-def test_a_named_partition(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_overwriting_a_named_partition_leaves_the_same_rows(java: JavaProcess, tmp_path: Path, name: str) -> None:
     sample = SAMPLES[name]
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "java")
     rows = [row for row in inserts(range(12), 5)[0] if row[0] == "part 1"]

@@ -62,7 +62,7 @@ def text_like(pattern: str, random: Random) -> str:
     return actual
 
 
-def test_the_same_times(java: JavaProcess) -> None:
+def test_texts_in_any_pattern_are_the_same_times(java: JavaProcess) -> None:
     random = Random(7)
     cases = []
     for pattern in (None, *PATTERNS) * 200:

@@ -12,7 +12,7 @@ FLOATS = (1.0, 1e7, 0.5**10, 2.0**-11, 123456.75, -(2.0**-40))
 
 @pytest.mark.parametrize("legacy", [True, False])
 @pytest.mark.parametrize("text", VALUES)
-def test_names_of_folders(java: JavaProcess, text: str, legacy: bool) -> None:
+def test_folders_have_the_names_that_java_gives(java: JavaProcess, text: str, legacy: bool) -> None:
     data_type = parse_type(text)
     if legacy and data_type.is_bytes:
         return  # the address of a Java object; refused here

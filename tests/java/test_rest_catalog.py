@@ -156,7 +156,7 @@ def test_snapshots_are_not_set_back_behind_the_server(catalog: Catalog) -> None:
     assert table.snapshots.list_ids() == [1, 2]
 
 
-def test_format_tables(catalog: Catalog) -> None:
+def test_format_tables_are_created_written_and_read(catalog: Catalog) -> None:
     catalog.create_table("db.f", Schema(COLUMNS, options={"type": "format-table", "file.format": "json"}))
     table = catalog.get_table("db.f")
     assert isinstance(table, FormatTable)
@@ -184,7 +184,7 @@ def test_a_clone_is_read_by_java(java_rest: JavaProcess, options: dict[str, str]
         clone(grown, catalog, "db.copy")
 
 
-def test_plans_of_dropping(options: dict[str, str]) -> None:
+def test_a_plan_of_dropping_needs_the_snapshot_that_it_saw(options: dict[str, str]) -> None:
     session = Session(options)
     session.sql("CREATE TABLE d (k BIGINT)")
     session.sql("INSERT INTO d VALUES (1)")

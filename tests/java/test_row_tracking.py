@@ -41,7 +41,7 @@ def assert_both_see(java: JavaProcess, table: CatalogTable, rows: Sequence[tuple
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_ids_stay(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_ids_stay_through_compactions_and_changes(java: JavaProcess, tmp_path: Path, name: str) -> None:
     table = create_table(tmp_path, primary_keys=(), options=OPTIONS[name])
     table.write_arrow(keyed({1: "a", 2: "b"}))
     java.write(str(tmp_path), "db.t", [(3, "c"), (4, "d")])

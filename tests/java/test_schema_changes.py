@@ -29,7 +29,7 @@ _STARTS = {
 
 @pytest.mark.parametrize("name", _STARTS)
 @pytest.mark.parametrize("has_snapshot", [True, False])
-def test_next_schema(java: JavaProcess, name: str, has_snapshot: bool) -> None:
+def test_the_next_schema_is_javas_or_both_refuse_it(java: JavaProcess, name: str, has_snapshot: bool) -> None:
     start = _STARTS[name].table_schema("db.t", 0)
     random, schema = Random(f"{name}{has_snapshot}"), start
     accepted = 0

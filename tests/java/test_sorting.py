@@ -27,7 +27,7 @@ def test_java_reads_what_was_sorted(java: JavaProcess, tmp_path: Path, strategy:
     replay.check()
 
 
-def test_dynamic_buckets(java: JavaProcess, tmp_path: Path) -> None:
+def test_keys_sorted_into_new_buckets_are_found_by_java(java: JavaProcess, tmp_path: Path) -> None:
     """Keys that were sorted into new buckets are found there by Java's assigner, and our own."""
     columns = [("k", "INT NOT NULL"), ("x", "INT")]
     options = {"bucket": "-1", "dynamic-bucket.target-row-num": "50"}

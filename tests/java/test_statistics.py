@@ -27,7 +27,7 @@ ROWS = pa.table(
 )
 
 
-def test_the_same_numbers(java: JavaProcess, tmp_path: Path) -> None:
+def test_java_reads_the_numbers_that_were_counted(java: JavaProcess, tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     catalog.create_table("db.t", Schema(COLUMNS, options={"bucket": "-1"}))

@@ -41,7 +41,7 @@ def test_we_read_what_java_writes_and_compacts(java: JavaProcess, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_both_take_turns(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_both_write_and_compact_by_turns_and_read_the_same(java: JavaProcess, tmp_path: Path, name: str) -> None:
     sample = SAMPLES[name]
     sample.create(str(tmp_path))
     replay = Replay(java, str(tmp_path), sample)

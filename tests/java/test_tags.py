@@ -39,7 +39,9 @@ SCHEDULES = [
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
-def test_the_same_tags(java: JavaProcess, tmp_path: Path, schedule: Mapping[str, str]) -> None:
+def test_a_schedule_creates_the_same_tags_on_both_sides(
+    java: JavaProcess, tmp_path: Path, schedule: Mapping[str, str]
+) -> None:
     dice = random.Random(repr(schedule))
     ours = small_table(tmp_path / "ours", {**BY_TIME, **schedule})
     moment = START

@@ -124,7 +124,7 @@ def ours(warehouse: str, identifier: str, options: Options) -> list[Row]:
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in KINDS])
-def test_every_scan_mode(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_every_scan_mode_reads_the_same_rows(java: JavaProcess, tmp_path: Path, name: str) -> None:
     dice = random.Random(name)
     table = history(java, str(tmp_path), KINDS[name], dice)
     different = set()
@@ -142,7 +142,7 @@ def test_every_scan_mode(java: JavaProcess, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["full compaction", "lookup", "keyed"])
-def test_binlog(java: JavaProcess, tmp_path: Path, name: str) -> None:
+def test_the_binlog_has_the_same_rows(java: JavaProcess, tmp_path: Path, name: str) -> None:
     dice = random.Random(name)
     table = history(java, str(tmp_path), KINDS[name], dice)
     last = table.snapshots.latest_id()
@@ -224,7 +224,7 @@ def test_branches_and_rollbacks_of_ours(java: JavaProcess, tmp_path: Path) -> No
     check("db.t", "db.t$branch_b")
 
 
-def test_fallback_branches(java: JavaProcess, tmp_path: Path) -> None:
+def test_a_fallback_branch_gives_the_same_rows(java: JavaProcess, tmp_path: Path) -> None:
     warehouse = str(tmp_path)
     kind = KINDS["keyed, partitioned"]
     java.create_table(warehouse, "db.t", COLUMNS, kind.keys, {**kind.options, "scan.fallback-branch": ""})

@@ -96,7 +96,7 @@ def test_picks_what_java_picks(java: JavaProcess, seed: int) -> None:
     assert min(ours.count(None), parts) > 80, "nothing and parts of a bucket are picked often, too"
 
 
-def test_off_peak_hours(java: JavaProcess) -> None:
+def test_off_peak_ratios_are_javas_at_every_hour(java: JavaProcess) -> None:
     hours = [(start, end, 20) for start, end in product([-1, 0, 5, 22, 23, 24], repeat=2)]
     ours = [[OffPeakHours(*each).ratio_at(NOW + hour * HOUR) for hour in range(24)] for each in hours]
     assert ours == java.off_peak_ratios(hours)

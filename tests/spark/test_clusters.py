@@ -125,7 +125,7 @@ def test_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
     assert done["partitions"] == "4", "the setting of the job"
 
 
-def test_spark_connect(tmp_path: Path) -> None:
+def test_runs_use_a_connect_server_and_say_why_they_cannot(tmp_path: Path) -> None:
     options = {"spark.driver.extraJavaOptions": FAST_JAVA, "spark.sql.codegen.wholeStage": "false"}
     with connect_server(options, log=tmp_path / "server.log", master="local[2]") as server:
         refused = run(tmp_path, {"remote": server.remote, "options": {"spark.executor.memory": "2g"}})

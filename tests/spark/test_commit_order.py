@@ -82,7 +82,9 @@ def test_the_data_source_and_its_lanes(spark: SparkSession, tmp_path: Path, tabl
     check(table, MINE)
 
 
-def test_a_stream(spark: SparkSession, tmp_path: Path, table: CatalogTable) -> None:
+def test_a_stream_is_newer_than_what_was_committed_meanwhile(
+    spark: SparkSession, tmp_path: Path, table: CatalogTable
+) -> None:
     register(spark)
     source = create_table(tmp_path / "source", primary_keys=())
     source.write_arrow(keyed(dict(MINE)))

@@ -15,7 +15,7 @@ FIELDS = (("k", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING"))
 
 
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update", "first-row"])
-def test_any_engine(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+def test_moved_keys_are_merged_as_one_record_after_the_other(spark: SparkSession, tmp_path: Path, engine: str) -> None:
     options = {"bucket": "-1", "merge-engine": engine, "dynamic-bucket.target-row-num": "20"}
     table = create_table(tmp_path, FIELDS, ("k",), options, partition_keys=("p",))
     model = CrossPartitionModel(engine)
@@ -35,7 +35,7 @@ def test_any_engine(spark: SparkSession, tmp_path: Path, engine: str) -> None:
     assert files_on_disk(table) == data_files(table)
 
 
-def test_row_kinds(spark: SparkSession, tmp_path: Path) -> None:
+def test_row_kinds_hold_for_keys_that_move(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS, ("k",), {"bucket": "-1"}, partition_keys=("p",))
     for rows in (
         [(1, "x", "a", "+I"), (2, "x", "a", "+I"), (3, "x", "a", "+I")],

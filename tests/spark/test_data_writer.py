@@ -116,7 +116,7 @@ def test_writers_compact_unless_told_otherwise(tmp_path: Path) -> None:
     assert state(table) == {1: "b", 2: "b"}
 
 
-def test_row_kinds(tmp_path: Path) -> None:
+def test_a_row_of_kind_delete_removes_its_key(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     save(table, [keyed({1: "a", 2: "a"})])
     save(table, [keyed({1: None}).append_column("kind", pa.array(["-D"]))], {"row-kind-column": "kind"})
@@ -158,7 +158,7 @@ def test_overwrite_of_the_partitions_that_get_rows(tmp_path: Path, key: str, val
 
 
 @pytest.mark.parametrize("legacy", ["true", "false"])
-def test_a_named_partition(tmp_path: Path, legacy: str) -> None:
+def test_a_named_partition_is_filled_in_and_overwritten_alone(tmp_path: Path, legacy: str) -> None:
     table = partitioned(tmp_path, {"partition.legacy-name": legacy})
     here = {"partition.day": "2024-01-02"}
     save(table, [keyed({9: "b"})], here, overwrite=True)
@@ -175,7 +175,7 @@ def test_a_named_partition(tmp_path: Path, legacy: str) -> None:
     assert files_on_disk(table) == data_files(table)
 
 
-def test_append_tables(tmp_path: Path) -> None:
+def test_an_append_table_keeps_equal_rows(tmp_path: Path) -> None:
     for name, options in (("db.a", {"bucket": "-1"}), ("db.b", {"bucket": "2", "bucket-key": "id"})):
         table = create_table(tmp_path, primary_keys=(), options=options, name=name)
         save(table, [keyed({1: "a", 2: "b"}), keyed({3: "c"})])
@@ -199,7 +199,7 @@ def test_what_must_be_routed_is_refused_before_anything_is_written(tmp_path: Pat
         writer_of(table)
 
 
-def test_postponed_buckets(tmp_path: Path) -> None:
+def test_postponed_buckets_need_a_default_number_at_first(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"bucket": "-2", "postpone.target-row-num-per-bucket": "5"})
     with pytest.raises(UnsupportedError, match=r"postpone\.default-bucket-num"):
         save(table, [keyed({1: "a"})])
@@ -265,7 +265,7 @@ def test_partitions_are_dropped_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.not_on_sail("every mode but overwrite appends there")
-def test_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_appends_inserts_and_overwrites_through_the_source(spark: SparkSession, tmp_path: Path) -> None:
     register(spark)
     options = {"write-only": "false", "num-sorted-run.compaction-trigger": "2", "bucket": "2"}
     table = create_table(tmp_path, options=options)
@@ -288,7 +288,7 @@ def test_through_spark(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_through_spark_connect(tmp_path: Path) -> None:
+def test_spark_connect_writes_and_compacts_through_the_source(tmp_path: Path) -> None:
     options = {"write-only": "false", "num-sorted-run.compaction-trigger": "2", "bucket": "2"}
     table = create_table(tmp_path, options=options)
     table.write_arrow(keyed({-1: "before"}))

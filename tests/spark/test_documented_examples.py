@@ -25,7 +25,7 @@ _OF_ANY_ORDER = re.compile(r"collect_set|DISTINCT|mode\(|collect_union", re.IGNO
 _ONE_OF = 12
 
 
-def test_documented_examples(spark: SparkSession, tmp_path: Path) -> None:
+def test_documented_examples_give_sparks_value_or_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")

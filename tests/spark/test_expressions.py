@@ -42,7 +42,7 @@ def rows(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample.name}: {sample.text}")
-def test_beside_spark(spark: SparkSession, session: Session, sample: Sample) -> None:
+def test_each_entry_gives_the_value_and_type_of_spark(spark: SparkSession, session: Session, sample: Sample) -> None:
     different = difference(spark, session, sample)
     assert different is None, different
 

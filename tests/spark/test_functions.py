@@ -92,7 +92,7 @@ def options(tmp_path: Path) -> dict[str, str]:
     return {"warehouse": str(tmp_path)}
 
 
-def test_of_spark(options: dict[str, str], spark: SparkSession) -> None:
+def test_functions_of_spark_are_the_same_with_spark_and_without(options: dict[str, str], spark: SparkSession) -> None:
     alone, shared = Session(options), Session(options, spark)
     wrong = []
     for expression in OF_SPARK:
@@ -109,13 +109,17 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("expression", FAILING)
-def test_errors_of_spark(options: dict[str, str], spark: SparkSession, expression: str) -> None:
+def test_what_is_an_error_in_spark_is_one_without_it(
+    options: dict[str, str], spark: SparkSession, expression: str
+) -> None:
     for session in (Session(options), Session(options, spark)):
         with pytest.raises(SqlError):
             session.sql(f"SELECT {expression}").to_arrow()
 
 
-def test_of_flink(options: dict[str, str], spark: SparkSession) -> None:
+def test_functions_of_flink_have_its_values_with_spark_and_without(
+    options: dict[str, str], spark: SparkSession
+) -> None:
     for session in (Session(options, dialect="flink"), Session(options, spark, "flink")):
         for expression, expected in OF_FLINK.items():
             [row] = session.sql(f"SELECT {expression} AS x").to_arrow().to_pylist()

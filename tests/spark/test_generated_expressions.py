@@ -409,12 +409,14 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize("found", MENDED, ids=lambda found: found.text)
-def test_what_was_mended(spark: SparkSession, session: Session, found: Expression) -> None:
+def test_what_was_mended_has_the_value_and_type_of_spark(
+    spark: SparkSession, session: Session, found: Expression
+) -> None:
     assert verdict(spark, session, found) == ("equal", "")
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(session: Session, text: str) -> None:
+def test_what_is_refused_names_spark_as_the_way_out(session: Session, text: str) -> None:
     with pytest.raises(PaimonError, match="--engine spark"):
         session.sql(f"SELECT {text} AS x FROM samples").to_arrow()
 
@@ -452,7 +454,7 @@ def test_what_is_an_error(session: Session, text: str, said: str) -> None:
         session.sql(f"SELECT {text} AS x FROM samples").to_arrow()
 
 
-def test_generated(spark: SparkSession, session: Session) -> None:
+def test_generated_expressions_are_those_of_spark_or_refused(spark: SparkSession, session: Session) -> None:
     seed = Random().randrange(10**9) if SEARCHES else 1
     found = [
         (each, *verdict(spark, session, each))
@@ -523,7 +525,7 @@ def test_an_hour_that_comes_twice(spark: SparkSession, session: Session, text: s
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_written(spark: SparkSession, session: Session, text: str) -> None:
+def test_what_is_written_is_what_spark_selects(spark: SparkSession, session: Session, text: str) -> None:
     """What is selected is what is stored, in columns of the same type, and what is found."""
     query = Expression("operator", text).query
     expected, kind = spark.sql(query).toArrow(), spark.sql(query).schema["x"].dataType.simpleString()
@@ -556,7 +558,7 @@ ASSIGNED = (
 )  # fmt: skip
 
 
-def test_assigned(spark: SparkSession, session: Session) -> None:
+def test_what_is_assigned_is_what_spark_stores_or_refused(spark: SparkSession, session: Session) -> None:
     """What INSERT, UPDATE and MERGE store of a value in a column of another type."""
     seed = Random().randrange(10**9) if SEARCHES else 1
     random = Random(seed)

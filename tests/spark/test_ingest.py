@@ -122,7 +122,7 @@ def test_an_error_in_one_task_leaves_nothing(spark: SparkSession, tmp_path: Path
     assert files_on_disk(table) == set()
 
 
-def test_an_empty_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_batch_makes_no_snapshot(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path)
     report = ingest(spark, table, frame(spark, []), commit_user="me", commit_identifier=1)
     assert (report.snapshot_ids, report.row_count, report.already_committed) == ((), 0, False)
@@ -203,7 +203,9 @@ def test_a_row_that_does_not_fit_dynamic_buckets_is_an_error(spark: SparkSession
 
 
 @pytest.mark.parametrize("straight", ["true", "false"])
-def test_postponed_buckets(spark: SparkSession, tmp_path: Path, straight: str) -> None:
+def test_postponed_rows_are_there_at_once_or_after_a_compaction(
+    spark: SparkSession, tmp_path: Path, straight: str
+) -> None:
     options = {
         "bucket": "-2",
         "postpone.batch-write-fixed-bucket": straight,

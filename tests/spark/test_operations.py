@@ -33,7 +33,7 @@ def outcomes(report: CompactReport) -> list[tuple[object, ...]]:
     return [(g.bucket, g.outcome, g.input_files, g.output_files, g.input_rows, g.output_rows) for g in report.groups]
 
 
-def test_compaction(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_compaction_by_tasks_leaves_the_same_files_and_rows(spark: SparkSession, tmp_path: Path) -> None:
     here, there = filled(tmp_path, "db.here"), filled(tmp_path, "db.there")
     assert outcomes(compact(None, here)) == outcomes(compact(spark, there))
     assert layout(here) == layout(there)
@@ -54,7 +54,7 @@ def test_a_large_bucket_is_shared_by_as_many_tasks_as_run_at_a_time(
     assert "bucket 0 is cut by its keys into 2 tasks, which run side by side" in lines
 
 
-def test_changelog(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_changelog_by_tasks_has_as_many_rows_of_each_kind(spark: SparkSession, tmp_path: Path) -> None:
     option = {"changelog-producer": "full-compaction"}
     reports = [
         produce_changelog(session, filled(tmp_path, name, **option))
@@ -63,7 +63,7 @@ def test_changelog(spark: SparkSession, tmp_path: Path) -> None:
     assert reports[0].changelog_rows == reports[1].changelog_rows == {"+I": 35, "-U": 0, "+U": 0, "-D": 0}
 
 
-def test_append_compaction(spark: SparkSession, tmp_path: Path) -> None:
+def test_small_files_of_an_append_table_become_one_in_order(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path, [("id", "INT"), ("v", "STRING")], ())
     for i in range(6):
         table.write_arrow(keyed({i: str(i)}))
@@ -71,7 +71,7 @@ def test_append_compaction(spark: SparkSession, tmp_path: Path) -> None:
     assert table.to_arrow().column("id").to_pylist() == list(range(6))
 
 
-def test_file_indexes(spark: SparkSession, tmp_path: Path) -> None:
+def test_file_indexes_are_written_by_tasks_and_only_once(spark: SparkSession, tmp_path: Path) -> None:
     table = filled(tmp_path, "db.t")
     expected = state(table)
     open_warehouse(tmp_path).alter_table("db.t", [SetOption("file-index.bloom-filter.columns", "v")])

@@ -80,7 +80,7 @@ def test_to_spark_reads_what_to_arrow_reads(spark: SparkSession, table: CatalogT
     assert tasks == len(table.plan()[0].splits)
 
 
-def test_the_data_source(spark: SparkSession, table: CatalogTable) -> None:
+def test_the_data_source_reads_by_location_and_by_name(spark: SparkSession, table: CatalogTable) -> None:
     assert found(load(spark, table)) == state(table)
     by_name = spark.read.format("paimon").options(warehouse=str(Path(table.location).parents[1]), table="db.t").load()
     assert found(by_name) == state(table)
@@ -95,12 +95,14 @@ def test_the_data_source(spark: SparkSession, table: CatalogTable) -> None:
         "v = 'old 25'",
     ],
 )
-def test_pushed_filters(spark: SparkSession, table: CatalogTable, condition: str) -> None:
+def test_pushed_filters_find_what_spark_finds_by_itself(
+    spark: SparkSession, table: CatalogTable, condition: str
+) -> None:
     plain = spark.createDataFrame(table.to_arrow()).where(condition)
     assert found(load(spark, table).where(condition)) == found(plain)
 
 
-def test_columns_and_counts(spark: SparkSession, table: CatalogTable) -> None:
+def test_one_column_is_selected_and_rows_are_counted(spark: SparkSession, table: CatalogTable) -> None:
     assert load(spark, table).select("v").where("id = 5").collect()[0]["v"] == "old 5"
     assert load(spark, table).count() == 40
 
@@ -142,7 +144,7 @@ def test_changes_logs_and_branches(spark: SparkSession, table: CatalogTable) -> 
         assert sorted(map(str, source.toArrow().to_pylist())) == expected, name
 
 
-def test_after_compaction(spark: SparkSession, table: CatalogTable) -> None:
+def test_a_compacted_table_reads_as_before(spark: SparkSession, table: CatalogTable) -> None:
     expected = state(table)
     compact(None, table, full=True)
     assert found(table.to_spark(spark)) == expected
@@ -150,7 +152,7 @@ def test_after_compaction(spark: SparkSession, table: CatalogTable) -> None:
 
 
 @pytest.mark.not_on_sail("it reads no TIME through the format: see test_sail")
-def test_every_type(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_type_is_read_as_by_arrow_but_for_nanoseconds(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path, [(name, text) for name, (text, _) in TYPES.items()], ())
     values = {name: value for name, (_, value) in TYPES.items()}
     schema = table.to_arrow().schema
@@ -183,19 +185,19 @@ def test_every_type_is_written_from_a_frame(spark: SparkSession, tmp_path: Path)
     assert keyed_by_time.to_arrow(where="p = TIME '23:59:59.999'").to_pylist() == source.to_arrow().to_pylist()[:1]
 
 
-def test_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_table_has_its_columns_and_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path)
     for frame in (table.to_spark(spark), load(spark, table)):
         assert frame.columns == ["id", "v"]
         assert frame.collect() == []
 
 
-def test_system_tables(spark: SparkSession, table: CatalogTable) -> None:
+def test_a_system_table_is_read_as_a_frame(spark: SparkSession, table: CatalogTable) -> None:
     view = open_warehouse(Path(table.location).parents[1]).get_table("db.t$snapshots")
     assert [row["snapshot_id"] for row in view.to_spark(spark, columns=["snapshot_id"]).collect()] == [1, 2]
 
 
-def test_columns_that_changed(spark: SparkSession, tmp_path: Path) -> None:
+def test_old_files_are_read_and_compacted_under_todays_columns(spark: SparkSession, tmp_path: Path) -> None:
     """Old files in Spark's tasks, under the columns of today; compacted by tasks too."""
     table = create_table(tmp_path, (("id", "INT"), ("a", "INT"), ("r", "ROW<x INT>")), ("id",))
     ids = pa.array([1, 2], pa.int32())

@@ -36,7 +36,7 @@ def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ())
 
 
 @pytest.mark.parametrize("how", APPEND)
-def test_an_append_table(spark: SparkSession, tmp_path: Path, how: str) -> None:
+def test_rows_of_an_append_table_are_deleted_and_updated(spark: SparkSession, tmp_path: Path, how: str) -> None:
     table = filled(tmp_path, APPEND[how])
     spark.createDataFrame([(3,), (4,)], "i int").createOrReplaceTempView("gone")
     report = table.delete("id IN (SELECT i FROM gone) OR length(v) > 100", spark=spark)
@@ -70,7 +70,7 @@ def test_a_table_with_a_key(spark: SparkSession, tmp_path: Path, options: Mappin
 
 
 @pytest.mark.parametrize("how", [*APPEND, "keyed"])
-def test_merging(spark: SparkSession, tmp_path: Path, how: str) -> None:
+def test_a_merge_updates_inserts_and_deletes_by_its_clauses(spark: SparkSession, tmp_path: Path, how: str) -> None:
     keys: tuple[str, ...] = () if how in APPEND else ("id",)
     table = filled(tmp_path, APPEND.get(how, {}), keys)
     source = spark.sql("SELECT id * 3 AS key, concat('s', id) AS text FROM range(10)")
@@ -109,7 +109,7 @@ KEYED: Mapping[str, tuple[Mapping[str, str], str]] = {
 
 
 @pytest.mark.parametrize("how", KEYED)
-def test_engines_and_buckets(spark: SparkSession, tmp_path: Path, how: str) -> None:
+def test_keyed_tables_of_any_engine_and_bucket_are_changed(spark: SparkSession, tmp_path: Path, how: str) -> None:
     options, method = KEYED[how]
     table = filled(tmp_path, options, ("id",))
     assert not compact(spark, table, full=True).failed

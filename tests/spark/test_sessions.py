@@ -120,7 +120,7 @@ def test_threads_share_a_session(tmp_path: Path, spark: SparkSession) -> None:
 
 
 @pytest.mark.slow
-def test_a_streaming_insert(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_streaming_insert_that_is_repeated_copies_nothing_twice(tmp_path: Path, spark: SparkSession) -> None:
     session = sessions(tmp_path, spark)["flink"]
     list(sessions(tmp_path, spark)["spark"].execute(SETUP))
     session.sql(

@@ -39,7 +39,9 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
-def test_both_engines_agree(tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]) -> None:
+def test_queries_give_the_same_rows_with_spark_and_without(
+    tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]
+) -> None:
     options = {"warehouse": str(tmp_path)}
     list(Session(options, dialect="flink").execute(SETUP))
     alone, with_spark = Session(options, dialect=dialect), Session(options, spark, dialect)

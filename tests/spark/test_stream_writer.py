@@ -180,7 +180,7 @@ def test_a_stream_is_written_once(spark: SparkSession, tmp_path: Path, primary_k
 
 
 @pytest.mark.slow
-def test_a_complete_stream(spark: SparkSession, tmp_path: Path) -> None:
+def test_complete_mode_overwrites_the_table_and_update_mode_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     register(spark)
     source = small_table(tmp_path / "source", primary_key=False)
     sink = small_table(tmp_path / "sink", primary_key=False)

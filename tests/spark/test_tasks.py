@@ -100,11 +100,11 @@ def test_payloads_share_a_task_as_long_as_all_slots_have_work(spark: SparkSessio
         assert len({outcome[1] for outcome in outcomes if not isinstance(outcome, TaskError)}) == tasks
 
 
-def test_no_work(session: SparkSession | None) -> None:
+def test_without_payloads_there_are_no_outcomes(session: SparkSession | None) -> None:
     assert run_tasks(session, work, []) == []
 
 
-def test_progress_in_waves() -> None:
+def test_progress_is_reported_after_each_wave() -> None:
     reported: list[int] = []
     assert len(run_tasks(None, work, [1] * 1100, on_done=reported.append)) == 1100
     assert reported == [512, 512, 76]

@@ -42,11 +42,13 @@ def check(session: Session, expected: Answers, numbers: Iterable[int] = QUERIES)
 
 @pytest.mark.parametrize("dialect", ["spark", "flink"])
 @pytest.mark.parametrize("keyed", [False, True])
-def test_embedded(parquet: Path, expected: Answers, dialect: Literal["flink", "spark"], keyed: bool) -> None:
+def test_answers_without_spark_are_those_of_duckdb(
+    parquet: Path, expected: Answers, dialect: Literal["flink", "spark"], keyed: bool
+) -> None:
     check(Session({"warehouse": str(filled(parquet, keyed=keyed))}, dialect=dialect), expected)
 
 
-def test_on_spark(parquet: Path, expected: Answers, spark: SparkSession) -> None:
+def test_answers_on_spark_are_those_of_duckdb(parquet: Path, expected: Answers, spark: SparkSession) -> None:
     check(Session({"warehouse": str(filled(parquet, keyed=False))}, spark=spark), expected, ON_SPARK)
 
 

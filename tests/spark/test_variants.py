@@ -12,7 +12,7 @@ from maintenance.sql import Session
 TEXTS = ['{"a":1,"b":["x"]}', None, "[true]", '{"a":7}']
 
 
-def test_variants_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_variants_are_written_compacted_and_read_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     columns = [("id", "INT NOT NULL"), ("v", "VARIANT"), ("w", "ARRAY<VARIANT>")]

@@ -16,7 +16,7 @@ from tests.tables import get_table
 EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "compaction.min.file-num": "2"}
 
 
-def test_vectors_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_vectors_and_blobs_are_written_changed_and_read_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     columns = [("id", "INT"), ("v", "VECTOR<FLOAT, 2>"), ("b", "BLOB")]

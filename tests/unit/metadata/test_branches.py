@@ -23,7 +23,7 @@ def branches(tmp_path: Path) -> Branches:
     return Branches(FILE_IO, TablePaths(str(tmp_path)))
 
 
-def test_main_comes_first(branches: Branches, tmp_path: Path) -> None:
+def test_main_comes_first_and_is_not_asked_when_it_changed(branches: Branches, tmp_path: Path) -> None:
     assert branches.names() == ["main", "a", "b"]
     assert Branches(FILE_IO, TablePaths(str(tmp_path / "none"))).names() == ["main"]
     os.utime(tmp_path / "branch" / "branch-a", (5, 5))

@@ -22,7 +22,7 @@ def hint(changelogs: Changelogs, name: str) -> int | None:
     return read_hint(FILE_IO, changelogs.paths.changelog_folder(), name)
 
 
-def test_none(changelogs: Changelogs) -> None:
+def test_without_any_changelog_nothing_is_listed_or_found(changelogs: Changelogs) -> None:
     assert (changelogs.list_ids(), changelogs.all(), changelogs.find(1)) == ([], [], None)
 
 
@@ -52,7 +52,7 @@ def test_hints_are_deleted_together(changelogs: Changelogs) -> None:
     assert (hint(changelogs, EARLIEST), hint(changelogs, LATEST)) == (None, None)
 
 
-def test_what_is_flushed(tmp_path: Path) -> None:
+def test_changelogs_and_the_earliest_hint_are_flushed(tmp_path: Path) -> None:
     """A hint must outlive a power cut where files are deleted next, and need not where one is only kept."""
     flushes: list[tuple[str, bool]] = []
 

@@ -108,7 +108,7 @@ def test_a_commit_that_another_took_the_place_of_is_forgotten(tmp_path: Path) ->
     assert len(names(table)) == 1
 
 
-def test_a_rollback_forgets(tmp_path: Path) -> None:
+def test_a_rollback_forgets_the_commits_that_it_undoes(tmp_path: Path) -> None:
     table = small_table(tmp_path)
     for number in range(4):
         write(table, "feed", number)

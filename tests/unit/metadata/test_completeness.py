@@ -33,19 +33,19 @@ def snapshot(table: HandMade) -> Snapshot:
     return table.published(snapshot)
 
 
-def test_nothing_is_missing(table: HandMade, snapshot: Snapshot) -> None:
+def test_a_state_with_all_its_files_is_complete_and_untouched(table: HandMade, snapshot: Snapshot) -> None:
     check_complete(table.manifests, snapshot)
     assert is_untouched(table.manifests, snapshot)
 
 
-def test_an_empty_state(table: HandMade) -> None:
+def test_an_empty_state_is_complete_and_untouched(table: HandMade) -> None:
     snapshot = table.published(table.state(1))
     check_complete(table.manifests, snapshot)
     assert is_untouched(table.manifests, snapshot)
 
 
 @pytest.mark.parametrize("name", ["bucket-0/a", "bucket-0/b", "bucket-0/b.index", "index/index-0", "statistics/stat"])
-def test_a_missing_file(table: HandMade, snapshot: Snapshot, name: str) -> None:
+def test_a_missing_file_of_each_kind_is_named(table: HandMade, snapshot: Snapshot, name: str) -> None:
     (table.folder / name).unlink()
     with pytest.raises(CorruptFileError, match=f"a file that the state needs is missing .*{name}"):
         check_complete(table.manifests, snapshot)
@@ -65,7 +65,7 @@ def test_the_size_of_what_is_beside_a_file_is_not_known(table: HandMade, snapsho
     check_complete(table.manifests, snapshot)
 
 
-def test_a_missing_schema(table: HandMade) -> None:
+def test_a_missing_schema_of_a_snapshot_or_a_file_is_named(table: HandMade) -> None:
     """Of the snapshot, or of a file."""
     newer = file("n", schema_id=1)
     table.store([newer])
@@ -114,7 +114,7 @@ def test_vectors_of_another_state(table: HandMade, part: DeletionVectorRange, wh
             check()
 
 
-def test_vectors_that_fit(table: HandMade) -> None:
+def test_vectors_fit_the_data_files_of_their_bucket_alone(table: HandMade) -> None:
     table.store([DATA])
     snapshot = table.published(table.state(1, [DATA], index=[vectors_of(DeletionVectorRange("a", 0, 1, 1))]))
     check_vectors(table.manifests, snapshot, [], [])

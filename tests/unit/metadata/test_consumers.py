@@ -49,7 +49,7 @@ def test_damage_is_not_guessed_at(consumers: Consumers, content: str) -> None:
         consumers.next_snapshots()
 
 
-def test_the_longest_name(consumers: Consumers) -> None:
+def test_the_longest_name_is_taken_and_a_longer_one_is_refused(consumers: Consumers) -> None:
     longest = "x" * (MAX_BYTES - TEMPORARY_BYTES - len("consumer-"))
     consumers.record(longest, 1)
     with pytest.raises(OptionError, match="a consumer id"):

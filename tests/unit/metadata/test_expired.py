@@ -91,7 +91,9 @@ def test_a_tag_holds_what_expires(table: CatalogTable, part: str) -> None:
 
 @pytest.mark.parametrize("asked", [{}, {"scan.snapshot-id": "4"}, {"scan.tag-name": "first"}])
 @PARTS
-def test_damage_stays_damage(table: CatalogTable, part: str, asked: dict[str, str]) -> None:
+def test_what_is_missing_though_it_is_still_named_stays_damage(
+    table: CatalogTable, part: str, asked: dict[str, str]
+) -> None:
     """The snapshot or tag that names the file is there."""
     held = table.tags.get("first").snapshot if "scan.tag-name" in asked else table.snapshots.get(4)
     entry = table.manifests.live_entries(held)[0]
@@ -107,7 +109,7 @@ def test_damage_stays_damage(table: CatalogTable, part: str, asked: dict[str, st
         rows(table, asked)
 
 
-def test_changes_that_expire(table: CatalogTable) -> None:
+def test_changes_that_expire_while_they_are_read_are_named(table: CatalogTable) -> None:
     between = {"incremental-between": "1,3"}
     for part in LOOKED_AT.values():
         reading = interfered_with(table, part, lambda: None)
@@ -125,7 +127,7 @@ def test_a_stream_whose_snapshot_expires(table: CatalogTable) -> None:
 
 
 @pytest.mark.parametrize("name", ["files", "manifests", "partitions", "buckets"])
-def test_system_tables(table: CatalogTable, name: str) -> None:
+def test_system_tables_show_the_newest_state_after_an_expiry(table: CatalogTable, name: str) -> None:
     reading = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
     assert system_table(reading, name).to_arrow().equals(system_table(table, name).to_arrow())
 
@@ -151,7 +153,7 @@ def test_expiry_beside_a_removal_of_tags(table: CatalogTable) -> None:
 
 
 @PARTS
-def test_expiry_beside_expiry(table: CatalogTable, part: str) -> None:
+def test_one_expiry_beside_another_leaves_a_healthy_table(table: CatalogTable, part: str) -> None:
     put(table, {5: "e"})
     expiring = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
     expire_snapshots(expiring, retain_min=2, retain_max=2)
@@ -223,7 +225,7 @@ def test_what_is_tried_again() -> None:
         again_if_expired(work)
 
 
-def test_what_is_held(table: CatalogTable) -> None:
+def test_a_snapshot_is_held_by_its_own_file_or_by_a_tag(table: CatalogTable) -> None:
     held = [is_held(table.file_io, table.paths, number) for number in (1, 4, 5)]
     assert held == [True, True, False]
     expire_snapshots(table, retain_min=1, retain_max=1)
@@ -313,7 +315,7 @@ def test_rows_that_are_changed_while_their_snapshot_expires(tmp_path: Path) -> N
     assert rows(table) == [(1, "c")]
 
 
-def test_judgements(table: CatalogTable) -> None:
+def test_the_shape_is_taken_of_the_newest_state(table: CatalogTable) -> None:
     for part in ("list", "manifest"):
         reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
         assert table_shape(reading).files == 1

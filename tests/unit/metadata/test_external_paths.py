@@ -96,7 +96,7 @@ def test_entropy_spreads_over_folders() -> None:
     assert not is_entropy("0110/1001/0001")
 
 
-def test_roots_of_files() -> None:
+def test_the_root_of_a_file_is_the_deepest_whole_folder() -> None:
     assert root_of("s3://b/x/y/f", ("s3://b/x", "s3://b/x/y", "s3://b/z")) == "s3://b/x/y"
     assert root_of("s3://b/xy/f", ("s3://b/x",)) is None
     assert overlap("s3://b/x", "s3://b/x/y")

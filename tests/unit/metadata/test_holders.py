@@ -36,7 +36,7 @@ def used(table: HandMade, holders: Sequence[Holder], *candidates: str) -> set[st
     return needed_by(holders, table.manifests).data_files(table.manifests, candidates)
 
 
-def test_which_snapshots_count(table: HandMade) -> None:
+def test_snapshots_below_the_hint_count_only_if_nothing_is_gone(table: HandMade) -> None:
     """From the earliest on; below it only where nothing is gone."""
     assert counting_ids(table.snapshots, table.manifests) == []
     for number in (1, 2, 4, 5):
@@ -51,7 +51,7 @@ def test_which_snapshots_count(table: HandMade) -> None:
     assert counting_ids(table.snapshots, table.manifests) == [4, 5]
 
 
-def test_who_holds(table: HandMade) -> None:
+def test_snapshots_tags_and_changelogs_of_all_branches_hold(table: HandMade) -> None:
     for number in (1, 2, 3):
         table.published(table.state(number))
     tags = table.branches.tags("main")
@@ -94,7 +94,7 @@ def test_a_producer_of_changelogs_spares_the_delta(table: HandMade) -> None:
     assert (holder.is_changelog, holder.delta) == (True, False)
 
 
-def test_the_census(table: HandMade) -> None:
+def test_the_census_has_each_branchs_tags_and_earliest_snapshot(table: HandMade) -> None:
     assert HolderCensus.of(table.branches) == HolderCensus({"main": {}}, {"main": None})
     table.published(snapshot_of(3))
     tags = table.branches.tags("main")

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> IcebergFolder:
     return IcebergFolder(FILE_IO, str(tmp_path))
 
 
-def test_versions_by_number(folder: IcebergFolder, tmp_path: Path) -> None:
+def test_versions_are_listed_by_number_and_other_files_are_not(folder: IcebergFolder, tmp_path: Path) -> None:
     assert folder.versions() == []
     assert folder.path(7) == f"{tmp_path}/v7.metadata.json"
     for name in ("v10", "v9", "v", "x3", "vv4", "v-1", "00001-uuid", "5"):
@@ -57,7 +57,7 @@ def test_a_version_that_cannot_be_read_is_none(folder: IcebergFolder, tmp_path: 
 
 
 @pytest.mark.parametrize(("text", "version"), [("12", 12), ("12\n", 12), ("", None), ("x", None), ("é", None)])
-def test_the_hint(folder: IcebergFolder, tmp_path: Path, text: str, version: int | None) -> None:
+def test_the_hint_is_a_version_or_none(folder: IcebergFolder, tmp_path: Path, text: str, version: int | None) -> None:
     assert folder.hint() is None
     (tmp_path / "version-hint.text").write_text(text)
     assert folder.hint() == version

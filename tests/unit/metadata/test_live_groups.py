@@ -93,7 +93,7 @@ def test_live_columns_are_the_live_entries(parts: list[list[ManifestEntry]], wan
 
 @given(STATES)
 @settings(max_examples=examples(20))
-def test_sizes_of_levels(parts: list[list[ManifestEntry]]) -> None:
+def test_sizes_of_levels_are_sums_over_the_live_entries(parts: list[list[ManifestEntry]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         manifests, snapshot = state(folder, parts)
         model: dict[tuple[bytes, int, int], list[int]] = defaultdict(lambda: [0] * 5)

@@ -55,7 +55,7 @@ def names(entries: Sequence[ManifestEntry]) -> list[str]:
     return [entry.file.file_name for entry in entries]
 
 
-def test_the_scan_merge() -> None:
+def test_the_scan_merge_leaves_what_was_added_and_not_deleted() -> None:
     assert merge_scan([]) == []
     assert names(merge_scan([add("a"), add("b")])) == ["a", "b"]
     assert names(merge_scan([delete("a"), add("b"), add("a")])) == ["b"], "the order plays no role"
@@ -142,7 +142,7 @@ def test_manifests_are_rolled_at_the_size(table: HandMade) -> None:
     assert rolled(table, 512, half - 1) == [256, 256]
 
 
-def test_a_wrong_size(table: HandMade) -> None:
+def test_a_file_with_another_size_than_said_is_damaged(table: HandMade) -> None:
     writer = table.writer()
     (meta,) = writer.write([add("a")], 0)
     name, size = writer.write_list([meta])
@@ -155,7 +155,7 @@ def test_a_wrong_size(table: HandMade) -> None:
         table.manifests.read_manifest(meta)
 
 
-def test_a_wrong_count(table: HandMade) -> None:
+def test_a_manifest_with_another_count_than_said_is_damaged(table: HandMade) -> None:
     (meta,) = table.writer().write([add("a")], 0)
     wrong = replace(meta, num_added_files=2)
     readers: list[Callable[[ManifestFileMeta], object]] = [table.manifests.read_manifest, table.manifests.file_names]
@@ -165,7 +165,7 @@ def test_a_wrong_count(table: HandMade) -> None:
         table.manifests.read_manifest(meta)
 
 
-def test_a_missing_manifest(table: HandMade) -> None:
+def test_a_manifest_that_a_snapshot_names_must_be_there(table: HandMade) -> None:
     (meta,) = table.writer().write([add("a")], 0)
     Path(table.paths.manifest(meta.file_name)).unlink()
     readers: list[Callable[[ManifestFileMeta], object]] = [table.manifests.read_manifest, table.manifests.file_names]
@@ -219,7 +219,7 @@ def test_what_is_given_out_may_be_changed(table: HandMade) -> None:
     assert len(table.manifests.read_list(name, size)) == 1
 
 
-def test_what_snapshots_say(table: HandMade) -> None:
+def test_a_snapshot_gives_its_live_delta_changelog_and_index_entries(table: HandMade) -> None:
     snapshot = table.state(
         1, [add("a"), add("b")], [delete("a"), add("c")], changelog=[add("change")], index=[vectors_of()]
     )

@@ -58,7 +58,7 @@ def test_a_file_of_another_format(table: CatalogTable) -> None:
         check(table)
 
 
-def test_nothing_known(table: CatalogTable) -> None:
+def test_damaged_files_that_hold_nothing_known_are_passed_over(table: CatalogTable) -> None:
     Path(table.paths.snapshot(1)).write_bytes(b"\0" * 50)
     Path(table.paths.tag("t")).write_bytes(b"")
     check(table)

@@ -42,7 +42,7 @@ def nanos(text: str) -> int:
         (-0.0, "DOUBLE", "-0.0", "-0.0"),
     ],
 )
-def test_text_of_values(value: Value, type_text: str, legacy: str, plain: str) -> None:
+def test_values_have_a_text_in_either_way_of_naming(value: Value, type_text: str, legacy: str, plain: str) -> None:
     data_type = parse_type(type_text)
     assert partition_text(value, data_type, legacy=True) == legacy
     assert partition_text(value, data_type, legacy=False) == plain
@@ -68,7 +68,7 @@ def test_instants_are_shown_in_the_zone_of_the_process() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t\n", "\u3000"])
-def test_blank_texts(text: str) -> None:
+def test_empty_texts_and_those_of_whitespace_are_blank(text: str) -> None:
     assert is_blank(text)
 
 

@@ -89,7 +89,7 @@ def test_instants_are_in_the_zone_of_the_paths() -> None:
     assert replace(paths, zone="Asia/Tokyo").spec_of(at) == {"at": "1970-01-01 09:00:00"}
 
 
-def test_index_files() -> None:
+def test_index_files_are_in_their_folder_beside_data_or_outside() -> None:
     vectors = vectors_of()
     assert MAIN.index_file(vectors) == "/w/t/index/index-0"
     beside = replace(MAIN, index_with_data=True)
@@ -111,7 +111,7 @@ def test_data_files_and_those_beside_them() -> None:
     assert MAIN.all_files_of(EMPTY_ROW, 0, elsewhere) == [f"s3://b/c/{name}" for name in ("a.orc", "a.index", "a.blob")]
 
 
-def test_specs() -> None:
+def test_a_spec_has_a_text_and_matches_by_its_columns() -> None:
     spec = {"month": "1", "day": "2"}
     assert partition_text_of(spec) == "month=1/day=2"
     assert partition_text_of({}) == "whole table"

@@ -17,7 +17,7 @@ def schemas(tmp_path: Path) -> Schemas:
     return Schemas(FILE_IO, str(tmp_path / "schema"))
 
 
-def test_no_table(schemas: Schemas) -> None:
+def test_without_a_table_there_is_no_schema(schemas: Schemas) -> None:
     assert schemas.list_ids() == []
     assert schemas.latest() is None
     with pytest.raises(MissingFileError, match="schema 0 does not exist"):

@@ -190,7 +190,9 @@ def test_backwards_up_to_a_gap(snapshots: Snapshots) -> None:
 
 
 @pytest.mark.parametrize("store", [False, True])
-def test_far_back(snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch, *, store: bool) -> None:
+def test_the_newest_first_read_at_most_twice_as_many_as_are_asked_for(
+    snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch, *, store: bool
+) -> None:
     """On a store more and more are read at once, and at most twice as many as are asked for."""
     monkeypatch.setattr(module, "is_local", lambda path: not store)
     publish(snapshots, *range(3, 203))
@@ -204,7 +206,7 @@ def test_far_back(snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch, *, stor
 
 
 @pytest.mark.parametrize("asked", [[1, 3], [3, 2, 1, 7]])
-def test_many_at_once(snapshots: Snapshots, asked: list[int]) -> None:
+def test_many_are_found_at_once_without_a_listing(snapshots: Snapshots, asked: list[int]) -> None:
     publish(snapshots, 1, 3)
     assert snapshots.find_many(asked) == {number: snapshot_of(number) for number in asked if number in (1, 3)}
     assert "list_files" not in [call for call, _ in calls_of(snapshots)], "on a disk it saves nothing"

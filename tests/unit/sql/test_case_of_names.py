@@ -60,7 +60,9 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_queries(table: CatalogTable, tmp_path: Path, dialect: Dialect) -> None:
+def test_queries_tell_columns_apart_that_differ_only_in_case(
+    table: CatalogTable, tmp_path: Path, dialect: Dialect
+) -> None:
     for query, expected in QUERIES.items():
         assert rows_of(tmp_path, query, dialect) == expected, query
     whole = Session({"warehouse": str(tmp_path)}, dialect=dialect).sql("SELECT * FROM db.t ORDER BY b").to_arrow()
@@ -69,7 +71,9 @@ def test_queries(table: CatalogTable, tmp_path: Path, dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_statements(table: CatalogTable, tmp_path: Path, dialect: Dialect) -> None:
+def test_statements_change_the_column_whose_case_is_given(
+    table: CatalogTable, tmp_path: Path, dialect: Dialect
+) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
     session.sql("INSERT INTO db.t (a, A, b) VALUES (3, 'three', 3)")
     session.sql("INSERT INTO db.t SELECT a + 1, upper(A), r, 4 FROM db.t WHERE b = 3")
@@ -91,7 +95,7 @@ def test_statements(table: CatalogTable, tmp_path: Path, dialect: Dialect) -> No
     assert ("`A` STRING" if dialect == "flink" else "A STRING") in shown
 
 
-def test_the_python_api(table: CatalogTable) -> None:
+def test_the_python_api_tells_columns_apart_by_case(table: CatalogTable) -> None:
     compact(None, table, full=True)
     assert table.to_arrow(columns=["A"], where="a = 2").to_pylist() == [{"A": "two"}]
     assert table.to_arrow(where="A = 'one'")["a"].to_pylist() == [1]
@@ -142,7 +146,7 @@ def test_tables_and_what_a_query_names(tmp_path: Path) -> None:
     assert rows_of(tmp_path, "SELECT * FROM db.t", "flink") == [[2]]
 
 
-def test_partitions_and_files(tmp_path: Path) -> None:
+def test_partition_columns_and_columns_of_files_are_told_apart_by_case(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql("CREATE DATABASE db")
     session.sql("CREATE TABLE db.t (x INT, P INT, p STRING) PARTITIONED BY (p, P)")

@@ -20,7 +20,7 @@ def session(tmp_path: Path) -> Session:
     return session
 
 
-def test_queries_compute_them(session: Session) -> None:
+def test_queries_compute_them_also_under_aliases_and_in_joins(session: Session) -> None:
     actual = session.sql("SELECT * FROM t").to_arrow()
     assert actual.column_names == ["id", "double_cost", "cost", "at", "four"]
     assert rows(session, "SELECT x.four FROM t AS x WHERE x.double_cost = 5") == [(10,)]
@@ -46,7 +46,7 @@ def test_options_are_those_of_flink(session: Session) -> None:
     }
 
 
-def test_they_are_shown(session: Session) -> None:
+def test_they_are_shown_by_describe_and_show_create_table(session: Session) -> None:
     shown = {row["name"]: row for row in session.sql("DESCRIBE t").to_arrow().to_pylist()}
     assert list(shown) == ["id", "double_cost", "cost", "at", "four"]
     assert shown["double_cost"]["extras"] == "AS cost * 2"
@@ -90,7 +90,7 @@ def test_conditions_on_stored_columns_reach_the_scan(session: Session, tmp_path:
     assert rows(session, "SELECT a.twice FROM p AS a JOIN t ON t.id = a.id WHERE a.dt = 'x'") == [(2,)]
 
 
-def test_they_are_dropped(session: Session) -> None:
+def test_they_are_dropped_unless_another_one_is_made_of_them(session: Session) -> None:
     session.sql("ALTER TABLE t DROP four")
     assert session.sql("SELECT * FROM t").to_arrow().column_names == ["id", "double_cost", "cost", "at"]
     with pytest.raises(SqlError, match="'cost'"):

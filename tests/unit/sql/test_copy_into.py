@@ -33,7 +33,7 @@ def put(tmp_path: Path, name: str, text: str) -> str:
 PETS = "SELECT * FROM pets ORDER BY id"
 
 
-def test_csv_by_position(session: Session, tmp_path: Path) -> None:
+def test_fields_of_csv_go_to_columns_by_position(session: Session, tmp_path: Path) -> None:
     folder = put(tmp_path, "a.csv", '1,"Ada, the cat",2020-02-29\n2,,\n\n3,"",2021-01-01\n')
     actual = session.sql(f"COPY INTO pets FROM '{folder}/' FILE_FORMAT = (TYPE = CSV)").to_arrow()
     assert actual.column_names == ["file_name", "status", "rows_loaded", "rows_parsed", "errors_seen", "first_error"]
@@ -46,7 +46,7 @@ def test_csv_by_position(session: Session, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_options_of_csv(session: Session, tmp_path: Path) -> None:
+def test_options_of_csv_say_how_fields_are_read(session: Session, tmp_path: Path) -> None:
     folder = put(tmp_path, "a.csv", "id|name|born\n1|\\N|2020-01-01\n2|NULL|-\n3|'it''s | '|\n")
     session.sql(
         f"COPY INTO pets FROM '{folder}' FILE_FORMAT = (type = csv, FIELD_DELIMITER = '|', SKIP_HEADER = 1,"
@@ -80,7 +80,7 @@ def test_a_file_is_loaded_once(session: Session, tmp_path: Path) -> None:
 BAD = "1,Ada,2020-01-01\nx,Bob,2020-01-01\n3,Cy\n4,Dee,2020-01-01,more\n5,Eve,someday\n"
 
 
-def test_errors_abort(session: Session, tmp_path: Path) -> None:
+def test_a_wrong_record_aborts_the_statement_and_nothing_is_loaded(session: Session, tmp_path: Path) -> None:
     folder = put(tmp_path, "bad.csv", BAD)
     put(tmp_path, "good.csv", "9,Ina,\n")
     with pytest.raises(DataError, match="4 of 5 records are no rows of the table: malformed record: 3,Cy"):
@@ -116,7 +116,7 @@ def test_doubled_quotes_need_the_escape_that_says_so(session: Session, tmp_path:
     assert rows(session, PETS) == [(1, 'the "best"', None)]
 
 
-def test_json_by_name(session: Session, tmp_path: Path) -> None:
+def test_fields_of_json_go_to_columns_by_name(session: Session, tmp_path: Path) -> None:
     folder = put(tmp_path, "a.json", '{"name": "Ada", "id": 1, "more": [1]}\n\n{"id": "2", "name": {"a": 1}}\n')
     session.sql(f"COPY INTO pets FROM '{folder}' FILE_FORMAT = (TYPE = JSON, NULL_IF = ('x'))")
     assert rows(session, PETS) == [(1, "Ada", None), (2, '{"a":1}', None)]
@@ -131,7 +131,7 @@ def test_json_by_name(session: Session, tmp_path: Path) -> None:
     assert rows(session, f"{load} ON_ERROR = CONTINUE")[0][1:5] == ("PARTIALLY_LOADED", 2, 4, 2)
 
 
-def test_parquet_by_name(session: Session, tmp_path: Path) -> None:
+def test_columns_of_parquet_go_to_columns_by_name(session: Session, tmp_path: Path) -> None:
     path = tmp_path / "in" / "a.parquet"
     pq.write_table(pa.table({"NAME": ["Ada", None], "id": pa.array([1, 2**40]), "other": [1, 2]}), path)
     load = f"COPY INTO pets FROM '{path.parent}' FILE_FORMAT = (TYPE = PARQUET)"
@@ -144,7 +144,7 @@ def test_parquet_by_name(session: Session, tmp_path: Path) -> None:
     assert rows(session, PETS)[1:] == [(7, None, dt.date(2020, 1, 1)), (8, None, dt.date(2020, 1, 2))]
 
 
-def test_named_columns(session: Session, tmp_path: Path) -> None:
+def test_named_columns_are_filled_and_others_get_their_defaults(session: Session, tmp_path: Path) -> None:
     session.sql("CREATE TABLE d (id INT NOT NULL, kind STRING DEFAULT 'dog', name STRING)")
     folder = put(tmp_path, "a.csv", "Rex,1\n")
     session.sql(f"COPY INTO d (NAME, id) FROM '{folder}' FILE_FORMAT = (TYPE = CSV)")
@@ -247,7 +247,9 @@ def test_a_folder_is_overwritten_only_if_told(session: Session, tmp_path: Path) 
         ("'x' FROM () FILE_FORMAT = (TYPE = CSV)", SqlError, "an expression is expected"),
     ],
 )
-def test_what_is_refused(session: Session, rest: str, error: type[Exception], problem: str) -> None:
+def test_wrong_statements_are_refused_with_the_reason(
+    session: Session, rest: str, error: type[Exception], problem: str
+) -> None:
     with pytest.raises(error, match=problem):
         session.sql(f"COPY INTO {rest}")
 

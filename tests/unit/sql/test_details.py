@@ -31,7 +31,7 @@ COLUMNS = [
 ]
 
 
-def test_describe(session: Session) -> None:
+def test_describe_gives_columns_and_extended_facts_of_the_table_too(session: Session) -> None:
     assert rows(session, "DESC t") == COLUMNS
     extended = rows(session, "DESCRIBE TABLE EXTENDED t")
     assert extended[: len(COLUMNS)] == COLUMNS
@@ -43,7 +43,7 @@ def test_describe(session: Session) -> None:
     assert ("id", "int", "NOT NULL") in extended
 
 
-def test_describe_column(session: Session) -> None:
+def test_describe_of_a_column_gives_its_type_and_comment(session: Session) -> None:
     assert rows(session, "DESC t id") == [("col_name", "id"), ("data_type", "int"), ("comment", "key")]
     assert rows(session, "DESC t b")[2] == ("comment", "NULL")
     with pytest.raises(SqlError, match="Did you mean 'id'") as caught:
@@ -66,7 +66,7 @@ def test_describe_an_analyzed_column(tmp_path: Path) -> None:
     assert len(rows(session, "DESC EXTENDED visits seconds")) == 3
 
 
-def test_describe_partition(session: Session) -> None:
+def test_describe_of_a_partition_gives_its_values_and_row_count(session: Session) -> None:
     facts = {row[0]: row[1] for row in rows(session, "DESC EXTENDED t PARTITION (dt = '2024')")}
     assert facts["Partition Values"] == "[dt=2024]"
     assert "recordCount=2" in str(facts["Partition Parameters"])
@@ -74,7 +74,7 @@ def test_describe_partition(session: Session) -> None:
         session.sql("DESC EXTENDED t PARTITION (dt = '2025')")
 
 
-def test_show_table_extended(session: Session) -> None:
+def test_show_table_extended_describes_matching_tables_and_a_partition(session: Session) -> None:
     [(database, name, temporary, text)] = rows(session, "SHOW TABLE EXTENDED IN default LIKE 'T*'")
     assert (database, name, temporary) == ("default", "t", False)
     assert "Partition Columns: [`dt`]" in str(text)

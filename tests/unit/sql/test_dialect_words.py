@@ -40,7 +40,7 @@ def test_intervals_of_several_units(tmp_path: Path, dialect: Dialect, kind: str,
         assert value(session, f"{kind} '2024-01-01 00:00:00' - INTERVAL {written}") == start - (moved - start)
 
 
-def test_intervals_of_flink(tmp_path: Path) -> None:
+def test_intervals_of_flink_are_added_as_in_flink(tmp_path: Path) -> None:
     """Values of Flink 1.20."""
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     assert value(session, "DATE '2024-01-31' + INTERVAL '0-1' YEAR TO MONTH") == date(2024, 2, 29)
@@ -157,7 +157,7 @@ def test_spark_puts_plain_values_into_columns_of_texts(tmp_path: Path) -> None:
         flink.sql("INSERT INTO t VALUES (1, 2)")
 
 
-def test_implicit_casts(tmp_path: Path) -> None:
+def test_values_are_cast_implicitly_in_comparisons_and_functions(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")
     session.sql("CREATE TABLE t (id INT, s STRING, d DATE, b BOOLEAN, f DOUBLE)")
     session.sql("INSERT INTO t VALUES (1, '1', DATE '2024-01-01', true, 1.5), (22, '10', NULL, false, 2.5)")

@@ -39,7 +39,7 @@ OF_SEVERAL = (
 
 
 @pytest.mark.parametrize("dialect", ["spark", "flink"])
-def test_not_like(request: pytest.FixtureRequest, dialect: str) -> None:
+def test_a_negated_like_is_right_as_a_value_and_as_a_condition(request: pytest.FixtureRequest, dialect: str) -> None:
     session: Session = request.getfixturevalue(f"{dialect}_dialect")
     session.sql("CREATE TABLE texts (id INT, s STRING)")
     session.sql("INSERT INTO texts VALUES (1, 'ab'), (2, 'xyz'), (3, NULL)")
@@ -259,7 +259,7 @@ def test_what_is_an_error_with_ansi_is_one_here(spark_dialect: Session, text: st
         ("ARRAY_CONTAINS(ARRAY[CAST('NaN' AS DOUBLE)], CAST('NaN' AS DOUBLE))", False),
     ],
 )
-def test_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> None:
+def test_expressions_of_flink_have_the_values_of_flink(flink_dialect: Session, text: str, expected: Any) -> None:
     assert flink_dialect.sql(f"SELECT {text} AS x").to_arrow().column("x").to_pylist() == [expected]
 
 

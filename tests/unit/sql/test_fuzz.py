@@ -132,5 +132,7 @@ def test_a_result_or_an_error_for_people(dialect: Literal["flink", "spark"], tex
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
 @settings(max_examples=examples(500))
 @given(text=STATEMENTS | broken())
-def test_many_more(dialect: Literal["flink", "spark"], text: str) -> None:
+def test_many_more_statements_give_a_result_or_an_error_for_people(
+    dialect: Literal["flink", "spark"], text: str
+) -> None:
     run(text, dialect)

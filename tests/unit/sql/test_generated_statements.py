@@ -73,7 +73,7 @@ def changed(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
 
 
 @pytest.mark.usefixtures("changed")
-def test_what_is_inserted(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
+def test_what_is_inserted_is_what_is_selected(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
     assert len(selected) > examples(60) // 3
     assert _stored(session, selected) == {}
     session.sql("DELETE FROM changed WHERE id >= 0")
@@ -82,14 +82,14 @@ def test_what_is_inserted(session: Session, selected: Mapping[str, pa.ChunkedArr
 
 
 @pytest.mark.usefixtures("changed")
-def test_what_is_updated(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
+def test_what_is_updated_becomes_what_is_selected(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
     session.sql(f"UPDATE changed SET {', '.join(f'x{number} = NULL' for number, _ in enumerate(selected))}")
     session.sql(f"UPDATE changed SET {', '.join(f'x{number} = {text}' for number, text in enumerate(selected))}")
     assert _stored(session, selected) == {}
 
 
 @pytest.mark.usefixtures("changed")
-def test_what_is_merged(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
+def test_what_is_merged_becomes_what_is_selected(session: Session, selected: Mapping[str, pa.ChunkedArray]) -> None:
     """Of the source, and computed where rows match."""
     names = [f"x{number}" for number, _ in enumerate(selected)]
     for source, texts in ((f"SELECT id AS k, {_columns(selected).replace(' AS x', ' AS y')} FROM samples",

@@ -60,7 +60,9 @@ def test_create_fills_the_table_and_stores_the_definition(session: Session) -> N
         ("", "CONTINUOUS", "AUTOMATIC"),
     ],
 )
-def test_the_refresh_mode(session: Session, clauses: str, mode: str, logical: str) -> None:
+def test_the_refresh_mode_follows_from_the_freshness_unless_given(
+    session: Session, clauses: str, mode: str, logical: str
+) -> None:
     create(session, clauses)
     assert (definition(session).mode, definition(session).logical_mode) == (mode, logical)
 
@@ -71,7 +73,7 @@ def test_the_threshold_between_the_modes_can_be_set(session: Session) -> None:
     assert definition(session).mode == RefreshMode.CONTINUOUS
 
 
-def test_a_primary_key(session: Session) -> None:
+def test_a_primary_key_is_kept_and_rows_can_be_refreshed(session: Session) -> None:
     create(session, "(CONSTRAINT k PRIMARY KEY (id) NOT ENFORCED) FRESHNESS = INTERVAL '1' HOUR", "SELECT * FROM src")
     assert session.table(("m",)).schema.primary_keys == ("id",)
     session.sql("INSERT INTO src VALUES (1, '2024-01-03', 11)")
@@ -105,7 +107,7 @@ def test_what_cannot_be_created_leaves_no_table(session: Session, clauses: str, 
     assert rows(session, "SHOW TABLES") == [{"table name": "src"}]
 
 
-def test_suspend_and_resume(session: Session) -> None:
+def test_a_suspended_table_rests_until_it_is_resumed(session: Session) -> None:
     create(session)
     session.sql("ALTER MATERIALIZED TABLE m SUSPEND")
     assert definition(session).rests_because == "its status is SUSPENDED"
@@ -161,7 +163,7 @@ def test_refresh_of_a_partition(session: Session) -> None:
         session.sql("ALTER MATERIALIZED TABLE m REFRESH PARTITION (dt = 'x')")
 
 
-def test_show(session: Session) -> None:
+def test_show_create_makes_the_same_materialized_table_again(session: Session) -> None:
     create(session, "COMMENT 'it''s' PARTITIONED BY (ds) WITH ('bucket' = '-1') FRESHNESS = INTERVAL '1' HOUR")
     assert rows(session, "SHOW MATERIALIZED TABLES") == [{"table name": "m"}]
     assert rows(session, "SHOW MATERIALIZED TABLES LIKE 'x%'") == []

@@ -14,7 +14,7 @@ def session(tmp_path: Path) -> Session:
     return Session({"warehouse": str(tmp_path)})
 
 
-def test_append_table(session: Session, tmp_path: Path) -> None:
+def test_rows_of_an_append_table_name_their_file_place_and_bucket(session: Session, tmp_path: Path) -> None:
     session.sql("CREATE TABLE t (id INT, v STRING)")
     session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     [first, second] = rows(session, "SELECT *, __paimon_file_path, __paimon_row_index, __paimon_bucket FROM t")

@@ -23,7 +23,7 @@ def described(session: Session, text: str) -> dict[str, object]:
     return {str(name): value for name, value in rows(session, text)}
 
 
-def test_current_names(session: Session) -> None:
+def test_current_names_are_those_of_the_session(session: Session) -> None:
     actual = session.sql("SELECT current_catalog(), current_database(), current_schema() AS s").to_arrow()
     assert actual.to_pylist() == [{"current_catalog()": "paimon", "current_database()": "d", "s": "d"}]
     assert rows(session, "SELECT a FROM t WHERE current_database() = 'd' AND a > 1") == [(2,)]
@@ -32,7 +32,7 @@ def test_current_names(session: Session) -> None:
     assert rows(flink, "SELECT CURRENT_DATABASE() AS d") == [("default",)]
 
 
-def test_stack(session: Session) -> None:
+def test_stack_lays_its_values_out_in_rows(session: Session) -> None:
     assert rows(session, "SELECT stack(2, 'x', 1, 'y', 2) AS (k, v)") == [("x", 1), ("y", 2)]
     assert session.sql("SELECT stack(2, 1, 2, 3)").to_arrow().to_pydict() == {"col0": [1, 3], "col1": [2, None]}
     beside = "SELECT b, stack(2, 'a', a, 'n', a * 10) AS (k, v) FROM t ORDER BY b, v"
@@ -44,7 +44,7 @@ def test_stack(session: Session) -> None:
             session.sql(wrong)
 
 
-def test_functions_are_listed(session: Session) -> None:
+def test_functions_are_listed_by_kind_and_pattern(session: Session) -> None:
     assert ("substr",) in rows(session, "SHOW FUNCTIONS")
     assert rows(session, "SHOW SYSTEM FUNCTIONS LIKE 'substr'") == [("substr",)]
     assert rows(session, "SHOW USER FUNCTIONS IN d") == []

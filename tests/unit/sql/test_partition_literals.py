@@ -51,7 +51,7 @@ def shown(session: Session, table: str = "t") -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["STRING", "INT", "DATE", "DECIMAL(5, 2)", "TIMESTAMP(3)", "BOOLEAN"])
-def test_null_is_null(session: Session, kind: str) -> None:
+def test_null_names_the_null_partition_of_any_type(session: Session, kind: str) -> None:
     session.sql(f"CREATE TABLE t (id INT, p {kind}, q STRING) PARTITIONED BY (p, q)")
     session.sql("INSERT INTO t PARTITION (p = NULL, q = 'a') SELECT 1")
     session.sql("INSERT INTO t PARTITION (p = null, q = NULL) SELECT 2")
@@ -101,7 +101,7 @@ def test_a_literal_that_is_inserted_is_itself(session: Session) -> None:
     assert rows(session, "n") == [(1, None)]
 
 
-def test_plans_of_null(session: Session) -> None:
+def test_a_kept_plan_tells_null_from_an_empty_text(session: Session) -> None:
     session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
     session.sql("INSERT INTO t VALUES (1, NULL), (2, ''), (3, 'x')")
     session.apply(keep_plan(session, session.plan("TRUNCATE TABLE t PARTITION (p = NULL)")))
@@ -171,7 +171,7 @@ def test_a_timestamp_is_one_of_the_sessions_clock(tmp_path: Path, legacy: str) -
     assert session.sql("SELECT id FROM t WHERE t = sys.max_pt('t')").to_arrow()["id"].to_pylist() == [11]
 
 
-def test_the_largest_partition(tmp_path: Path) -> None:
+def test_max_pt_compares_partitions_by_value_not_by_text(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)})
     for number, (kind, small, large, text) in enumerate(
         (

@@ -43,7 +43,7 @@ PLAIN = "CREATE TABLE t (id INT, name STRING, at TIMESTAMP, price DECIMAL(12, 2)
 FIRST = "INSERT INTO t VALUES (1, 'a', TIMESTAMP '2024-01-02 03:04:05', 1.50), (2, NULL, NULL, NULL)"
 
 
-def test_append_table(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_an_append_table_are_read_by_duckdb_itself(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.sql(PLAIN)
     session.sql(FIRST)
     with counted(monkeypatch) as plainly:

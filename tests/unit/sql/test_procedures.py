@@ -36,7 +36,7 @@ TYPES = {"STRING": pa.string(), "BOOLEAN": pa.bool_(), "INT": pa.int32(), "BIGIN
 Dialect = Literal["flink", "spark"]
 
 
-def test_all_are_known() -> None:
+def test_every_procedure_of_paimon_is_known_or_refused() -> None:
     assert not set(REFERENCE) - set(PROCEDURES) - set(REFUSED)
     assert not set(PROCEDURES) & set(REFUSED)
     assert set(REFUSED) <= set(REFERENCE) | OLDER

@@ -45,7 +45,9 @@ def open_session(tmp_path: Path, dialect: Any = "flink") -> Session:
         ("flink", "SELECT day FROM t WHERE day > DATE '2024-02-01'", [(dt.date(2024, 3, 4),)]),
     ],
 )
-def test_a_query(tmp_path: Path, dialect: str, text: str, expected: list[tuple[Any, ...]]) -> None:
+def test_a_query_returns_what_its_dialect_means(
+    tmp_path: Path, dialect: str, text: str, expected: list[tuple[Any, ...]]
+) -> None:
     assert rows(open_session(tmp_path, dialect), text) == expected
 
 
@@ -106,7 +108,7 @@ def test_a_limit_stops_the_read(tmp_path: Path) -> None:
     assert "  limit: none" in [row[0] for row in rows(session, "EXPLAIN SELECT COUNT(*) FROM t LIMIT 1")]
 
 
-def test_time_travel(tmp_path: Path) -> None:
+def test_queries_travel_by_versions_hints_and_settings(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("CALL sys.create_tag('default.t', 'first')")
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
@@ -152,7 +154,7 @@ def test_the_changes_between_two_snapshots(tmp_path: Path) -> None:
         session.sql("SELECT a FROM paimon_incremental_query('t')")
 
 
-def test_tags_in_spark(tmp_path: Path) -> None:
+def test_spark_creates_replaces_renames_and_deletes_tags(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
     session.sql("ALTER TABLE t CREATE TAG `x-1` AS OF VERSION 1 RETAIN 7 DAYS")
@@ -166,13 +168,13 @@ def test_tags_in_spark(tmp_path: Path) -> None:
     assert rows(session, "SHOW TAGS t") == []
 
 
-def test_insert_by_name(tmp_path: Path) -> None:
+def test_insert_by_name_goes_by_the_names_of_columns(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql("INSERT INTO t BY NAME SELECT 'b' AS b, DATE '2024-05-05' AS day, 9 AS a")
     assert rows(session, "SELECT a, b, d FROM t WHERE day = DATE '2024-05-05'") == [(9, "b", None)]
 
 
-def test_overwrite_of_partitions(tmp_path: Path) -> None:
+def test_flink_overwrites_only_the_partitions_that_get_rows(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("INSERT OVERWRITE t VALUES (5, 'e', 0.5, 1.00, DATE '2024-01-02')")
     assert rows(session, "SELECT a FROM t ORDER BY a") == [(2,), (5,)]
@@ -180,7 +182,7 @@ def test_overwrite_of_partitions(tmp_path: Path) -> None:
     assert rows(session, "SELECT a, day FROM t ORDER BY a") == [(5, dt.date(2024, 1, 2)), (6, dt.date(2024, 3, 4))]
 
 
-def test_spark_overwrites_all(tmp_path: Path) -> None:
+def test_spark_overwrites_the_whole_table_unless_set_to_dynamic(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql("INSERT OVERWRITE t VALUES (5, 'e', 0.5, 1.00, DATE '2024-01-02')")
     assert rows(session, "SELECT a FROM t ORDER BY a") == [(5,)]

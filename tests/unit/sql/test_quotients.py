@@ -17,7 +17,7 @@ def digits(values: Sequence[int | None]) -> pa.Array:
     return pa.array([None if value is None else Decimal(value) for value in values], WHOLE)
 
 
-def test_they_are_exact() -> None:
+def test_they_are_exact_and_rounded_half_up() -> None:
     chance = random.Random(7)
     for _ in range(150):
         widths = chance.randint(1, 25), chance.randint(1, 25)
@@ -47,7 +47,7 @@ def test_the_most_digits_that_a_total_has() -> None:
     assert actual == Decimal("33333333333333333333333333333333.333333")
 
 
-def test_null_and_zero() -> None:
+def test_nulls_stay_null_and_zero_or_too_many_digits_are_errors() -> None:
     target = pa.decimal128(10, 2)
     assert quotients(digits([1, None, None]), digits([None, 2, 0]), 0, target).to_pylist() == [None, None, None]
     with pytest.raises(DataError, match="division by zero"):

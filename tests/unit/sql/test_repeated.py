@@ -89,7 +89,7 @@ def test_a_view_that_is_replaced(session: Session) -> None:
     assert rows(session, "SELECT * FROM v") == [("x",)]
 
 
-def test_the_newest_partition(session: Session) -> None:
+def test_the_newest_partition_is_asked_for_again_each_time(session: Session) -> None:
     session.sql("CREATE TABLE p (a INT, dt STRING) PARTITIONED BY (dt)")
     session.sql("INSERT INTO p VALUES (1, '1')")
     newest = "SELECT a FROM p WHERE dt = sys.max_pt('p')"

@@ -15,7 +15,7 @@ def flink(tmp_path: Path) -> Session:
     return Session({"warehouse": str(tmp_path)}, dialect="flink")
 
 
-def test_a_statement_set(flink: Session) -> None:
+def test_a_statement_set_runs_each_of_its_inserts(flink: Session) -> None:
     flink.sql("CREATE TABLE a (id INT)")
     flink.sql("CREATE TABLE b (id INT)")
     script = "EXECUTE STATEMENT SET BEGIN INSERT INTO a VALUES (1); INSERT INTO b SELECT 2; END; SELECT 5;"
@@ -76,6 +76,6 @@ def test_a_time_is_computed(tmp_path: Path, time: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["CREATE FUNCTION f AS 'x'", "CREATE TEMPORARY TABLE t (a INT)", "ADD JAR 'x'"])
-def test_refused_by_name(flink: Session, text: str) -> None:
+def test_what_is_not_supported_is_refused_at_its_place(flink: Session, text: str) -> None:
     with pytest.raises(UnsupportedError, match=r"(?s)line 1, column 1\)\. \w+.*\^"):
         flink.sql(text)

@@ -56,7 +56,7 @@ def test_a_join_does_not_keep_not_null(session: Session) -> None:
     assert column.type.nullable
 
 
-def test_views_are_shown(session: Session) -> None:
+def test_views_are_listed_shown_and_described(session: Session) -> None:
     assert session.sql("show views in d").to_arrow().to_pylist() == [
         {"namespace": "d", "viewName": "w", "isTemporary": False}
     ]

@@ -18,7 +18,7 @@ def columns(session: Session, table: str = "t") -> list[tuple[str, str]]:
     return [(f.name, str(f.type)) for f in session.table((table,)).schema.fields]
 
 
-def test_flink_changes_columns(tmp_path: Path) -> None:
+def test_flink_adds_changes_renames_and_drops_columns(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT COMMENT 'old', c STRING)")
     session.sql("ALTER TABLE t ADD (d DOUBLE FIRST, e TIMESTAMP(3) COMMENT 'when' AFTER b)")
@@ -31,7 +31,7 @@ def test_flink_changes_columns(tmp_path: Path) -> None:
     assert [f.description for f in session.table(("t",)).schema.fields] == [None, "new", "when", None]
 
 
-def test_spark_changes_columns(tmp_path: Path) -> None:
+def test_spark_changes_columns_properties_and_comments(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql(
         "CREATE TABLE t (a INT NOT NULL, b INT, ts TIMESTAMP) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '2')"
@@ -102,7 +102,7 @@ def test_show_create_table_makes_the_same_table(tmp_path: Path, dialect: str) ->
     assert own_options(session.table(("t",))) == dict(before.options)
 
 
-def test_like_and_as(tmp_path: Path) -> None:
+def test_tables_are_made_like_a_table_and_of_a_query(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b STRING) WITH ('bucket' = '2')")
     session.sql("INSERT INTO t VALUES (1, 'x')")
@@ -157,7 +157,7 @@ def test_rename_truncate_and_drop(tmp_path: Path) -> None:
         ("spark", {"col_name": "a", "data_type": "int"}),
     ],
 )
-def test_describe(tmp_path: Path, dialect: str, expected: dict[str, Any]) -> None:
+def test_describe_has_the_columns_of_its_dialect(tmp_path: Path, dialect: str, expected: dict[str, Any]) -> None:
     open_session(tmp_path).sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED COMMENT 'key')")
     row = open_session(tmp_path, dialect).sql("DESCRIBE t").to_arrow().to_pylist()[0]
     assert row == {**expected, "comment": "key"}

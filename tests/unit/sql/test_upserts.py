@@ -28,7 +28,7 @@ def rows(session: Session) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("vectors", ["true", "false"])
-def test_keys_are_replaced(tmp_path: Path, vectors: str) -> None:
+def test_rows_replace_those_with_their_key_and_null_is_a_key(tmp_path: Path, vectors: str) -> None:
     session = session_of(tmp_path, **{"deletion-vectors_enabled": vectors})
     session.sql("INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (NULL, 3, 'c')")
     session.sql("INSERT INTO t VALUES (2, 0, 'B'), (NULL, 4, 'C'), (3, 5, 'd')")
@@ -60,7 +60,7 @@ def test_flink_and_overwrites_do_not_merge(tmp_path: Path) -> None:
     assert rows(session) == [(1, 3, "c")]
 
 
-def test_dataframes_cannot(tmp_path: Path) -> None:
+def test_dataframes_cannot_append_but_may_overwrite(tmp_path: Path) -> None:
     session_of(tmp_path)
     table = open_warehouse(tmp_path).get_table("db.t")
     assert isinstance(table, CatalogTable)

@@ -196,12 +196,12 @@ FLINK: dict[str, list[Line]] = {
 
 
 @pytest.mark.parametrize("about", SPARK)
-def test_spark(tmp_path: Path, about: str) -> None:
+def test_statements_of_spark_give_what_stands_beside_them(tmp_path: Path, about: str) -> None:
     run(tmp_path, "spark", SPARK[about])
 
 
 @pytest.mark.parametrize("about", FLINK)
-def test_flink(tmp_path: Path, about: str) -> None:
+def test_statements_of_flink_give_what_stands_beside_them(tmp_path: Path, about: str) -> None:
     run(tmp_path, "flink", FLINK[about])
 
 

@@ -51,11 +51,13 @@ def test_variants_are_created_written_and_selected(session: Session) -> None:
         ("CAST(v AS STRING)", ['{"a":1,"b":{"c d":["x",2.75,null]},"when":"2024-02-29"}', "[10,true]", None, None]),
     ],
 )
-def test_functions(session: Session, expression: str, found: list[object] | None) -> None:
+def test_functions_and_casts_take_values_out_of_variants(
+    session: Session, expression: str, found: list[object] | None
+) -> None:
     assert column(session, expression) == (column(session, "v") if found is None else found)
 
 
-def test_filters_and_changes(session: Session) -> None:
+def test_rows_are_found_and_changed_by_their_variants(session: Session) -> None:
     assert column(session, "id", "WHERE variant_get(v, '$[0]', 'int') >= 10") == [2]
     session.sql("UPDATE db.t SET v = parse_json('{}') WHERE id = 2")
     session.sql("INSERT INTO db.t SELECT id + 10, v FROM db.t WHERE id < 3")

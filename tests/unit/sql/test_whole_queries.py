@@ -45,7 +45,9 @@ def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
     ],
     indirect=["session"],
 )  # fmt: skip
-def test_rows(session: Session, query: str, expected: list[tuple[Any, ...]]) -> None:
+def test_rows_and_their_order_are_those_of_the_engine(
+    session: Session, query: str, expected: list[tuple[Any, ...]]
+) -> None:
     found = rows(session, query)
     is_ordered = any(f"{word} BY" in query for word in ("ORDER", "SORT", "CLUSTER"))
     assert (found if is_ordered else sorted(found, key=repr)) == (
@@ -78,7 +80,7 @@ _FRAME = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     ],
     indirect=["session"],
 )  # fmt: skip
-def test_names(session: Session, query: str, names: list[str]) -> None:
+def test_names_of_columns_are_those_of_the_engine(session: Session, query: str, names: list[str]) -> None:
     assert session.sql(query).to_arrow().column_names == names
 
 

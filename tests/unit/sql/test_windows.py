@@ -41,7 +41,7 @@ def test_each_row_is_in_one_window(session: Session, function: str) -> None:
     assert rows(session, f"{query} ORDER BY window_start") == expected
 
 
-def test_their_columns(session: Session) -> None:
+def test_their_columns_come_after_those_of_the_table(session: Session) -> None:
     actual = session.sql("SELECT * FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' DAY))").to_arrow()
     assert actual.column_names == ["ts", "price", "window_start", "window_end", "window_time"]
     row = next(row for row in actual.to_pylist() if row["price"] == 5)
@@ -55,7 +55,7 @@ def test_an_offset_moves_them(session: Session) -> None:
     ]  # fmt: skip
 
 
-def test_overlapping_windows(session: Session) -> None:
+def test_hop_puts_a_row_into_each_window_that_overlaps(session: Session) -> None:
     function = "HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)"
     query = f"SELECT price, window_start, window_end FROM TABLE({function}) WHERE price > 2 ORDER BY 1, 2"
     assert rows(session, query) == [
@@ -63,7 +63,7 @@ def test_overlapping_windows(session: Session) -> None:
     ]  # fmt: skip
 
 
-def test_growing_windows(session: Session) -> None:
+def test_cumulate_grows_windows_up_to_the_whole(session: Session) -> None:
     function = "CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '2' MINUTES, INTERVAL '10' MINUTES)"
     query = f"SELECT window_start, window_end, SUM(price) AS s FROM TABLE({function}) WHERE price <> 1"
     assert rows(session, f"{query} GROUP BY window_start, window_end ORDER BY window_end") == [

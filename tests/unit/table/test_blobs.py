@@ -56,7 +56,7 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("where", CONDITIONS)
-def test_filters_on_blobs(catalog: Catalog, tmp_path: Path, where: str) -> None:
+def test_filters_on_blobs_find_the_same_rows_in_reads_and_sql(catalog: Catalog, tmp_path: Path, where: str) -> None:
     table = table_of(catalog)
     assert [row["id"] for row in table.to_arrow(["id"], where=where).to_pylist()] == CONDITIONS[where]
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")

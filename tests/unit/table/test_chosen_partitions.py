@@ -104,7 +104,7 @@ def test_stored_with_a_table_it_hides_no_rows(tmp_path: Path) -> None:
     assert table.to_arrow().column("id").to_pylist() == [2]
 
 
-def test_one_bucket(tmp_path: Path) -> None:
+def test_one_bucket_gives_its_own_rows_and_changes(tmp_path: Path) -> None:
     table = create_table(tmp_path, (("id", "INT NOT NULL"), ("v", "INT")), options={"bucket": "3"})
     table.write_arrow(pa.table({"id": pa.array(range(30), pa.int32()), "v": pa.array(range(30), pa.int32())}))
     parts = [table.to_arrow(["id"], None, {"scan.bucket": str(n)}).column("id").to_pylist() for n in range(3)]
@@ -122,6 +122,6 @@ def test_one_bucket(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["scan.partitions", "scan.bucket"])
-def test_streams_refuse_them(tmp_path: Path, key: str) -> None:
+def test_streams_refuse_chosen_partitions_and_buckets(tmp_path: Path, key: str) -> None:
     with pytest.raises(UnsupportedError, match=key):
         TableStream(days(tmp_path).copy({key: "1"}))

@@ -33,7 +33,7 @@ def test_hidden_files_do_not_count(tmp_path: Path) -> None:
     assert table(tmp_path).to_arrow().num_rows == 2
 
 
-def test_partitions_are_folders(tmp_path: Path) -> None:
+def test_partitions_are_folders_with_escaped_values(tmp_path: Path) -> None:
     actual = table(tmp_path, "pt", "h")
     actual.write_arrow(rows((1, "x", "p/q", 1), (2, "y", None, 1), (3, "z", "p/q", 2)))
     folders = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.glob("**/*.csv"))

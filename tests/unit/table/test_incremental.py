@@ -36,7 +36,7 @@ def log(
     return sorted(tuple(row.values()) for row in rows)
 
 
-def test_delta(table: CatalogTable) -> None:
+def test_delta_gives_the_records_of_each_append(table: CatalogTable) -> None:
     assert log(table, "1,4", "delta") == [
         ("+I", 1, "A"),
         ("+I", 2, "B"),
@@ -49,12 +49,12 @@ def test_delta(table: CatalogTable) -> None:
     assert log(table, "2,3", "delta") == []
 
 
-def test_changelog(table: CatalogTable) -> None:
+def test_changelog_gives_what_the_full_compaction_logged(table: CatalogTable) -> None:
     assert log(table, "0,4") == [("+I", 1, "a"), ("+I", 2, "B"), ("+I", 4, "d")]
     assert log(table, "0,4", "changelog") == log(table, "0,4")
 
 
-def test_difference(table: CatalogTable) -> None:
+def test_diff_gives_what_differs_between_two_states(table: CatalogTable) -> None:
     expected = [("+I", 1, "A"), ("+I", 4, "d"), ("-D", 2, "B"), ("-D", 3, "c")]
     assert log(table, "first,last") == expected
     assert log(table, "1,4", "diff") == expected
@@ -63,7 +63,7 @@ def test_difference(table: CatalogTable) -> None:
     assert sorted(row["id"] for row in rows) == [1, 4]
 
 
-def test_filters_and_columns(table: CatalogTable) -> None:
+def test_the_log_is_read_by_filters_and_columns(table: CatalogTable) -> None:
     assert log(table, "1,4", "delta", where="rowkind = '-D' and id > 2") == [("-D", 3, "c")]
     assert log(table, "1,4", "delta", where="id = 4 or rowkind = '-D'", columns=["id"]) == [(2,), (3,), (4,)]
     assert log(table, "first,last", where="v = 'B'", columns=["v", "rowkind"]) == [("B", "-D")]
@@ -79,7 +79,7 @@ def test_a_state_shows_deletions_that_it_still_holds(table: CatalogTable) -> Non
     assert {row["id"]: row["rowkind"] for row in at_two} == {1: "+I", 2: "+I", 3: "-D", 4: "+I"}
 
 
-def test_binlog_packs_updates(tmp_path: Path) -> None:
+def test_the_binlog_packs_an_update_into_one_row(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"changelog-producer": "full-compaction"})
     for rows, kinds in (({1: "a", 2: "b"}, ["+I", "+I"]), ({1: "A", 2: "b"}, ["+I", "-D"])):
         table.write_arrow(keyed(rows), kinds)
@@ -92,7 +92,7 @@ def test_binlog_packs_updates(tmp_path: Path) -> None:
     assert AuditLogView(table, "binlog").to_arrow(where="rowkind = 'none'").schema == state.schema
 
 
-def test_sequence_numbers(tmp_path: Path) -> None:
+def test_sequence_numbers_are_shown_if_the_table_says_so(tmp_path: Path) -> None:
     options = {"table-read.sequence-number.enabled": "true"}
     table = create_table(tmp_path, options=options)
     table.write_arrow(keyed({1: "a", 2: "b"}))
@@ -112,7 +112,7 @@ def test_sequence_numbers(tmp_path: Path) -> None:
         AuditLogView(append, "audit_log").to_arrow()
 
 
-def test_append_tables(tmp_path: Path) -> None:
+def test_changes_of_an_append_table_are_its_inserts(tmp_path: Path) -> None:
     table = create_table(tmp_path, primary_keys=())
     for i in range(3):
         table.write_arrow(keyed({i: str(i)}))
@@ -132,7 +132,7 @@ def test_scan_options_of_the_table_itself(tmp_path: Path) -> None:
     assert writer.snapshots.latest_id() == 2
 
 
-def test_only_new_files(tmp_path: Path) -> None:
+def test_files_made_before_the_given_time_are_left_out(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     made = table.manifests.live_entries(table.snapshots.get(1))[0].file.creation_time

@@ -65,7 +65,7 @@ def test_rows_are_written_merged_and_compacted(tmp_path: Path, options: dict[str
         assert found(table) == [row for row in expected if row[:2] != (None, None)]
 
 
-def test_the_schema(tmp_path: Path) -> None:
+def test_key_columns_stay_nullable_and_the_option_needs_a_key(tmp_path: Path) -> None:
     table = table_of(tmp_path, bucket="1")
     assert [str(field.type) for field in table.schema.fields] == ["INT", "STRING", "INT"]
     catalog = open_warehouse(tmp_path)

@@ -171,7 +171,7 @@ EXAMPLES: Mapping[str, tuple[str, Mapping[str, str], Sequence[tuple[str, Row, Ro
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_worked_examples(tmp_path: Path, name: str) -> None:
+def test_worked_examples_show_the_row_due_after_each_commit(tmp_path: Path, name: str) -> None:
     columns, options, commits = EXAMPLES[name]
     table = a_table(tmp_path, columns, options)
     for kind, row, shown in commits:
@@ -268,7 +268,7 @@ def test_nulls_that_reads_fill(tmp_path: Path) -> None:
     assert rows(get_table(tmp_path), where="b = 0") == [(1, 1, 0, 1)]
 
 
-def test_sequences_are_padded(tmp_path: Path) -> None:
+def test_an_addition_wins_over_a_retraction_of_its_sequence(tmp_path: Path) -> None:
     """Of the same sequence the addition wins, whichever comes first."""
     options = {"sequence.field": "s", "sequence.auto-padding": "row-kind-flag"}
     table = a_table(tmp_path, "v s", options)
@@ -338,7 +338,9 @@ def changes(kinds: Sequence[str]) -> st.SearchStrategy[list[tuple[str, Row]]]:
 @pytest.mark.parametrize("name", CUT)
 @settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_cuts_change_nothing(tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject) -> None:
+def test_batches_compactions_and_windows_change_no_row(
+    tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
+) -> None:
     """One batch or many, compacted in between or not, merged in windows of any size: the same rows."""
     batch = data.draw(changes(["+I", "+U", "-D", "-U"] if name == "deduplicate" else ["+I", "+U"]))
     cuts = sorted(data.draw(st.sets(st.integers(1, len(batch)), max_size=6)))

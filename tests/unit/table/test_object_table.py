@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> ObjectTable:
     return actual
 
 
-def test_bytes_of_objects(table: ObjectTable) -> None:
+def test_bytes_of_objects_are_read_whole_or_in_part(table: ObjectTable) -> None:
     paths = table.to_arrow(["path"])["path"].to_pylist()
     assert paths == ["a.txt", "sub/b.bin"]
     assert [len(table.read_object(path)) for path in paths] == table.to_arrow(["length"])["length"].to_pylist()

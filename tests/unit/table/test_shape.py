@@ -7,7 +7,7 @@ from maintenance.table.shape import LiveRuns, table_shape
 from tests.tables import create_table, keyed, live
 
 
-def test_file_indexes(tmp_path: Path) -> None:
+def test_file_indexes_are_counted_embedded_and_beside_data_files(tmp_path: Path) -> None:
     options = {"bucket": "-1", "file-index.bitmap.columns": "v"}
     table = create_table(tmp_path, primary_keys=(), options=options)
     table.write_arrow(keyed({1: "a"}))

@@ -279,7 +279,7 @@ def test_starts_with_files_made_since(tmp_path: Path) -> None:
     assert TableStream(table.copy({"scan.creation-time-millis": "1000"})).start() == StreamPosition(4, full=True)
 
 
-def test_limits(tmp_path: Path) -> None:
+def test_limits_are_those_of_options_and_a_step_ends_with_a_split(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"Set .*, or neither"):
         Limits.of(TableModel({"read.stream.minRowsPerTrigger": "3"}))
     limits = Limits.of(TableModel({"read.stream.maxfilespertrigger": "3", "read.stream.maxBytesPerTrigger": "1 kb"}))

@@ -74,7 +74,7 @@ def test_unknown_ones_do_not_exist(tmp_path: Path) -> None:
         open_warehouse(tmp_path).get_table("db.t$nothing")
 
 
-def test_snapshots(catalog: Catalog) -> None:
+def test_snapshots_shows_kinds_counts_and_who_committed(catalog: Catalog) -> None:
     actual = rows(catalog, "snapshots")
     assert [(r["snapshot_id"], r["commit_kind"], r["total_record_count"], r["delta_record_count"]) for r in actual] == [
         (1, "APPEND", 6, 6),
@@ -87,7 +87,7 @@ def test_snapshots(catalog: Catalog) -> None:
     assert rows(catalog, "snapshots", columns=["schema_id", "snapshot_id"])[0] == {"schema_id": 0, "snapshot_id": 1}
 
 
-def test_files(catalog: Catalog) -> None:
+def test_files_shows_paths_sizes_levels_and_statistics(catalog: Catalog) -> None:
     table = table_of(catalog)
     actual = rows(catalog, "files")
     entries = live(table)
@@ -104,7 +104,7 @@ def test_files(catalog: Catalog) -> None:
     assert {r["level"] for r in travelled} == {0}
 
 
-def test_partitions_and_buckets(catalog: Catalog) -> None:
+def test_partitions_and_buckets_add_up_to_the_live_files(catalog: Catalog) -> None:
     partitions = rows(catalog, "partitions")
     assert sorted((r["partition"], r["record_count"]) for r in partitions) == [("p=x", 3), ("p=y", 6)]
     buckets = rows(catalog, "buckets")
@@ -252,7 +252,7 @@ def test_row_tracking_is_asked_of_tables_that_track(catalog: Catalog) -> None:
         rows(catalog, "row_tracking")
 
 
-def test_the_system_database(tmp_path: Path, catalog: Catalog) -> None:
+def test_the_system_database_lists_tables_options_and_partitions(tmp_path: Path, catalog: Catalog) -> None:
     create_table(tmp_path, primary_keys=(), options={"owner": "me"}, name="db.a")
     assert catalog.list_tables("sys") == ["all_table_options", "partitions", "tables"]
 

@@ -47,7 +47,7 @@ def test_columns_in_the_order_wanted(table: CatalogTable) -> None:
         table.to_arrow(columns=["x"])
 
 
-def test_rows_that_match(table: CatalogTable) -> None:
+def test_a_condition_keeps_the_rows_that_match_or_is_refused(table: CatalogTable) -> None:
     assert state(table, where="v like 'b%'") == {2: "banana"}
     assert state(table, where="v is null or id = 1") == {1: "apple", 3: None}
     assert table.to_arrow(columns=["id"], where="v = 'apple'").to_pylist() == [{"id": 1}], "a filter may use others"
@@ -124,19 +124,19 @@ def test_a_number_of_kinds_that_is_not_the_number_of_rows(table: CatalogTable) -
     assert state(table) == FRUIT
 
 
-def test_unknown_states(table: CatalogTable) -> None:
+def test_an_unknown_snapshot_and_unsupported_reads_are_refused(table: CatalogTable) -> None:
     with pytest.raises(NotFoundError):
         table.to_arrow(options={"scan.snapshot-id": "99"})
     with pytest.raises(UnsupportedError):
         table.to_arrow(options={"scan.ignore-lost-files": "true"})
 
 
-def test_users_of_commits() -> None:
+def test_each_commit_user_is_new_and_has_the_prefix_of_the_table() -> None:
     assert new_commit_user(TableModel()) != new_commit_user(TableModel())
     assert new_commit_user(TableModel({"commit.user-prefix": "nightly"})).startswith("nightly_")
 
 
-def test_shape(table: CatalogTable) -> None:
+def test_the_shape_counts_snapshots_files_rows_and_sorted_runs(table: CatalogTable) -> None:
     shape = table_shape(table)
     assert (shape.snapshot_id, shape.snapshots, shape.partitions, shape.tags) == (1, 1, 1, 0)
     assert (shape.buckets, shape.files, shape.level0_files, shape.rows) == (2, 2, 2, 3)
@@ -146,7 +146,7 @@ def test_shape(table: CatalogTable) -> None:
     assert (shape.snapshot_id, shape.sorted_runs_max, shape.sorted_runs_avg) == (2, 2, 1.5)
 
 
-def test_shape_of_nothing(tmp_path: Path) -> None:
+def test_the_shape_of_an_empty_table_is_of_zeros(tmp_path: Path) -> None:
     shape = table_shape(create_table(tmp_path))
     assert (shape.snapshot_id, shape.files, shape.sorted_runs_max, shape.sorted_runs_avg) == (None, 0, 0, 0.0)
 

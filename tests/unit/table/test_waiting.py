@@ -66,7 +66,7 @@ def test_as_after_a_compaction(tmp_path: Path, options: dict[str, str]) -> None:
     assert found(table) == merged, "nothing waits any more"
 
 
-def test_deletions_that_wait(tmp_path: Path) -> None:
+def test_waiting_deletions_take_effect_only_in_merged_reads(tmp_path: Path) -> None:
     table = table_of(tmp_path)
     table.write_arrow(rows((1, 1, 1, "a"), (1, 2, 2, "b")))
     compact(None, table)
@@ -87,7 +87,7 @@ def test_filters_see_the_merged_rows(tmp_path: Path) -> None:
     assert sorted(table.to_arrow(["s"], options=MERGES)["s"].to_pylist()) == ["more", "new", "other"]
 
 
-def test_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_rows_are_merged_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(tmp_path)
     keys = list(range(3000))
     random.Random(1).shuffle(keys)
