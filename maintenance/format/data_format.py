@@ -93,6 +93,7 @@ class FileSettings:
         block_bytes: of a row group or stripe in memory.
         target_bytes: size at which a file is closed.
         options: the table's, for the keys that belong to a format (`orc.…`).
+        threads: that may encode rows; what they have at hand is held in memory.
     """
 
     format: str = "parquet"
@@ -101,6 +102,7 @@ class FileSettings:
     block_bytes: int = 128 << 20
     target_bytes: int = 128 << 20
     options: TableModel = field(default_factory=TableModel)
+    threads: int = 1
 
 
 OpenWriter = Callable[[pa.NativeFile], DataWriter]

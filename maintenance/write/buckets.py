@@ -1,6 +1,7 @@
 """Spread rows over partitions and buckets."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,12 +54,24 @@ def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:
 
 def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) -> Iterator[BucketRows]:
     """Rows of each (partition, bucket). `buckets`: as `buckets_of` returns."""
-    groups = list(by_partition(rows, context, [pa.array(buckets)]))
-    ordered = rows.take(pa.array(np.concatenate([chosen for _, chosen in groups]))) if len(groups) > 1 else rows
+    one_bucket = len(buckets) and buckets.min() == buckets.max()
+    groups = list(by_partition(rows, context, () if one_bucket else [pa.array(buckets)]))
+    ordered = rows
+    if len(groups) > 1:
+        ordered = _taken(rows, pa.array(np.concatenate([chosen for _, chosen in groups])), context.threads)
     start = 0
     for partition, chosen in groups:
         yield BucketRows(partition, int(buckets[chosen[0]]), ordered.slice(start, len(chosen)))
         start += len(chosen)
+
+
+def _taken(rows: pa.Table, numbers: pa.Array, threads: int) -> pa.Table:
+    """Rows by their numbers, column by column in threads."""
+    if threads == 1:
+        return rows.take(numbers)
+    with ThreadPoolExecutor(min(threads, rows.num_columns)) as pool:
+        columns = list(pool.map(lambda column: column.take(numbers), rows.columns))
+    return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
 RESCALE = "Open the table again; if that is its new number of buckets, overwrite the partition to rescale it."

@@ -34,12 +34,14 @@ class WriteContext(TableFiles):
         write_cols: columns of the files in order, `_ROW_ID` and `_SEQUENCE_NUMBER` among them; None = those of the
             table. Only for tables without a primary key.
         stamp: how the UUIDs in the names of files begin, so that the files of one job can be distinguished from
-        others'.
+            others'.
+        threads: that may write, for a process that has the rows in memory anyway and all cores to itself.
     """
 
     clock: Callable[[], int] = wall_clock_millis
     stamp: str = ""
     write_cols: tuple[str, ...] | None = None
+    threads: int = 1
 
     @property
     def has_primary_key(self) -> bool:

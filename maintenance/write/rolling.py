@@ -1,7 +1,7 @@
 """Write sorted rows as data files of about the target size, with everything the manifest says of them."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -78,7 +78,8 @@ class RollingFileWriter:
         self._external = ExternalBlobs(context, names)
         self._sequence = min_sequence_number
         self._placement = FilePlacement(context.paths, place.partition, place.bucket)
-        self._settings = file_settings(context.schema, context.model, place.level, changelog=place.changelog)
+        settings = file_settings(context.schema, context.model, place.level, changelog=place.changelog)
+        self._settings = replace(settings, threads=context.threads)
         # What may refuse the table's options or columns comes before a file is there.
         file_format = data_format(self._settings.format, f"table {context.name}")
         self._open_format = file_format.prepare_writer(context.file_fields, self._settings)
@@ -110,8 +111,13 @@ class RollingFileWriter:
             self._write_groups(step)
 
     def _write_groups(self, step: int) -> None:
-        """Write what is pending as row groups of `step` rows; a rest below that stays pending."""
+        """Write what is pending as row groups of `step` rows; a rest below that stays pending.
+
+        Of many rows at once the groups are of one size, so that threads get as much to do.
+        """
         rows = pa.concat_tables(self._pending)
+        if rows.num_rows > 2 * step:
+            step = -(-rows.num_rows // -(-rows.num_rows // step))
         whole = rows.num_rows - rows.num_rows % step
         for start in range(0, whole, step):
             self._write_group(rows.slice(start, step))

@@ -1,6 +1,9 @@
 """Write rows to the buckets of a table, in one process."""
 
+import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -145,8 +148,13 @@ class TableWrite:
 
         Returns one message for each bucket; on an error nothing of what was written stays.
         """
+        writers = list(self._writers.values())
         try:
-            messages = [writer.finish() for writer in self._writers.values()]
+            if self._context.threads > 1 and len(writers) > 1:
+                with ThreadPoolExecutor(min(self._context.threads, len(writers))) as pool:
+                    messages = list(pool.map(BucketWriter.finish, writers))
+            else:
+                messages = [writer.finish() for writer in writers]
         except BaseException:
             self.abort()
             raise
@@ -158,8 +166,9 @@ class TableWrite:
 
 
 def write_rows(context: WriteContext, state: WriteState, rows: pa.Table) -> list[CommitMessage]:
-    """Write rows as `conform` returns them, all at once. On an error nothing of what was written stays."""
+    """Write rows as `conform` returns them, all at once, on all cores. On an error nothing of what was written stays."""
     buckets = None
+    context = replace(context, threads=os.cpu_count() or 1)
     if needs_sizes(context):
         state = with_numbers(state, dict(partition_sizes(rows, context)), context)
     if moves_keys(context):

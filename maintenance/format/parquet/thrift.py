@@ -3,7 +3,7 @@
 Source: Apache Thrift, compact protocol.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from maintenance.format.bytes.varint import read_varint, unzigzag
 
@@ -30,6 +30,12 @@ def values_of(data: bytes, wanted: Fields | None = None) -> list[Found]:
     return walk.found
 
 
+def spans_of(data: bytes) -> dict[int, tuple[int, int]]:
+    """Where the value of each field of a struct begins and ends, booleans aside. Raises: as `values_of`."""
+    walk = _Walk(data)
+    return {field_id: walk.span(kind) for field_id, kind in walk.fields()}
+
+
 class _Walk:
     """Reads on from `position`. `found`: so far."""
 
@@ -38,13 +44,22 @@ class _Walk:
         self._data = data
         self._position = 0
 
-    def struct(self, path: Path, wanted: Fields | None) -> None:
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """Id and type of each field of a struct, booleans aside; whoever asks reads or skips the value."""
         field_id = 0
         while (header := self._byte()) != 0:
             delta, kind = header >> 4, header & 15
             field_id = field_id + delta if delta else self._zigzag()
-            if kind in (_TRUE, _FALSE):
-                continue
+            if kind not in (_TRUE, _FALSE):
+                yield field_id, kind
+
+    def span(self, kind: int) -> tuple[int, int]:
+        start = self._position
+        self._skip(kind)
+        return start, self._position
+
+    def struct(self, path: Path, wanted: Fields | None) -> None:
+        for field_id, kind in self.fields():
             if wanted is None:
                 self._value(kind, (*path, field_id), None)
             elif field_id in wanted:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from maintenance.errors import OptionError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
 from maintenance.format.parquet.column_writer import ColumnWriter, needs_column_writer
+from maintenance.format.parquet.row_groups import RowGroupsWriter
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
 from maintenance.format.variant.inference import InferenceOptions, inferred
 from maintenance.format.variant.shredding import Shredding, shreddings
@@ -34,6 +35,8 @@ _SAMPLE_ROWS = 1 << 15
 _FIRST_ROWS = 1 << 11
 _DICTIONARY_BYTES = 1 << 20
 _REPEATS = 4
+# A file whose first row group has fewer has no others that would be worth a thread.
+_GROUP_ROWS = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +208,23 @@ class _ParquetWriter:
     """Every table written is a row group. Which columns get a dictionary, and which parts of variants a column, the
     first of them decides."""
 
-    def __init__(self, sink: pa.NativeFile, columns: _Columns, options: ParquetOptions) -> None:
+    def __init__(self, sink: pa.NativeFile, columns: _Columns, options: ParquetOptions, settings: FileSettings) -> None:
         self._sink = sink
         self._columns = columns
         self._options = options
-        self._writer: pq.ParquetWriter | ColumnWriter | None = None
+        self._settings = settings
+        self._writer: pq.ParquetWriter | ColumnWriter | RowGroupsWriter | None = None
 
     @property
     def size(self) -> int:
+        if isinstance(self._writer, RowGroupsWriter):
+            self._writer.settle(self._settings.target_bytes)
         return int(self._sink.tell())
 
     def write(self, rows: pa.Table) -> None:
         if self._writer is None:
             self._columns = self._columns.inferred(rows)
-            self._writer = open_writer(self._sink, self._columns.schema, self._options, self._dictionary_columns(rows))
+            self._writer = self._opened(rows)
         schema, shredded = self._columns.schema, self._columns.shredded
         columns = [
             pa.chunked_array(
@@ -230,9 +236,16 @@ class _ParquetWriter:
         ]
         self._writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=max(1, rows.num_rows))
 
-    def _dictionary_columns(self, rows: pa.Table) -> list[str]:
+    def _opened(self, rows: pa.Table) -> pq.ParquetWriter | ColumnWriter | RowGroupsWriter:
+        """A writer for a file that begins with these rows."""
         limit = self._options.dictionary_bytes or _DICTIONARY_BYTES
-        return _dictionary_columns(rows, limit) if self._options.dictionary else []
+        repeating = _dictionary_columns(rows, limit) if self._options.dictionary else []
+        schema, options = self._columns.schema, self._options
+        if self._settings.threads > 1 and rows.num_rows >= _GROUP_ROWS:
+            return RowGroupsWriter(
+                self._sink, lambda sink: open_writer(sink, schema, options, repeating), self._settings.threads
+            )
+        return open_writer(self._sink, schema, options, repeating)
 
     def close(self) -> None:
         if self._writer is None:
@@ -293,4 +306,4 @@ def _different_of_sample(size: int, different: float) -> float:
 
 def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
     options, columns = ParquetOptions.of(settings), _Columns.of(fields, settings)
-    return lambda sink: _ParquetWriter(sink, columns, options)
+    return lambda sink: _ParquetWriter(sink, columns, options, settings)
