@@ -166,7 +166,7 @@ class TableWrite:
 
 
 def write_rows(context: WriteContext, state: WriteState, rows: pa.Table) -> list[CommitMessage]:
-    """Write rows as `conform` returns them, all at once and on all cores. On an error nothing that was written stays."""
+    """Write rows as `conform` returns them, on all cores. On an error nothing of what was written stays."""
     buckets = None
     context = replace(context, threads=os.cpu_count() or 1)
     if needs_sizes(context):
