@@ -40,7 +40,7 @@ def test_pauses_double_up_to_the_longest() -> None:
         assert least <= pause <= 1.2 * least
 
 
-def test_very_many_attempts() -> None:
+def test_very_many_attempts_are_made_with_short_pauses() -> None:
     clock = Clock()
     assert sum(1 for _ in clock.waits(5_000, timedelta(seconds=1)).attempts()) == 5_001
     assert max(clock.pauses) <= 1.2

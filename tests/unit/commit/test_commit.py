@@ -123,7 +123,7 @@ def test_commits_without_identifier_are_never_replays(tmp_path: Path) -> None:
     assert not already_committed(table.commit_target(), CommitIdentity("me", 2)), "a batch commit counts for no number"
 
 
-def test_nothing_to_commit(tmp_path: Path) -> None:
+def test_with_nothing_to_commit_no_snapshot_is_made(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     assert table.write_arrow(keyed({})) == ()
     assert append_or_abort(table.commit_target(), [], ME) == ((), [])

@@ -45,7 +45,7 @@ def check(table: CatalogTable, writers: int, commits: int) -> None:
     assert files_on_disk(table) == data_files(table), "nobody left a file behind or deleted a live one"
 
 
-def test_threads(tmp_path: Path) -> None:
+def test_commits_of_several_threads_are_there_exactly_once(tmp_path: Path) -> None:
     table = create_table(tmp_path, options=OPTIONS)
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(write, str(tmp_path), n, 8) for n in range(4)]:

@@ -70,7 +70,7 @@ def test_rows_that_are_written(tmp_path: Path, options: dict[str, str]) -> None:
     assert len(before) == len(due), "each once"
 
 
-def test_what_is_compacted(tmp_path: Path) -> None:
+def test_new_files_of_a_compaction_are_flushed_and_old_ones_are_not(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"changelog-producer": "full-compaction"})
     for text in "ab":
         table.write_arrow(keyed({1: text}))
@@ -81,7 +81,7 @@ def test_what_is_compacted(tmp_path: Path) -> None:
     assert not set(before) & old, "what was there before is safe"
 
 
-def test_deletion_vectors(tmp_path: Path) -> None:
+def test_deletion_vectors_are_flushed_with_their_snapshot(tmp_path: Path) -> None:
     table = create_table(tmp_path, primary_keys=(), options={"deletion-vectors.enabled": "true"})
     table.write_arrow(keyed({1: "a", 2: "b"}))
     storage = noted(table, lambda own: delete(None, own, "id = 2"))

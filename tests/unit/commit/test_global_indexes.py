@@ -87,7 +87,9 @@ LIVE = [rows("a", 0, 10), rows("b", 10, 10)]
         ([*LIVE, rows("new", 20, 10, made=6)], []),
     ],
 )
-def test_what_still_holds(tmp_path: Path, live: Sequence[ManifestEntry], there: Sequence[IndexManifestEntry]) -> None:
+def test_indexes_of_rows_that_are_there_unchanged_do_not_conflict(
+    tmp_path: Path, live: Sequence[ManifestEntry], there: Sequence[IndexManifestEntry]
+) -> None:
     assert conflict(tmp_path, [index(0, 9), index(10, 19)], live, there) is None
 
 
@@ -104,7 +106,9 @@ def test_what_still_holds(tmp_path: Path, live: Sequence[ManifestEntry], there: 
         (LIVE, [index(0, 0, B, further=(A,))]),
     ],
 )
-def test_what_does_not(tmp_path: Path, live: Sequence[ManifestEntry], there: Sequence[IndexManifestEntry]) -> None:
+def test_indexes_of_rows_gone_changed_or_indexed_already_conflict(
+    tmp_path: Path, live: Sequence[ManifestEntry], there: Sequence[IndexManifestEntry]
+) -> None:
     """Rows that are gone, rows with newer values in the column, rows that another index has."""
     actual = conflict(tmp_path, [index(0, 9), index(10, 19)], live, there)
     assert actual is not None

@@ -33,7 +33,7 @@ def seen(table: CatalogTable, **scan: Any) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("version", ["2", "3"])
-def test_an_append_table(tmp_path: Path, version: str) -> None:
+def test_an_append_table_shows_its_rows_through_every_change(tmp_path: Path, version: str) -> None:
     options = {**BESIDE, "metadata.iceberg.format-version": version, "compaction.min.file-num": "2"}
     table = small_table(tmp_path, options, primary_key=False)
     put(table, {1: "a"})

@@ -70,7 +70,7 @@ def test_watermarks_that_no_snapshot_can_hold(tmp_path: Path, watermark: Any) ->
 
 
 @pytest.mark.parametrize("properties", [{"a": 1}, {1: "a"}, {"a": None}, {"\udcff": "a"}, {"a": "\udcff"}])
-def test_properties_are_texts(properties: Mapping[str, str]) -> None:
+def test_properties_that_are_no_texts_are_refused(properties: Mapping[str, str]) -> None:
     with pytest.raises(OptionError, match="propert"):
         CommitIdentity("me", properties=properties)
 

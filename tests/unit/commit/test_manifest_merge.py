@@ -94,7 +94,7 @@ def model(history: list[Change]) -> set[str]:
     st.sampled_from([1, 2, 4, 30]),
     st.sampled_from([0, 6000, 1 << 30]),
 )
-def test_live_files_stay(history: list[Change], target: int, least: int, full: int) -> None:
+def test_merges_leave_the_live_files_as_they_are(history: list[Change], target: int, least: int, full: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         merger = Merger(folder, ManifestMergeOptions(target, least, full))
         for number, change in enumerate(history, 1):

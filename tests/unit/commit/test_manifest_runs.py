@@ -13,7 +13,7 @@ def run(size: int) -> list[ManifestFileMeta]:
     return [ManifestFileMeta(f"m-{size}", size, 1, 0, EMPTY_STATS, 0)]
 
 
-def test_few_runs_stay() -> None:
+def test_few_runs_stay_as_they_are() -> None:
     assert SORTING is not None
     chosen, left = picked([run(1), run(2), run(3), run(4)], SORTING)
     assert chosen == []

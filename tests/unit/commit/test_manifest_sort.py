@@ -59,7 +59,9 @@ def histories(draw: st.DrawFn) -> list[Change]:
     st.sampled_from([1, 5000, 1 << 30]),
     st.sampled_from([2, 5, 1000]),
 )
-def test_live_files_stay(history: list[Change], target: int, full: int, most: int, in_memory: int) -> None:
+def test_sorting_leaves_the_live_files_as_they_are(
+    history: list[Change], target: int, full: int, most: int, in_memory: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(manifest_sort, "IN_MEMORY", in_memory)
         table = merger(folder, ManifestSorting(max_rewrite_size=most), target, full, least=3)

@@ -103,7 +103,7 @@ def following(latest: Snapshot | None, changes: Changes, staged: Staged = STAGED
     return next_snapshot(moment, changes, CommitIdentity("me", 3, 5, {"own": "1"}), staged)
 
 
-def test_the_first_snapshot() -> None:
+def test_the_first_snapshot_has_number_one_and_its_own_counts() -> None:
     made = following(None, Changes(CommitKind.APPEND, (add("a"), add("b"))), schema_id=2, properties={"table": "t"})
     assert made == Snapshot(
         id=1,

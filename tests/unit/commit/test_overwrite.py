@@ -73,7 +73,7 @@ def test_the_partitions_that_get_rows_are_replaced(tmp_path: Path) -> None:
         ([{"day": "nowhere"}], [*START]),
     ],
 )
-def test_truncate(
+def test_truncate_empties_the_named_partitions_and_keeps_files(
     tmp_path: Path, partitions: Sequence[Mapping[str, str]] | None, left: list[tuple[str, int, int]]
 ) -> None:
     table = days_table(tmp_path)
@@ -142,7 +142,7 @@ def test_a_replayed_overwrite_does_nothing(tmp_path: Path) -> None:
     assert state(table) == {1: "a", 2: "b"}
 
 
-def test_ingestion_overwrites(tmp_path: Path) -> None:
+def test_an_ingestion_can_overwrite_the_table(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     report = ingest(None, table, keyed({2: "b"}), commit_user="me", overwrite=Overwrite())
@@ -163,7 +163,9 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 
 @settings(max_examples=examples(15))
 @given(st.lists(STEPS, max_size=7), st.booleans())
-def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list[Step], primary_key: bool) -> None:
+def test_writes_and_overwrites_leave_what_a_dictionary_holds(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Step], primary_key: bool
+) -> None:
     table = days_table(tmp_path_factory.mktemp("w"), primary_key)
     model: Model = {}
     for what, batch, day in steps:

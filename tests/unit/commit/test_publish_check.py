@@ -120,7 +120,7 @@ def test_a_number_that_expired_meanwhile_is_not_used(
     check_history(table)
 
 
-def test_a_compaction_too(tmp_path: Path) -> None:
+def test_a_compaction_does_not_use_an_expired_number_either(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     for v in "abc":
         table.write_arrow(keyed({1: v}))

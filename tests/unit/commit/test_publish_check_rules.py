@@ -85,7 +85,7 @@ def test_a_number_that_may_be_used(table: CatalogTable, ids: Collection[int], ea
     assert mine.may_publish() == may
 
 
-def test_the_first_number(table: CatalogTable) -> None:
+def test_without_a_previous_snapshot_the_number_may_be_used(table: CatalogTable) -> None:
     mine = made(table, 2, first=True)
     left(table)
     assert mine.may_publish()

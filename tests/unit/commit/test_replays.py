@@ -85,7 +85,9 @@ def test_what_may_be_unknown(
         ({"commit_identifier": 5, "commit_kind": CommitKind.OVERWRITE}, True),
     ],
 )
-def test_what_is_recorded(tmp_path: Path, parts: dict[str, Any], noted: bool) -> None:
+def test_numbered_commits_are_recorded_and_compactions_are_not(
+    tmp_path: Path, parts: dict[str, Any], noted: bool
+) -> None:
     table = create_table(tmp_path)
     remember(table.commit_target(), snapshot_of(3, commit_user="z", **parts))
     folder = Path(table.paths.commit_record_folder())

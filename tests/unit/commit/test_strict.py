@@ -47,7 +47,9 @@ def found(mode: StrictMode, latest: Snapshot | None, kind: CommitKind = APPEND) 
         (CommitKind.ANALYZE, OVERWRITE, False),
     ],
 )
-def test_what_clashes(table: HandMade, theirs: CommitKind, mine: CommitKind, clashes: bool) -> None:
+def test_the_kinds_of_both_commits_decide_whether_they_clash(
+    table: HandMade, theirs: CommitKind, mine: CommitKind, clashes: bool
+) -> None:
     latest = published(table, 1, theirs, add("a"))
     conflict = found(strict(table, 0), latest, mine)
     assert (conflict is not None) == clashes

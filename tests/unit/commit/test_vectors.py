@@ -83,7 +83,7 @@ def test_what_is_as_it_was_planned_on(latest: tuple[HandMade, Snapshot]) -> None
         VectorsChange({"b": None}, ("index-0", "index-1"), (), only=True),
     ],
 )
-def test_what_is_not(latest: tuple[HandMade, Snapshot], change: VectorsChange) -> None:
+def test_what_is_not_as_it_was_planned_on_conflicts(latest: tuple[HandMade, Snapshot], change: VectorsChange) -> None:
     """Files that are gone, vectors in other index files, index files that are gone or came."""
     actual = conflict(latest, message(VectorsChange({"d": "index-1"}), bucket=1), message(change))
     assert actual is not None

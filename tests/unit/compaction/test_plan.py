@@ -134,5 +134,7 @@ LIFTED, AT_TOP = data_file("a", 3, LARGE), data_file("a", TOP, LARGE)
         (LIFTED, TOP, {"looks_up": True, "changelog": True}, "lifted"),
     ],
 )
-def test_a_file_alone(file: DataFileMeta, level: int, rules: dict[str, object], becomes: str) -> None:
+def test_a_file_alone_stays_or_is_lifted_or_rewritten(
+    file: DataFileMeta, level: int, rules: dict[str, object], becomes: str
+) -> None:
     assert upgraded(file, level, **rules) == becomes

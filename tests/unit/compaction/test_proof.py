@@ -245,7 +245,9 @@ def appended(folder: Path, options: dict[str, str] | None = None) -> CatalogTabl
 
 
 @pytest.mark.parametrize("how", [{}, {"order_strategy": "order", "order_by": ["a"]}])
-def test_append_tables(how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_append_table_is_proved_and_other_rows_are_found(
+    how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = appended(tmp_path)
     report = compact(None, table, full=not how, **how)
     assert (report.proof["rows read"], report.proof["rows written"]) == (400, 400)

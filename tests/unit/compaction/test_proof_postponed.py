@@ -330,7 +330,7 @@ def test_what_a_sound_unit_wrote_goes_with_the_wrong_one(tmp_path: Path, monkeyp
     assert {path.split("/")[0] for path in reported["files"]} == {"bucket-1"}
 
 
-def test_off_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_the_proof_off_a_lost_row_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = waiting(tmp_path)
     changed_on_the_way(WRONG["loses a row"], monkeypatch)
     report = compact(None, table, proof="off")

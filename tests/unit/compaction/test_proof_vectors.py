@@ -199,7 +199,9 @@ def test_the_other_buckets_are_committed(tmp_path: Path, monkeypatch: pytest.Mon
     assert [entry.file.level for entry in live(table) if entry.bucket == 0].count(0) == 0
 
 
-def test_append_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_that_outlive_files_of_an_append_table_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = create_table(tmp_path, FIELDS, (), {**VECTORS, "bucket": "-1"})
     for salt in range(4):
         table.write_arrow(rows(range(salt * 100, salt * 100 + 100), salt))
@@ -220,7 +222,7 @@ def test_append_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert vectors_of(table) == {}
 
 
-def test_off_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_the_proof_off_wrong_vectors_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = marking(tmp_path)
     vectors_changed(WRONG["another row is deleted"][0], monkeypatch)
     assert not compact(None, table, proof="off").failed

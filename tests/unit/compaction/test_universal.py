@@ -56,7 +56,9 @@ def picked(runs: list[SortedRun], options: UniversalOptions | None = None, now: 
         ([(0, 10), (0, 10), (0, 100_000), (0, 200_000), (0, 9_000_000)], (5, TOP)),
     ],
 )
-def test_rules(runs: list[tuple[int, int]], expected: tuple[int, int] | None) -> None:
+def test_each_rule_picks_its_runs_and_their_level(
+    runs: list[tuple[int, int]], expected: tuple[int, int] | None
+) -> None:
     assert picked(runs_of(*runs)) == expected
 
 
@@ -113,7 +115,7 @@ def test_options_of_a_table() -> None:
     assert options == UniversalOptions(3, 50, 20, timedelta(hours=1), 1024, 2048, True)
 
 
-def test_full_compaction() -> None:
+def test_a_full_compaction_takes_all_runs_but_not_one_at_the_top() -> None:
     assert pick_full([], TOP) is None
     assert pick_full(runs_of((5, 10)), TOP) is None
     assert chosen(pick_full(runs_of((4, 10)), TOP)) == (1, TOP)
@@ -128,7 +130,9 @@ def trees(draw: st.DrawFn) -> list[tuple[int, int]]:
 
 
 @given(trees(), st.integers(1, 6), st.sampled_from([0, 100, 200]), st.sampled_from([0, 1, 50]))
-def test_against_the_model(tree: list[tuple[int, int]], trigger: int, amplification: int, ratio: int) -> None:
+def test_any_runs_are_picked_as_the_model_picks_them(
+    tree: list[tuple[int, int]], trigger: int, amplification: int, ratio: int
+) -> None:
     options = UniversalOptions(trigger=trigger, max_size_amplification=amplification, size_ratio=ratio)
     runs = runs_of(*tree)
     unit = pick(runs, TOP, options, now_millis=0)
@@ -151,7 +155,7 @@ def test_against_the_model(tree: list[tuple[int, int]], trigger: int, amplificat
         (23, 0, [23]),
     ],
 )
-def test_off_peak_hours(start: int, end: int, hours: list[int]) -> None:
+def test_the_ratio_of_off_peak_hours_counts_in_them_alone(start: int, end: int, hours: list[int]) -> None:
     off_peak = OffPeakHours(start, end, 7)
     for day in (0, 20_000):
         actual = {hour: off_peak.ratio_at(day * DAY + hour * 3_600_000 + 3_599_999) for hour in range(24)}

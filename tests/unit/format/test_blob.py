@@ -37,7 +37,7 @@ def file_of(values: Sequence[bytes | None], last: int | None = None) -> bytes:
 
 @pytest.mark.parametrize("values", [[], [b""], [None], [b"a", None, b"x" * 300, b"", b"yz"]])
 @pytest.mark.parametrize("batch_rows", [1, 2, 100])
-def test_values_are_read(values: list[bytes | None], batch_rows: int) -> None:
+def test_values_are_read_whole_and_in_batches(values: list[bytes | None], batch_rows: int) -> None:
     reader = open_data_file(pa.BufferReader(file_of(values)), "f.blob", {})
     assert reader.read([FIELD]).column("b").to_pylist() == values
     batches = list(reader.batches([FIELD], batch_rows))
@@ -46,7 +46,7 @@ def test_values_are_read(values: list[bytes | None], batch_rows: int) -> None:
 
 
 @pytest.mark.parametrize("position", [0, -1, -3, -7])
-def test_damage_is_named(position: int) -> None:
+def test_damage_is_an_error_that_names_the_file(position: int) -> None:
     content = bytearray(file_of([b"abc", b"de"]))
     content[position] ^= 0x7F
     with pytest.raises(CorruptFileError, match=r"f\.blob"):

@@ -32,7 +32,7 @@ def test_the_form_of_values() -> None:
 
 
 @pytest.mark.parametrize(("content", "text"), [(TWO, "ARRAY<BLOB>"), (ONE_OF_KEY, "MAP<STRING, BLOB>")])
-def test_damage_is_found(content: bytes, text: str) -> None:
+def test_damage_of_all_but_keys_and_blobs_is_found(content: bytes, text: str) -> None:
     """Of each byte but those of keys and blobs themselves."""
     for at in (*range(9), *range(-len(content) + 9 + (3 if content is TWO else 5), 0)):
         damaged = bytearray(content)
@@ -46,7 +46,7 @@ def test_damage_is_found(content: bytes, text: str) -> None:
         parsed(content, "MAP<STRING, BLOB>" if content is TWO else "MAP<INT, BLOB>")
 
 
-def test_keys() -> None:
+def test_a_null_key_and_a_key_twice_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="null key"):
         parsed(b"BCBM\x01\x01\0\0\0" + b"ab" + b"\x01" + b"\x04" + b"\x01\0\0\0\x01\0\0\0", "MAP<STRING, BLOB>")
     with pytest.raises(DataError, match="a key twice"):

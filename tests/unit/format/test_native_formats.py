@@ -132,12 +132,12 @@ def test_a_storage_that_fails_is_no_damage(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_codecs_are_refused(name: str) -> None:
+def test_a_codec_that_a_format_lacks_is_refused(name: str) -> None:
     with pytest.raises(PaimonError, match=f"'lz4' of {name} files"):
         DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, "lz4"))
 
 
-def test_keys_of_mosaic() -> None:
+def test_options_of_mosaic_are_taken_or_refused() -> None:
     rows = table_of([ID], [(n,) for n in range(100)])
     options = {"mosaic.stats-columns": "id", "mosaic.num-buckets": "1"}
     content = written(rows, [ID], FileSettings("mosaic", options=TableModel(options)))

@@ -38,7 +38,7 @@ SCHEMA = TableSchema(0, (DataField(0, "k", parse_type("INT")),), 0)
         {"commit_identifier": 1.5},
     ],
 )
-def test_snapshots(part: dict[str, Any]) -> None:
+def test_a_snapshot_that_could_not_be_read_back_is_refused(part: dict[str, Any]) -> None:
     serialize_snapshot(SNAPSHOT)
     with pytest.raises(DataError, match="could not be read back"):
         serialize_snapshot(replace(SNAPSHOT, **part))
@@ -56,13 +56,13 @@ def test_snapshots(part: dict[str, Any]) -> None:
         {"version": 4},
     ],
 )
-def test_schemas(part: dict[str, Any]) -> None:
+def test_a_schema_that_could_not_be_read_back_is_refused(part: dict[str, Any]) -> None:
     serialize_schema(SCHEMA)
     with pytest.raises(DataError, match="could not be read back"):
         serialize_schema(replace(SCHEMA, **part))
 
 
-def test_tags() -> None:
+def test_a_tag_that_could_not_be_read_back_is_refused() -> None:
     with pytest.raises(DataError, match="could not be read back"):
         serialize_tag(Tag(SNAPSHOT, datetime(2024, 5, 14), timedelta.max))
     with pytest.raises(DataError, match="could not be read back"):
@@ -83,7 +83,7 @@ def test_a_tag_that_lives_beyond_all_dates(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("following", [0, -1, 2**63])
-def test_consumers(tmp_path: Path, following: int) -> None:
+def test_a_consumer_that_could_not_be_read_back_is_refused(tmp_path: Path, following: int) -> None:
     table = small_table(tmp_path)
     with pytest.raises(OptionError):
         table.consumers.record("job", following)

@@ -139,7 +139,7 @@ def test_types_of_all_kinds(text: str) -> None:
 
 @given(st.lists(st.none() | st.lists(st.none() | st.text(max_size=3), max_size=400), min_size=1, max_size=4), st.data())
 @settings(max_examples=examples(20))
-def test_long_lists(lists: list[Any], data: st.DataObject) -> None:
+def test_lists_of_hundreds_of_elements_read_back(lists: list[Any], data: st.DataObject) -> None:
     """Elements of other sizes in lists of hundreds, nulls among them, and null lists between them."""
     fields = fields_of("ARRAY<STRING>", "MAP<STRING, ARRAY<STRING>>", "INT")
     long = [

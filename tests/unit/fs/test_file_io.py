@@ -53,7 +53,7 @@ def io(request: pytest.FixtureRequest) -> FileIO:
     return FileIO.of(SETTINGS if server is None else {**SETTINGS, **request.getfixturevalue(server).options("x")})
 
 
-def test_files(io: FileIO, root: str) -> None:
+def test_files_are_written_read_replaced_and_deleted(io: FileIO, root: str) -> None:
     path = f"{root}/a/b/file"
     assert not io.exists(path)
     assert io.size(path) is None
@@ -71,7 +71,7 @@ def test_files(io: FileIO, root: str) -> None:
         io.open_input(path)
 
 
-def test_streams(io: FileIO, root: str) -> None:
+def test_streams_write_and_read_at_their_positions(io: FileIO, root: str) -> None:
     path = f"{root}/deep/down/file"
     with io.open_output(path) as sink:
         sink.write(b"0123456789")
@@ -81,7 +81,7 @@ def test_streams(io: FileIO, root: str) -> None:
         assert source.read(3) == b"456"
 
 
-def test_listing(io: FileIO, root: str) -> None:
+def test_a_listing_has_the_visible_files_and_folders_of_one_level(io: FileIO, root: str) -> None:
     for name in ("f/b", "f/a", "f/.hidden", "f/sub/c"):
         io.write_bytes(f"{root}/{name}", b"xy")
     files = sorted(io.list_files(f"{root}/f"), key=lambda status: status.name)
@@ -93,7 +93,7 @@ def test_listing(io: FileIO, root: str) -> None:
         assert missing(f"{root}/none") == []
 
 
-def test_folders(io: FileIO, root: str) -> None:
+def test_folders_are_made_renamed_and_deleted_with_their_files(io: FileIO, root: str) -> None:
     assert not io.folder_exists(f"{root}/f")
     io.make_folder(f"{root}/f")
     io.make_folder(f"{root}/f")
@@ -174,7 +174,7 @@ def test_a_file_that_is_just_being_written_is_read_again(tmp_path: Path) -> None
     assert FileIO().read_settled(str(path)) == b'{"a": 1}\n'
 
 
-def test_parts_and_versions(io: FileIO, root: str) -> None:
+def test_parts_of_files_are_read_and_changes_are_seen(io: FileIO, root: str) -> None:
     path = f"{root}/file"
     io.write_bytes(path, b"0123456789")
     assert io.read_part(path, 4, 3) == (b"456", 10)
@@ -191,7 +191,7 @@ def test_parts_and_versions(io: FileIO, root: str) -> None:
             missing([f"{root}/missing", path])
 
 
-def test_many_deletions(io: FileIO, root: str) -> None:
+def test_many_files_are_deleted_and_missing_ones_do_not_matter(io: FileIO, root: str) -> None:
     names = [f"{root}/f/{n} +%" for n in range(5)]
     for name in names:
         io.write_bytes(name, b"x")
@@ -199,7 +199,7 @@ def test_many_deletions(io: FileIO, root: str) -> None:
     assert io.list_names(f"{root}/f") == ["4 +%"]
 
 
-def test_trees(io: FileIO, root: str) -> None:
+def test_a_tree_has_files_of_all_levels_hidden_ones_too(io: FileIO, root: str) -> None:
     for name in ("f/b", "f/.hidden", "f/sub/c"):
         io.write_bytes(f"{root}/{name}", b"xy")
     assert [(file.path, file.size) for file in io.list_tree(f"{root}/f")] == [(".hidden", 2), ("b", 2), ("sub/c", 2)]
@@ -209,7 +209,7 @@ def test_trees(io: FileIO, root: str) -> None:
     assert io.list_tree(f"{root}/none") == []
 
 
-def test_settings_travel(io: FileIO) -> None:
+def test_settings_stay_through_pickling(io: FileIO) -> None:
     assert io.settings == (("auto_mkdir", "true"),)
     assert pickle.loads(pickle.dumps(io)) == io
 

@@ -31,7 +31,7 @@ def test_first_steps_in_an_empty_bucket(gcs: GCS) -> None:
     assert catalog.list_databases() == []
 
 
-def test_publishing_is_conditional(gcs: GCS) -> None:
+def test_a_published_name_is_not_replaced_by_other_content(gcs: GCS) -> None:
     path, file_io = f"gs://{gcs.new_bucket()}/wh/snapshot-1", FileIO.of(gcs.options("x"))
     assert file_io.publish(path, b"first")
     assert not file_io.publish(path, b"second")
@@ -39,7 +39,7 @@ def test_publishing_is_conditional(gcs: GCS) -> None:
     assert file_io.publish(path, b"first")
 
 
-def test_listings_have_pages(gcs: GCS) -> None:
+def test_more_files_than_a_page_holds_are_listed_and_deleted(gcs: GCS) -> None:
     folder, file_io = f"gs://{gcs.new_bucket()}/wh/f", FileIO.of(gcs.options("x"))
     names = [f"{number:04}" for number in range(1100)]
     for name in names:

@@ -42,12 +42,14 @@ def site(folder: Path, name: str, **settings: str) -> None:
         ("swebhdfs", "nn", {}, ("https://nn:9871",)),
     ],
 )
-def test_addresses(scheme: str, authority: str, options: Mapping[str, str], addresses: tuple[str, ...]) -> None:
+def test_addresses_come_from_the_path_and_the_options(
+    scheme: str, authority: str, options: Mapping[str, str], addresses: tuple[str, ...]
+) -> None:
     settings = dict(settings_of(options))
     assert cluster_of(scheme, authority, settings, {}).addresses == addresses
 
 
-def test_files_of_hadoop(tmp_path: Path) -> None:
+def test_files_of_hadoop_tell_addresses_of_their_own_cluster(tmp_path: Path) -> None:
     home, conf, given = tmp_path / "home" / "etc" / "hadoop", tmp_path / "conf", tmp_path / "given"
     site(home, "core-site.xml", **{"fs.defaultFS": "hdfs://home:1"})
     site(conf, "core-site.xml", **{"fs.defaultFS": "hdfs://lake"})
@@ -67,7 +69,7 @@ def test_files_of_hadoop(tmp_path: Path) -> None:
     assert cluster_of("hdfs", "other:1", all_of_them, {}).addresses == ("http://other:7",)
 
 
-def test_users() -> None:
+def test_the_user_is_the_given_one_and_a_token_is_not_shown() -> None:
     assert cluster_of("hdfs", "nn", {}, {"HADOOP_USER_NAME": "etl"}).user == "etl"
     assert cluster_of("hdfs", "nn", {"hdfs.user": "lake"}, {"HADOOP_USER_NAME": "etl"}).user == "lake"
     with_token = cluster_of("hdfs", "nn", {"hdfs.token": "dont-show-me"}, {"HADOOP_USER_NAME": "etl"})

@@ -116,7 +116,7 @@ def test_a_publish_that_never_gets_an_answer(hdfs: Hdfs, relay: Relay, root: str
     assert [file.path for file in straight.list_tree(root)] == ["snapshot-1"]
 
 
-def test_listings_have_pages(hdfs: Hdfs, relay: Relay, root: str) -> None:
+def test_a_listing_of_several_pages_is_whole(hdfs: Hdfs, relay: Relay, root: str) -> None:
     file_io = FileIO.of(hdfs.behind(relay.url).options("x"))
     names = [f"{number:02} +%" for number in range(12)]
     for name in names:

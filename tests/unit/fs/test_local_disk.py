@@ -46,7 +46,7 @@ def test_publishing_where_no_folder_can_be_made(tmp_path: Path) -> None:
         local_disk.stage(str(tmp_path / "file" / "snapshot-1"), b"content").publish()
 
 
-def test_flushing(tmp_path: Path) -> None:
+def test_files_to_flush_must_be_there_and_folders_need_not(tmp_path: Path) -> None:
     files = [tmp_path / "t" / f"p={number}" / "bucket-0" / "data" for number in range(3)]
     for file in files:
         local_disk.make_folders(str(file.parent))

@@ -27,7 +27,7 @@ def test_paths_that_no_file_has(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["/data/lake", "data", "file:/data/lake", "file:///data/lake", "s3://lake/w", "memory://w"]
 )
-def test_warehouses(text: str) -> None:
+def test_a_warehouse_is_where_it_says_without_slashes_at_the_end(text: str) -> None:
     assert warehouse_location(text + "//") == warehouse_location(text) == text
 
 

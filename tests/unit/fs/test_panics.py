@@ -17,7 +17,7 @@ def test_a_bucket_that_no_address_can_have(scheme: str, bucket: str) -> None:
         open_catalog({"warehouse": f"{scheme}://{bucket}/x", **STORE}).list_databases()
 
 
-def test_in_a_statement(tmp_path: object) -> None:
+def test_a_statement_says_why_its_bucket_cannot_be(tmp_path: object) -> None:
     session = Session({"warehouse": str(tmp_path)})
     options = ", ".join(f"'{key}' = '{value}'" for key, value in STORE.items())
     with pytest.raises(SqlError, match="a blank or a character"):

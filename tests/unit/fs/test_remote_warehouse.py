@@ -54,7 +54,7 @@ def test_the_life_of_a_table(warehouse: str) -> None:
     assert table_shape(table).snapshots == 1
 
 
-def test_partitions_and_appends(warehouse: str) -> None:
+def test_a_partitioned_append_table_is_compacted_read_and_dropped(warehouse: str) -> None:
     catalog = open_warehouse(warehouse)
     fields = [("p", "STRING"), ("a", "INT")]
     catalog.create_table("db.log", Schema(fields, partition_keys=["p"], options={"bucket": "-1"}))

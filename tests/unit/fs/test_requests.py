@@ -32,7 +32,7 @@ def write(table: CatalogTable, number: int) -> None:
     table.write_arrow(rows, commit_user="me", commit_identifier=number)
 
 
-def test_requests(table: CatalogTable, relay: Relay) -> None:
+def test_operations_make_no_more_requests_than_they_may(table: CatalogTable, relay: Relay) -> None:
     def requests_of(action: Callable[[], object]) -> int:
         relay.reset()
         action()

@@ -44,7 +44,7 @@ def test_what_others_write_is_seen_at_once(s3: S3) -> None:
     assert [file.path for file in one.list_tree(path)] == ["a", "b"]
 
 
-def test_publishing_is_conditional(s3: S3) -> None:
+def test_a_published_name_is_not_replaced_by_other_content(s3: S3) -> None:
     path, file_io = f"s3://{s3.new_bucket()}/wh/snapshot-1", FileIO.of(s3.options("x"))
     assert file_io.publish(path, b"first")
     assert not file_io.publish(path, b"second")
@@ -66,7 +66,9 @@ def test_many_files_are_deleted_in_few_requests(s3: S3, relay: Relay) -> None:
     file_io.delete_quietly(names[:2])
 
 
-def test_listings_have_pages(s3: S3, relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_files_than_a_page_holds_are_listed_and_deleted(
+    s3: S3, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bucket, file_io = s3.new_bucket(), FileIO.of(s3.options("x"))
     client = s3.client()
     monkeypatch.setenv("MOTO_S3_DEFAULT_MAX_KEYS", "5")

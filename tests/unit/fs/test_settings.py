@@ -42,7 +42,9 @@ def config(scheme: str, options: dict[str, str]) -> dict[str, Any]:
         ({"fs.oss.endpoint": "elsewhere", "table-default.s3.endpoint": "x"}, {}),
     ],
 )
-def test_settings_of_s3(scheme: str, options: dict[str, str], expected: dict[str, Any]) -> None:
+def test_settings_of_s3_reach_the_driver_by_its_own_names(
+    scheme: str, options: dict[str, str], expected: dict[str, Any]
+) -> None:
     assert config(scheme, options) == expected
 
 
@@ -62,7 +64,7 @@ def test_settings_of_other_stores() -> None:
     assert config("gs", gs) == {"service_account": "/key.json"}
 
 
-def test_settings_of_fsspec() -> None:
+def test_settings_of_fsspec_become_values_of_their_types() -> None:
     options = {"fs.auto_mkdir": "true", "fs.port": "9870", "fs.name": "00x", "fs.deep": '{"a": 1}', "s3.endpoint": "x"}
     assert fsspec_settings(dict(settings_of(options))) == {
         "auto_mkdir": True,

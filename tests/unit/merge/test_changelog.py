@@ -30,7 +30,9 @@ def merged_of(table: pa.Table, records: np.ndarray) -> pa.Table:
 
 @settings(max_examples=examples(60))
 @given(records(), st.sampled_from([(), ("v",), ("u1", "v")]), st.booleans())
-def test_emitted_records(rows: list[Record], compared: tuple[str, ...], sequenced: bool) -> None:
+def test_emitted_records_are_those_of_the_emission_table(
+    rows: list[Record], compared: tuple[str, ...], sequenced: bool
+) -> None:
     sequence = ("u2",) if sequenced else ()
     table = table_of(rows)
     groups = group_by_key(table, RecordOrder(KEY, sequence))

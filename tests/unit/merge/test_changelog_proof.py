@@ -28,7 +28,7 @@ def broken(changes: Sequence[Change], end: Sequence[tuple[int, int | None]] = ()
     return broken_keys(rows, groups, np.arange(len(records)) >= len(changes), ["v"])
 
 
-def test_complete_changes() -> None:
+def test_complete_changes_explain_every_key() -> None:
     assert not broken([(1, INSERT, 5)], [(1, 5)])
     assert not broken([(1, INSERT, 5), (1, DELETE, 5)])
     assert not broken([(1, INSERT, 5), (1, BEFORE, 5), (1, AFTER, None)], [(1, None)])

@@ -185,7 +185,9 @@ def model_function(name: str, data_type: DataType, options: Mapping[str, str]) -
 @pytest.mark.parametrize(("function", "text", "further"), FLAT, ids=str)
 @settings(max_examples=examples(20))
 @given(data=st.data())
-def test_aggregation(function: str, text: str, further: dict[str, str], data: st.DataObject) -> None:
+def test_aggregation_makes_what_the_model_makes(
+    function: str, text: str, further: dict[str, str], data: st.DataObject
+) -> None:
     data_type = parse_type(text)
     columns = {"k": parse_type("INT NOT NULL"), "v": data_type}
     ignore, remove = data.draw(st.sampled_from([(False, False), (True, False), (False, True)]))
@@ -317,7 +319,7 @@ def test_partial_update_with_sequence_groups(data: st.DataObject) -> None:
 @given(
     records_with({"a": few("INT"), "b": few("STRING")}), st.sampled_from(["refuse", "ignore", "remove"]), st.booleans()
 )
-def test_partial_update(records: list[Record], deletes: str, sequenced: bool) -> None:
+def test_partial_update_makes_what_the_model_makes(records: list[Record], deletes: str, sequenced: bool) -> None:
     columns = {"k": parse_type("INT NOT NULL"), "a": parse_type("INT"), "b": parse_type("STRING")}
     options = {
         "merge-engine": "partial-update",
@@ -332,7 +334,7 @@ def test_partial_update(records: list[Record], deletes: str, sequenced: bool) ->
 
 @settings(max_examples=examples(40))
 @given(records_with({"a": few("INT")}), st.booleans())
-def test_first_row(records: list[Record], ignore_delete: bool) -> None:
+def test_first_row_makes_what_the_model_makes(records: list[Record], ignore_delete: bool) -> None:
     columns = {"k": parse_type("INT NOT NULL"), "a": parse_type("INT")}
     options = {"merge-engine": "first-row", "ignore-delete": str(ignore_delete).lower()}
 

@@ -41,7 +41,7 @@ def with_table(catalog: Catalog) -> Catalog:
     return catalog
 
 
-def test_databases(catalog: Catalog) -> None:
+def test_databases_are_created_listed_and_dropped(catalog: Catalog) -> None:
     assert catalog.list_databases() == []
     catalog.create_database("b")
     catalog.create_database("a")
@@ -103,7 +103,7 @@ def test_a_warehouse_that_is_not_there(catalog: Catalog) -> None:
     assert catalog.warehouse_exists()
 
 
-def test_tables(with_table: Catalog) -> None:
+def test_tables_are_created_listed_and_dropped(with_table: Catalog) -> None:
     with_table.create_table("db.a", PLAIN)
     assert with_table.list_tables("db") == ["a", "t"]
     with pytest.raises(AlreadyExistsError, match=r"'db\.t' exists"):
@@ -222,7 +222,7 @@ def test_no_read_may_change_what_files_depend_on(with_table: Catalog, key: str) 
     assert table_of(with_table).copy({"bucket": "1"}).options["bucket"] == "1"
 
 
-def test_values_are_checked(with_table: Catalog) -> None:
+def test_values_of_options_are_checked_when_they_are_set(with_table: Catalog) -> None:
     with pytest.raises(OptionError, match=r"'snapshot\.num-retained\.min' = 'x'"):
         with_table.alter_table("db.t", [SetOption("snapshot.num-retained.min", "x")])
     with pytest.raises(UnsupportedError, match=r"query-auth\.enabled"):
@@ -238,7 +238,7 @@ def test_defaults_of_the_catalog(tmp_path: Path) -> None:
     assert table_of(catalog).options == {"bucket": "3", "file.compression": "zstd"}
 
 
-def test_dropping_deletes_everything(tmp_path: Path) -> None:
+def test_dropping_a_table_deletes_all_of_its_files(tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     catalog.create_table("db.t", PLAIN)

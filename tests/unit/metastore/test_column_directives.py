@@ -12,7 +12,7 @@ from tests.tables import get_table, open_warehouse
 EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 
 
-def test_comments_become_types(tmp_path: Path) -> None:
+def test_comments_become_types_and_options_follow_the_columns(tmp_path: Path) -> None:
     catalog = open_warehouse(tmp_path)
     fields = [
         ("id", "INT", "__other"),

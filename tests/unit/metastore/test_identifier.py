@@ -17,7 +17,7 @@ from maintenance.metastore.identifier import Identifier
         ("db.a.b", Identifier("db", "a.b")),
     ],
 )
-def test_names(text: str, expected: Identifier) -> None:
+def test_names_have_a_database_table_branch_and_system_table(text: str, expected: Identifier) -> None:
     assert Identifier.parse(text) == expected
 
 

@@ -53,7 +53,7 @@ def columns(schema: TableSchema) -> dict[str, str]:
     return {field.name: str(field.type) for field in schema.fields}
 
 
-def test_add() -> None:
+def test_added_columns_get_new_ids_and_their_places() -> None:
     schema = altered(
         AddColumn("n", "ROW<i INT, j ROW<o INT>>", "new", position=after("p")),
         AddColumn(("r", "w"), "DATE", position=FIRST),
@@ -78,7 +78,7 @@ def test_ids_are_never_given_twice() -> None:
     assert schema.field("n").id == start().highest_field_id + 2
 
 
-def test_add_before_partition() -> None:
+def test_new_columns_may_stand_before_the_partition_columns() -> None:
     schema = Schema((("k", "INT"), ("p", "INT")), (), ("p",), {"add-column-before-partition": "true"})
     added = altered(AddColumn("n", "INT"), AddColumn("o", "INT", position=LAST), schema=schema.table_schema("db.t", 0))
     assert added.field_names == ("k", "n", "p", "o")
@@ -114,7 +114,7 @@ def test_types_positions_comments_defaults() -> None:
     assert (schema.field("b").default_value, schema.comment) == ("2024-02-29", "about the table")
 
 
-def test_nullability() -> None:
+def test_nullability_changes_where_allowed_and_is_kept_with_a_new_type() -> None:
     careless = start(**{"alter-column-null-to-not-null.disabled": "false"})
     schema = altered(UpdateColumnNullability("a", False), UpdateColumnNullability(("r", "x"), False), schema=careless)
     assert columns(schema)["a"] == "INT NOT NULL"
@@ -162,7 +162,7 @@ def test_nullability() -> None:
         (SetOption("primary-key", "k"), "'primary-key' cannot change"),
     ],
 )  # fmt: skip
-def test_refused(change: SchemaChange, reason: str) -> None:
+def test_a_change_that_is_not_possible_is_refused_with_the_reason(change: SchemaChange, reason: str) -> None:
     with pytest.raises((SchemaError, OptionError), match="table db") as caught:
         altered(change)
     assert reason in str(caught.value)
@@ -188,7 +188,7 @@ def test_keys_of_an_empty_table() -> None:
     assert (same.primary_keys, "primary-key" in same.options) == (("p", "k"), False)
 
 
-def test_nested_defaults(tmp_path: Path) -> None:
+def test_defaults_of_nested_columns_are_written_or_refused(tmp_path: Path) -> None:
     columns = (("id", "INT NOT NULL"), ("m", "MAP<STRING, INT>"), ("l", "ARRAY<INT>"), ("r", "ROW<x INT>"))
     create_table(tmp_path, columns)
     defaults = (("m", "{a -> 1}"), ("l", "[1, 2]"), ("r", "{7}"))
@@ -200,7 +200,7 @@ def test_nested_defaults(tmp_path: Path) -> None:
         open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnDefaultValue("l", "[x]")])
 
 
-def test_writers_race(tmp_path: Path) -> None:
+def test_changes_of_many_writers_at_once_are_all_kept(tmp_path: Path) -> None:
     """Each of many changes at once becomes a schema of its own, none is lost."""
     create_table(tmp_path)
 

@@ -58,7 +58,7 @@ FIELDS = [("id", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING")]
         (FIELDS, ("id",), (), {"target-file-size": "big"}, OptionError, "'target-file-size' = 'big'"),
     ],
 )
-def test_what_is_refused(
+def test_definitions_that_make_no_table_are_refused(
     tmp_path: Path,
     fields: Sequence[tuple[str, str]],
     keys: Sequence[str],

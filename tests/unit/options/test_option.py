@@ -35,7 +35,7 @@ from maintenance.options.option import (
         ("P1DT2H3M4.5S", timedelta(days=1, hours=2, minutes=3, seconds=4.5)),
     ],
 )
-def test_durations(text: str, expected: timedelta) -> None:
+def test_durations_are_read_in_units_and_as_iso_texts(text: str, expected: timedelta) -> None:
     assert duration(text) == expected
 
 
@@ -43,7 +43,7 @@ def test_durations(text: str, expected: timedelta) -> None:
     ("text", "expected"),
     [("512", 512), ("4kb", 4096), ("128 mb", 128 << 20), ("1G", 1 << 30), ("2 tebibytes", 2 << 40), ("3 bytes", 3)],
 )
-def test_sizes(text: str, expected: int) -> None:
+def test_sizes_are_read_in_bytes_and_units(text: str, expected: int) -> None:
     assert memory_size(text) == expected
 
 
@@ -76,25 +76,25 @@ def test_sizes(text: str, expected: int) -> None:
         (one_of("a-b"), "c"),
     ],
 )
-def test_nonsense(parse: Callable[[str], object], text: str) -> None:
+def test_texts_that_are_no_value_are_refused(parse: Callable[[str], object], text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse(text)
 
 
-def test_the_largest() -> None:
+def test_the_largest_values_are_taken() -> None:
     assert (integer(str(2**31 - 1)), long_integer(str(-(2**63)))) == (2**31 - 1, -(2**63))
     assert duration("999999999 d") == timedelta(days=999_999_999)
     assert memory_size(str(2**63 - 1)) == 2**63 - 1
 
 
-def test_words() -> None:
+def test_words_are_read_in_any_case_and_without_blanks() -> None:
     assert one_of("full-compaction")(" FULL_COMPACTION ") == "full-compaction"
     assert names(" a, b,,c ") == ("a", "b", "c")
     assert (boolean("TRUE"), boolean("false")) == (True, False)
     assert (integer(" 7 "), number("0.5"), string(" x ")) == (7, 0.5, " x ")
 
 
-def test_older_spellings() -> None:
+def test_older_spellings_count_where_the_newest_is_not_set() -> None:
     option = Option("new", integer, 1, ("old", "older"))
     assert option.of({}) == 1
     assert option.of({"older": "3", "old": "2"}) == 2

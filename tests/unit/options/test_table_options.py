@@ -177,7 +177,7 @@ def test_every_option_refuses_nonsense_or_takes_any_text(key: str) -> None:
         option.of({option.key: "some text"})
 
 
-def test_derived_defaults() -> None:
+def test_defaults_follow_from_other_options_and_the_key() -> None:
     assert TableModel().num_levels == 6
     assert TableModel({"num-sorted-run.compaction-trigger": "9"}).num_levels == 10
     assert TableModel({"num-levels": "3"}).num_levels == 3

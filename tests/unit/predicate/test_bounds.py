@@ -18,7 +18,7 @@ from tests.unit.predicate.strategies import texts
         ("", None),
     ],
 )
-def test_successor(prefix: str, expected: str | None) -> None:
+def test_the_successor_of_a_prefix_ends_in_the_next_character_or_is_none(prefix: str, expected: str | None) -> None:
     assert successor(prefix) == expected
 
 

@@ -44,7 +44,7 @@ def test_what_is_left_to_the_parser(text: str) -> None:
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\\'")), min_size=32, max_size=60))
-def test_texts(values: list[str]) -> None:
+def test_long_lists_of_texts_are_cut_out_as_they_are(values: list[str]) -> None:
     listed = ",".join(f"'{value}'" for value in values)
     actual = lifted(f"a IN ({listed})")
     assert actual.literals("literals0") == values

@@ -38,7 +38,9 @@ def decide(predicate: Predicate, field: DataField, value: Any) -> bool | None:
 
 @settings(max_examples=examples(200))
 @given(on_grid, operators, numbers)
-def test_exact_numbers(column: tuple[DataField, Any], op: Operator, literal: int | Decimal) -> None:
+def test_exact_numbers_are_compared_exactly(
+    column: tuple[DataField, Any], op: Operator, literal: int | Decimal
+) -> None:
     field, value = column
     expected = model.compare(op, Fraction(value), Fraction(literal))
     assert decide(compare(op, field, literal), field, value) is expected
@@ -67,7 +69,9 @@ def neighbours(field: DataField, literal: float) -> list[int]:
 
 @settings(max_examples=examples(200))
 @given(st.sampled_from(("single", "double")), operators, numbers | doubles, st.data())
-def test_floats(name: str, op: Operator, literal: Any, data: st.DataObject) -> None:
+def test_floats_are_compared_with_the_literal_as_a_double(
+    name: str, op: Operator, literal: Any, data: st.DataObject
+) -> None:
     field = BY_NAME[name]
     value = data.draw(values(field))
     expected = model.compare(op, model.order(value), model.order(float(literal)))
@@ -88,7 +92,7 @@ def test_a_double_between_two_floats(literal: float) -> None:
 
 @settings(deadline=None)
 @given(st.sampled_from(("day", "seconds", "millis", "micros", "nanos", "instant")), operators, st.data())
-def test_dates_and_timestamps(name: str, op: Operator, data: st.DataObject) -> None:
+def test_dates_and_timestamps_are_compared_by_their_nanoseconds(name: str, op: Operator, data: st.DataObject) -> None:
     field = BY_NAME[name]
     value = data.draw(values(field))
     nanos = value * NANOS_PER_DAY if name == "day" else value
@@ -100,7 +104,7 @@ def test_dates_and_timestamps(name: str, op: Operator, data: st.DataObject) -> N
 
 @settings(deadline=None)
 @given(operators, st.data())
-def test_times(op: Operator, data: st.DataObject) -> None:
+def test_times_of_day_are_compared_by_their_nanoseconds(op: Operator, data: st.DataObject) -> None:
     field = BY_NAME["clock"]
     value = data.draw(values(field))
     literal = data.draw(st.integers(-3, 3).map(lambda step: max(0, value * 10**6 + step)) | st.integers(0, 10**14))
@@ -110,7 +114,7 @@ def test_times(op: Operator, data: st.DataObject) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.none() | numbers, max_size=4), st.sampled_from(("tiny", "price")), st.data())
-def test_within(literals: list[Any], name: str, data: st.DataObject) -> None:
+def test_a_list_decides_as_each_of_its_literals(literals: list[Any], name: str, data: st.DataObject) -> None:
     field = BY_NAME[name]
     value = data.draw(values(field))
     equal = [None if literal is None else Fraction(value) == Fraction(literal) for literal in literals]

@@ -56,7 +56,7 @@ NOON_NANOS = 19782 * NANOS_PER_DAY + NANOS_PER_DAY // 2
         ("contains", "name", "a", Contains("name", "a")),
     ],
 )  # fmt: skip
-def test_of_filter(op: str, column: str, value: Any, expected: Predicate) -> None:
+def test_a_pushed_filter_is_the_predicate_that_it_means(op: str, column: str, value: Any, expected: Predicate) -> None:
     assert of_filter(op, column, value, FIELDS) == expected
 
 

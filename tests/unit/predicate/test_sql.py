@@ -136,7 +136,7 @@ NOON = LEAP_DAY * NANOS_PER_DAY + NANOS_PER_DAY // 2
         ("number = 1 -- one", Compare("=", "number", 1)),
     ],
 )  # fmt: skip
-def test_parse(text: str, expected: Predicate) -> None:
+def test_a_text_is_the_predicate_that_it_means(text: str, expected: Predicate) -> None:
     assert parse(text, FIELDS) == expected
 
 
@@ -188,7 +188,7 @@ def test_parse(text: str, expected: Predicate) -> None:
         ("name = INTERVAL '1' DAY", "is not supported"),
     ],
 )
-def test_refuses(text: str, found: str) -> None:
+def test_what_is_no_supported_condition_is_refused_with_what_was_found(text: str, found: str) -> None:
     with pytest.raises(PredicateError, match=found):
         parse(text, FIELDS)
 
@@ -201,7 +201,7 @@ def test_an_error_shows_the_text_and_what_is_supported() -> None:
     assert "BETWEEN" in caught.value.fix
 
 
-def test_column_names() -> None:
+def test_columns_are_found_in_any_case_unless_that_is_ambiguous() -> None:
     fields = [DataField(i, name, parse_type("INT")) for i, name in enumerate(("Id", "a", "A", "two words", "ti`ck"))]
     assert parse("ID = 1", fields) == Compare("=", "Id", 1)
     assert parse("a = 1", fields) == Compare("=", "a", 1)

@@ -84,7 +84,7 @@ STATS = {
         "code > 'b\\uE000'", "flag", "NOT NOT flag", "flag > false",
     ],
 )  # fmt: skip
-def test_excludes(text: str) -> None:
+def test_a_file_in_which_no_row_can_match_is_excluded(text: str) -> None:
     assert not may_match(parse(text, FIELDS), STATS, row_count=10)
 
 
@@ -100,7 +100,7 @@ def test_excludes(text: str) -> None:
         "number IS NOT NULL", "code = 'b\\uD7FF'",
     ],
 )  # fmt: skip
-def test_keeps(text: str) -> None:
+def test_a_file_in_which_a_row_may_match_is_kept(text: str) -> None:
     assert may_match(parse(text, FIELDS), STATS, row_count=10)
 
 

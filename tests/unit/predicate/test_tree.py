@@ -66,7 +66,7 @@ def test_restrict_drops_what_it_cannot_keep() -> None:
     assert restrict(Not(Or((A, B))), {"b"}) == Compare(">=", "b", 2)
 
 
-def test_columns_of() -> None:
+def test_columns_are_found_in_every_part_of_a_predicate() -> None:
     assert columns_of(And((A, Not(Or((B, C))), UNKNOWN, In("d", ())))) == {"a", "b", "c", "d"}
 
 

@@ -14,7 +14,9 @@ FLOATS = st.floats(allow_nan=True)
 
 
 @given(st.lists(FLOATS), st.none() | st.floats(allow_nan=False), st.none() | st.floats(allow_nan=False))
-def test_between_bounds(values: list[float], low: float | None, high: float | None) -> None:
+def test_any_value_between_bounds_is_found_and_nan_is_known(
+    values: list[float], low: float | None, high: float | None
+) -> None:
     actual = ValueSet(values)
     numbers = [value for value in values if not math.isnan(value)]
     expected = any((low is None or low <= v) and (high is None or v <= high) for v in numbers)

@@ -66,7 +66,7 @@ def test_every_file_of_rows_has_one_with_the_same_rows(tmp_path: Path) -> None:
         ([("id", "INT"), ("b", "BLOB")], SIDECARS),
     ],
 )
-def test_files_without_one(tmp_path: Path, fields: list[Any], options: dict[str, str]) -> None:
+def test_files_of_other_tables_have_none(tmp_path: Path, fields: list[Any], options: dict[str, str]) -> None:
     """Tables without data evolution, and writes that keep columns apart, make none, as in Java."""
     table = create_table(tmp_path, fields, (), options)
     values = {"id": pa.array([1], pa.int32()), "v": ["a"], "n": pa.array([[1]], pa.list_(pa.int32())), "b": [b"x"]}

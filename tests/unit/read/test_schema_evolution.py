@@ -210,7 +210,7 @@ def _expected(model: Model, predicate: Predicate | None) -> list[str]:
 
 @given(st.data())
 @settings(max_examples=examples(25))
-def test_any_history(data: st.DataObject) -> None:
+def test_any_history_of_columns_reads_as_the_model(data: st.DataObject) -> None:
     keys, options = data.draw(st.sampled_from(_LAYOUTS))
     with tempfile.TemporaryDirectory() as folder:
         warehouse = Path(folder)
@@ -286,7 +286,7 @@ def test_what_cannot_be_cast_names_file_column_and_value(tmp_path: Path) -> None
     assert get_table(tmp_path).to_arrow()["t"].to_pylist() == ["7", "seven"]
 
 
-def test_nested_columns_evolve(tmp_path: Path) -> None:
+def test_old_rows_are_read_under_todays_nested_columns(tmp_path: Path) -> None:
     columns = (
         ("id", "INT"),
         ("r", "ROW<x INT, y STRING>"),

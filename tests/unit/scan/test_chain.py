@@ -51,7 +51,9 @@ def links(
         ([], [], (None, [])),
     ],
 )
-def test_days(changes: list[str], anchors: list[str], found: tuple[str | None, list[str]]) -> None:
+def test_a_day_is_its_nearest_anchor_and_the_changes_of_the_days_since(
+    changes: list[str], anchors: list[str], found: tuple[str | None, list[str]]
+) -> None:
     def days(texts: list[str]) -> list[str]:
         return [f"202508{text}" for text in texts]
 
@@ -59,7 +61,7 @@ def test_days(changes: list[str], anchors: list[str], found: tuple[str | None, l
     assert links(chains(DAYS, "day"), "20250810", days(changes), days(anchors)) == (anchor, days(found[1]))
 
 
-def test_hours() -> None:
+def test_an_hour_is_its_nearest_anchor_and_the_changes_since() -> None:
     chain = chains(HOURS, "day", "hour")
     changes = ["20250809 23", "20250810 00", "20250810 01", "20250810 22"]
     actual = links(chain, "20250810 22", changes, ["20250809 22", "20250809 20"])
@@ -67,7 +69,7 @@ def test_hours() -> None:
     assert links(chain, "20250810 01", changes, ["20250810 00"]) == ("20250810 00", ["20250810 01"])
 
 
-def test_chains_are_apart() -> None:
+def test_each_group_has_a_chain_of_its_own() -> None:
     chain = chains(GROUPS, "region", "day", "hour")
     changes = ["eu 20250810 01", "us 20250810 01", "eu 20250810 02"]
     anchors = ["us 20250809 01", "eu 20250808 05"]
@@ -78,7 +80,7 @@ def test_chains_are_apart() -> None:
     assert chain.place(row("us", "20250810", "01")) == places[0]
 
 
-def test_times_of_partitions() -> None:
+def test_a_partition_has_the_time_that_its_values_name() -> None:
     hour = 3600 * 10**9
     chain = chains(GROUPS, "region", "day", "hour")
     first = chain.time_of(row("eu", "19700102", "05"))

@@ -72,7 +72,7 @@ def test_files_of_changes_are_ruled_out_one_by_one(changed: CatalogTable) -> Non
     assert brought(changed, 1, where="id > 50").splits == ()
 
 
-def test_nothing_brought(changed: CatalogTable) -> None:
+def test_without_snapshots_nothing_was_brought(changed: CatalogTable) -> None:
     assert brought(changed) == ScanPlan((), {0: changed.schema})
 
 
@@ -97,7 +97,7 @@ def test_statistics_rule_out_no_side(changed: CatalogTable) -> None:
     assert sides(difference(changed, 1, 3, "id = 7")) == [(0, 2)]
 
 
-def test_changelog_files(tmp_path: Path) -> None:
+def test_changes_by_changelog_are_read_from_changelog_files(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"changelog-producer": "input"})
     table.write_arrow(keyed({1: "a"}))
     compact(None, table, full=True)

@@ -102,7 +102,7 @@ def test_files_that_hold_versions_of_the_same_rows(tmp_path: Path) -> None:
     assert verdicts(table, "v = 'a'") == [(True, None, "it has no file index")]
 
 
-def test_other_buckets(tmp_path: Path) -> None:
+def test_files_of_other_buckets_are_left_out_by_their_bucket(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"bucket": "4"})
     table.write_arrow(keyed({key: str(key) for key in range(40)}))
     actual = verdicts(table, "id = 7")

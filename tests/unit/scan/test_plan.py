@@ -60,7 +60,7 @@ def test_level_0_waits_for_its_compaction(tmp_path: Path, options: dict[str, str
     assert len(planned(table)) == 1
 
 
-def test_partitions_left_out(tmp_path: Path) -> None:
+def test_partitions_that_are_to_be_left_out_are_not_planned(tmp_path: Path) -> None:
     table = create_table(tmp_path, [("p", "INT"), ("a", "INT")], (), partition_keys=["p"])
     table.write_arrow(pa.table({"p": pa.array([1, 2], pa.int32()), "a": pa.array([1, 2], pa.int32())}))
     source = table.scan_source()
@@ -70,7 +70,7 @@ def test_partitions_left_out(tmp_path: Path) -> None:
     assert rest.splits == (two,)
 
 
-def test_files_made_since(levels: CatalogTable) -> None:
+def test_files_made_before_the_given_time_are_not_planned(levels: CatalogTable) -> None:
     moments = sorted(file.creation_time or 0 for file in live_files(levels))
     # Files have the local time of their writer.
     offset = dt.datetime.now().astimezone().utcoffset()

@@ -168,7 +168,7 @@ def read_d(table: CatalogTable, predicate: Predicate) -> list[float]:
     return [value for part in read_splits(plan.splits, split_read) for value in part.column("d").to_pylist()]
 
 
-def test_partitions_are_pruned(tmp_path: Path) -> None:
+def test_partitions_without_a_match_are_not_read(tmp_path: Path) -> None:
     table = create_table(tmp_path, [("p", "INT"), ("a", "INT")], (), partition_keys=["p"])
     table.write_arrow(pa.table({"p": pa.array([1, 2, 3, None], pa.int32()), "a": pa.array([1, 2, 3, 4], pa.int32())}))
     assert files_of(planned(table, "p >= 2")) == 2
@@ -214,7 +214,7 @@ def test_an_old_version_is_not_resurrected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["1 b", "128 mb"])
-def test_splits_by_size(tmp_path: Path, target: str) -> None:
+def test_the_target_size_says_how_many_splits_there_are(tmp_path: Path, target: str) -> None:
     table = create_table(tmp_path, [("a", "INT")], (), {"source.split.target-size": target})
     for i in range(3):
         table.write_arrow(pa.table({"a": pa.array([i], pa.int32())}))

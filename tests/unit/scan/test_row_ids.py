@@ -32,13 +32,13 @@ def holds(leaf: Predicate, row: int) -> bool:
 
 @given(LEAVES, st.booleans())
 @settings(max_examples=examples(200))
-def test_ids_that_match(leaf: Predicate, negated: bool) -> None:
+def test_ids_that_match_are_those_that_hold_one_by_one(leaf: Predicate, negated: bool) -> None:
     asked = Not(leaf) if negated else leaf
     rows = {row for part in RANGES for row in part}
     assert set(rows_with_ids(asked, RANGES) or ()) == {row for row in rows if holds(asked, row)}
     assert set(all_rows(RANGES)) == rows
 
 
-def test_what_is_unknown() -> None:
+def test_a_pattern_of_ids_rules_nothing_out() -> None:
     assert rows_with_ids(Like("_ROW_ID", "1%"), RANGES) is None
     assert rows_with_ids(Not(Like("_ROW_ID", "1%")), RANGES) is None

@@ -104,7 +104,7 @@ def test_buckets_and_snapshot_of_splits() -> None:
     ]
 
 
-def test_counts_of_splits() -> None:
+def test_a_split_counts_its_files_bytes_and_rows() -> None:
     files = tuple(data_file(f"f{i}", size=100 + i) for i in range(3))
     before, after = Split(1, b"", 0, files[:1], raw=False), Split(2, b"", 0, files[1:], raw=False)
     assert (after.file_count, after.size, after.row_count) == (2, 203, 20)

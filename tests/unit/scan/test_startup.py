@@ -126,7 +126,7 @@ def test_what_options_ask_for(options: dict[str, str], startup: Startup) -> None
     assert startup_of(TableModel(options)) == startup
 
 
-def test_local_times() -> None:
+def test_texts_of_times_are_read_to_the_millisecond() -> None:
     two = startup_of(TableModel({"incremental-between-timestamp": "2024-05-14 10:20:30,2024-05-14 10:20:30.250"}))
     assert isinstance(two, BetweenTimes)
     assert two.end - two.start == 250
@@ -151,7 +151,7 @@ def test_local_times() -> None:
         ({"scan.snapshot-id": "one"}, "expected an integer"),
     ],
 )
-def test_what_contradicts_itself(options: dict[str, str], named: str) -> None:
+def test_options_that_contradict_each_other_or_are_no_values_are_refused(options: dict[str, str], named: str) -> None:
     with pytest.raises(OptionError, match=named):
         startup_of(TableModel(options))
 
@@ -245,7 +245,7 @@ def test_versions_that_are_not_numbers_of_snapshots() -> None:
 
 
 @given(histories(), st.integers(-1, 42))
-def test_states_without_travel(snapshots: list[Snapshot], millis: int) -> None:
+def test_each_mode_without_travel_gives_its_state(snapshots: list[Snapshot], millis: int) -> None:
     compactions = [s for s in snapshots if s.commit_kind == "COMPACT"]
     latest = snapshots[-1]
     assert target(Latest(), snapshots) == FullState(latest)
@@ -260,7 +260,9 @@ def test_states_without_travel(snapshots: list[Snapshot], millis: int) -> None:
 
 
 @given(histories(), st.integers(0, 12), st.integers(0, 12), st.sampled_from(["delta", "changelog", "diff"]))
-def test_changes_between_ids(snapshots: list[Snapshot], start: int, end: int, mode: str) -> None:
+def test_changes_between_ids_are_those_after_the_first(
+    snapshots: list[Snapshot], start: int, end: int, mode: str
+) -> None:
     startup = Between(str(start), str(end), mode)
     ids = [s.id for s in snapshots]
     if end < start:
@@ -280,7 +282,9 @@ def test_changes_between_ids(snapshots: list[Snapshot], start: int, end: int, mo
 
 
 @given(histories(), st.integers(0, 41), st.integers(0, 41), st.sampled_from(["delta", "diff"]))
-def test_changes_between_times(snapshots: list[Snapshot], one: int, two: int, mode: str) -> None:
+def test_changes_between_times_are_those_after_the_first(
+    snapshots: list[Snapshot], one: int, two: int, mode: str
+) -> None:
     start, end = sorted((one, two))
     actual = target(BetweenTimes(start, end, mode), snapshots)
     within = [s for s in snapshots if start < s.time_millis <= end]
@@ -293,7 +297,7 @@ def test_changes_between_times(snapshots: list[Snapshot], one: int, two: int, mo
         assert actual == Difference((before or snapshots)[-1 if before else 0], (within or before)[-1])
 
 
-def test_tags() -> None:
+def test_tags_give_states_and_changes_between_them() -> None:
     one, two, three = (snapshot(i, i) for i in (1, 2, 3))
     tags = {"a": one, "b": two, "7": three, "2024-05-13": one, "2024-05-14": two}
     assert target(AtTag("a"), [three], tags) == FullState(one, travelled=True)

@@ -33,13 +33,13 @@ def seen(table: CatalogTable, **options: object) -> int:
     return max(state(table, options=named))
 
 
-def test_by_number(table: CatalogTable) -> None:
+def test_a_number_gives_its_snapshot_or_is_not_found(table: CatalogTable) -> None:
     assert [seen(table, snapshot_id=i) for i in (1, 2, 4)] == [1, 2, 4]
     with pytest.raises(NotFoundError, match="snapshot 9 does not exist"):
         seen(table, snapshot_id=9)
 
 
-def test_by_tag(table: CatalogTable) -> None:
+def test_a_tag_gives_its_state_though_the_snapshot_expired(table: CatalogTable) -> None:
     create_tag(table, "two", snapshot_id=2)
     expire_snapshots(table, retain_max=1, retain_min=1, older_than=dt.datetime.now())
     assert table.snapshots.list_ids() == [4]
@@ -49,13 +49,13 @@ def test_by_tag(table: CatalogTable) -> None:
 
 
 @pytest.mark.parametrize(("millis", "expected"), [(60_000, 1), (119_999, 1), (120_000, 2), (10**9, 4)])
-def test_by_time(table: CatalogTable, millis: int, expected: int) -> None:
+def test_a_time_gives_the_newest_snapshot_at_or_before_it(table: CatalogTable, millis: int, expected: int) -> None:
     assert seen(table, timestamp_millis=START + millis) == expected
     moment = dt.datetime.fromtimestamp((START + millis) / 1000)
     assert seen(table, timestamp=moment.isoformat(" ", timespec="milliseconds")) == expected
 
 
-def test_before_the_first(table: CatalogTable) -> None:
+def test_a_time_before_the_first_snapshot_is_not_found(table: CatalogTable) -> None:
     with pytest.raises(NotFoundError, match="no snapshot at or before"):
         seen(table, timestamp_millis=START)
 
@@ -69,7 +69,7 @@ def test_texts_that_are_no_time(table: CatalogTable) -> None:
         seen(table, snapshot_id="first")
 
 
-def test_two_at_once(table: CatalogTable) -> None:
+def test_two_ways_to_travel_at_once_are_refused(table: CatalogTable) -> None:
     with pytest.raises(OptionError, match=r"scan\.snapshot-id and scan\.tag-name"):
         seen(table, snapshot_id=1, tag_name="x")
 

@@ -44,7 +44,7 @@ def part(data_type: DataType | None) -> DataType:
 
 
 @given(nested_types())
-def test_there_and_back(data_type: DataType) -> None:
+def test_types_go_to_arrow_and_come_back(data_type: DataType) -> None:
     arrow = plain_schema([DataField(0, "c", data_type)]).field(0).type
     assert data_type_of_arrow(arrow, data_type.nullable) == as_arrow_keeps_it(data_type)
 

@@ -50,7 +50,7 @@ def cast_values(values: list[Any], source: str, target: str, zone: str = "UTC") 
 
 
 @given(st.sampled_from(_MODELLED), st.sampled_from(_MODELLED), st.data())
-def test_as_the_model(source: DataType, target: DataType, data: st.DataObject) -> None:
+def test_columns_are_cast_as_single_values_are(source: DataType, target: DataType, data: st.DataObject) -> None:
     if not may_change(source, target, explicit=True) or (
         source.is_string and not (target.is_string or target.is_bytes)
     ):
@@ -75,7 +75,7 @@ def test_as_the_model(source: DataType, target: DataType, data: st.DataObject) -
 
 
 @given(st.lists(st.floats(), max_size=8))
-def test_texts_of_doubles(values: list[float]) -> None:
+def test_texts_of_doubles_are_javas_and_read_back(values: list[float]) -> None:
     texts = cast_values(values, "DOUBLE", "STRING")
     for value, text in zip(values, texts, strict=True):
         assert bits(float(text.replace("E", "e"))) == bits(value) or math.isnan(value)
@@ -100,7 +100,7 @@ def test_times_with_a_t_are_texts_too() -> None:
     st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(2300, 1, 1)),
     st.sampled_from(["Europe/Berlin", "America/New_York"]),
 )
-def test_zones(moment: dt.datetime, name: str) -> None:
+def test_instants_and_wall_clocks_are_those_of_pythons_zones(moment: dt.datetime, name: str) -> None:
     """As Python has them, which goes on with the rules after 2037; of skipped hours as Java."""
     zone = zoneinfo.ZoneInfo(name)
     wall = pa.array([moment, None], pa.timestamp("us"))
@@ -112,7 +112,7 @@ def test_zones(moment: dt.datetime, name: str) -> None:
 
 
 @given(st.integers(-4_000_000, 4_000_000))
-def test_days(day: int) -> None:
+def test_days_become_dates_and_dates_become_days(day: int) -> None:
     year, month, of_month = (int(part[0]) for part in civil_of_days(np.array([day])))
     assert days_of_civil(*(np.array([part]) for part in (year, month, of_month))).tolist() == [day]
     if 1 <= year <= 9999:
@@ -148,7 +148,7 @@ def test_texts_of_nested_values() -> None:
         assert cast(column, source, STRING).to_pylist() == [expected, None]
 
 
-def test_refused() -> None:
+def test_casts_without_a_meaning_are_refused() -> None:
     with pytest.raises(DataError, match="'x' is not a value of type INT"):
         cast_values(["1", "x"], "STRING", "INT")
     with pytest.raises(DataError, match="not UTF-8"):
@@ -177,7 +177,7 @@ def test_casts_that_keep_values_keep_their_order(source: DataType, target: DataT
     assert sorted(rows) == rows
 
 
-def test_defaults() -> None:
+def test_texts_of_defaults_become_values_or_are_refused() -> None:
     assert default_value("'2024-2-9'", parse_type("DATE"), "UTC").as_py() == dt.date(2024, 2, 9)
     assert default_value("TRUE", parse_type("BOOLEAN"), "UTC").as_py() is True
     assert default_value("''", STRING, "UTC").as_py() == ""
@@ -201,7 +201,7 @@ def test_defaults() -> None:
         ("STRUCT()", "ROW<i INT, l ARRAY<STRING>>", {"i": None, "l": None}),
     ],
 )
-def test_nested_defaults(text: str, data_type: str, expected: Any) -> None:
+def test_defaults_of_nested_types_are_read_in_their_spellings(text: str, data_type: str, expected: Any) -> None:
     assert default_value(text, parse_data_type(data_type), "UTC").as_py() == expected
 
 

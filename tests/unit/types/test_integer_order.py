@@ -48,7 +48,7 @@ def test_equal_values_stay_in_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", GIVEN)
 @pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32])
-def test_different_values(name: str, kind: type) -> None:
+def test_different_values_are_sorted_and_keep_their_type(name: str, kind: type) -> None:
     values: np.ndarray = GIVEN[name].astype(kind)
     found = distinct_integers(values)
     assert found.tolist() == sorted(set(values.tolist()))

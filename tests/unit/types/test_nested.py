@@ -31,7 +31,7 @@ def listed(start: int) -> pa.Array:
 
 
 @pytest.mark.parametrize("start", range(4))
-def test_lists_hide_nothing(start: int) -> None:
+def test_lists_that_are_rebuilt_hide_no_values(start: int) -> None:
     built = Rebuild(number).array(listed(start), pa.list_(pa.int32()))
     built.validate(full=True)
     assert built.to_pylist() == [[1], None, [], [4, 5]][start:]
@@ -39,7 +39,7 @@ def test_lists_hide_nothing(start: int) -> None:
 
 
 @pytest.mark.parametrize("start", range(4))
-def test_maps_hide_nothing(start: int) -> None:
+def test_maps_that_are_rebuilt_hide_no_values(start: int) -> None:
     entries = pa.StructArray.from_arrays(
         [pa.array([1, 2, 3, 4, 5]), TEXTS], fields=[pa.field("key", pa.int64(), False), pa.field("value", pa.string())]
     )
@@ -51,7 +51,7 @@ def test_maps_hide_nothing(start: int) -> None:
 
 
 @pytest.mark.parametrize("start", range(3))
-def test_rows_hide_nothing(start: int) -> None:
+def test_rows_that_are_rebuilt_hide_no_values(start: int) -> None:
     """A null row hides a text that is not a number, and a null of a NOT NULL field."""
     texts = pa.array(["1", "hidden", "3"])
     inner = pa.StructArray.from_arrays([pa.array([None, None, "9"]), listed(1)], names=["x", "l"])

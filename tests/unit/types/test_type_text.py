@@ -14,7 +14,7 @@ def test_a_type_reads_back_from_its_text(data_type: DataType) -> None:
     assert parse_data_type(str(data_type)) == data_type
 
 
-def test_forms_of_rows() -> None:
+def test_texts_of_rows_are_read_in_all_their_forms() -> None:
     expected = "ROW<`a b` INT NOT NULL, `c` ARRAY<STRING>, `d``` DECIMAL(4, 2)>"
     assert str(parse_data_type(" row < `a b` INT not  null, c:array<string>, `d``` dec(4,2) >")) == expected
     commented = parse_data_type("STRUCT<a INT COMMENT 'one, two', b MAP<INT, INT> 'it''s'>")
@@ -58,5 +58,5 @@ def test_zones_that_paimon_does_not_keep(text: str, instead: str) -> None:
         ("TIMESTAMP_LTZ(3)", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
     ],
 )
-def test_spellings_of_zones(text: str, same: str) -> None:
+def test_spellings_of_zones_mean_the_same_type(text: str, same: str) -> None:
     assert parse_data_type(text) == parse_data_type(same)

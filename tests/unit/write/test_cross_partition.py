@@ -161,7 +161,7 @@ def test_the_index_forgets_what_is_older_than_its_time(tmp_path: Path) -> None:
     assert table.to_arrow().num_rows == 2
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_dynamic_overwrites_ignored_deletes_and_sequence_fields_are_refused(tmp_path: Path) -> None:
     table = created(tmp_path)
     table.write_arrow(arrow([(1, "x", "a")]))
     with pytest.raises(UnsupportedError, match="overwritten"):

@@ -96,7 +96,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, str], Row, str, str]] = {
 
 @pytest.mark.parametrize("entrance", ENTRANCES)
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(tmp_path: Path, name: str, entrance: str) -> None:
+def test_refused_rows_leave_nothing_and_say_what_to_do(tmp_path: Path, name: str, entrance: str) -> None:
     options, row, kind, fix = REFUSED[name]
     table = a_table(tmp_path, options, entrance)
     with pytest.raises(DataError) as caught:

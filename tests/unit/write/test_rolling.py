@@ -129,7 +129,7 @@ def test_columns_of_a_file(tmp_path: Path) -> None:
     assert [field.nullable for field in schema] == [False, False, False, False, True]
 
 
-def test_statistics_modes(tmp_path: Path) -> None:
+def test_statistics_are_kept_of_the_columns_that_options_name(tmp_path: Path) -> None:
     options = {"metadata.stats-mode": "none", "fields.b.stats-mode": "counts"}
     table = create_table(tmp_path, [("a", "INT"), ("b", "STRING")], (), options)
     table.write_arrow(rows_of(3))

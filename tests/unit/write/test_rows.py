@@ -45,7 +45,9 @@ def column(tmp_path: Path, data_type: str, values: pa.Array, default: str | None
         ("TIMESTAMP(0)", pa.array([None, 1_500], pa.timestamp("ms")), [None, dt.datetime(1970, 1, 1, 0, 0, 1)]),
     ],
 )
-def test_values_that_fit(tmp_path: Path, data_type: str, values: pa.Array, expected: list[Any]) -> None:
+def test_values_that_fit_become_values_of_the_column(
+    tmp_path: Path, data_type: str, values: pa.Array, expected: list[Any]
+) -> None:
     assert column(tmp_path, data_type, values) == expected
 
 
@@ -90,7 +92,7 @@ def test_a_default_takes_the_place_of_null(tmp_path: Path, data_type: str, defau
     assert column(tmp_path, data_type, nulls, default) == [expected, expected]
 
 
-def test_columns_by_name(tmp_path: Path) -> None:
+def test_columns_are_taken_by_name_and_null_where_missing(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     table.write_arrow(pa.table({"v": ["a"], "id": [1]}))
     table.write_arrow(pa.table({"id": [2]}))
@@ -107,7 +109,7 @@ def kinds_kept(table: CatalogTable) -> list[int]:
     return rows.column("_VALUE_KIND").to_pylist()
 
 
-def test_ignored_kinds(tmp_path: Path) -> None:
+def test_kinds_that_the_options_ignore_are_left_out(tmp_path: Path) -> None:
     assert kinds_kept(create_table(tmp_path, name="db.a")) == [0, 1, 2, 3]
     assert kinds_kept(create_table(tmp_path, options={"ignore-delete": "true"}, name="db.b")) == [0, 2]
     assert kinds_kept(create_table(tmp_path, options={"deduplicate.ignore-delete": "true"}, name="db.c")) == [0, 2]
@@ -151,7 +153,7 @@ def test_one_kind_for_each_row(tmp_path: Path, kinds: list[str]) -> None:
     assert table.latest_snapshot() is None
 
 
-def test_kinds_are_texts() -> None:
+def test_row_kinds_that_are_no_texts_are_refused() -> None:
     for kinds in ([0, 1], pa.array([0, 1])):
         with pytest.raises(DataError, match="row kinds that are not texts"):
             kinds_of_texts(kinds)

@@ -33,7 +33,7 @@ HALF = 1 << 63
     ],
     ids=lambda part: str(part.type) if isinstance(part, pa.Array) else "",
 )
-def test_codes(column: pa.Array, codes: list[int]) -> None:
+def test_each_value_has_its_code_also_in_a_slice(column: pa.Array, codes: list[int]) -> None:
     assert column_codes(column).tolist() == codes
     assert column_codes(pa.concat_arrays([column, column]).slice(len(column))).tolist() == codes
 
@@ -47,7 +47,7 @@ def test_every_nan_is_the_largest() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 9, 20])
-def test_bytes_of_texts(width: int) -> None:
+def test_bytes_of_texts_are_cut_or_filled_up_to_the_width(width: int) -> None:
     texts = ["", "a", "paimon", "0123456789abcdef", None, "é" * 12]
     actual = column_bytes(pa.array(["left out", *texts]).slice(1), width)
     expected = [(text or "").encode()[:width].ljust(width, b"\0") for text in texts]

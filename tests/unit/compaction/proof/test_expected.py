@@ -293,7 +293,7 @@ def schema_of(columns: Mapping[str, DataType], options: Mapping[str, str]) -> Ta
         max_size=10,
     )
 )
-def test_sequence_groups(given: list[dict[str, Any]]) -> None:
+def test_sequence_groups_are_what_a_partial_update_makes_of_them(given: list[dict[str, Any]]) -> None:
     units = units_of(schema_of(COLUMNS, PARTIAL), TableModel(PARTIAL))
     assert sorted(unit.text for unit in units) == ["f", "g,h,a,b", "k", "m", "n", "o", "p", "s"]
     records = records_of(given, COLUMNS, units)

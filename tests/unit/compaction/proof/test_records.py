@@ -96,7 +96,9 @@ def origin(run: int) -> RecordOrigin:
 
 @settings(max_examples=examples(150))
 @given(RUNS, st.sampled_from([(), ("s",)]), st.booleans(), st.randoms(use_true_random=False))
-def test_batches_of_runs(runs: list[list[Row]], sequence: tuple[str, ...], descending: bool, dice: Any) -> None:
+def test_records_are_in_order_in_whatever_order_runs_are_read(
+    runs: list[list[Row]], sequence: tuple[str, ...], descending: bool, dice: Any
+) -> None:
     """In whatever order they are read."""
     order = RecordOrder(("k",), sequence, descending)
     records, parts = ProofRecords(order, 0), with_runs(runs)
@@ -112,7 +114,7 @@ def test_batches_of_runs(runs: list[list[Row]], sequence: tuple[str, ...], desce
 
 @settings(max_examples=examples(100))
 @given(RUNS, st.integers(0, 2), st.integers(0, 2))
-def test_places_of_files(runs: list[list[Row]], spare: int, short: int) -> None:
+def test_files_with_a_place_and_without_give_the_same_records(runs: list[list[Row]], spare: int, short: int) -> None:
     """Files that are read whole have a place; what has none, or is not read whole, makes no difference."""
     order = RecordOrder(("k",))
     parts = with_runs(runs)
@@ -150,7 +152,7 @@ def test_rows_without_a_place_come_after_those_with_one() -> None:
         check(records, [*first, *second], order)
 
 
-def test_nothing_is_read() -> None:
+def test_without_records_there_are_no_groups() -> None:
     records = ProofRecords(RecordOrder(("k",)), 3)
     records.settle()
     groups = grouped(records)
@@ -188,7 +190,9 @@ def test_hashes_of_keys_that_are_close(keys: list[int]) -> None:
 
 @settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=9), st.data())
-def test_groups(records: list[tuple[int, bool]], data: st.DataObject) -> None:
+def test_groups_tell_the_records_of_each_key_and_the_flagged_ones(
+    records: list[tuple[int, bool]], data: st.DataObject
+) -> None:
     """Each key has its records one after the other, here in the order of their numbers."""
     keys = sorted({key for key, _ in records})
     members = [[number for number, (own, _) in enumerate(records) if own == key] for key in keys]

@@ -112,7 +112,9 @@ def result(own: Sequence[Row], *, as_is: bool) -> Row:
 
 @settings(max_examples=examples(150))
 @given(given=RECORDS, merged=st.booleans(), drops=st.booleans(), data=st.data())
-def test_units(sums: ProofRules, given: list[Row], merged: bool, drops: bool, data: st.DataObject) -> None:
+def test_right_rows_pass_and_a_wrong_one_is_told_by_its_column(
+    sums: ProofRules, given: list[Row], merged: bool, drops: bool, data: st.DataObject
+) -> None:
     records = records_of(sums, given, merged=merged)
     groups = grouped(records)
 
@@ -160,7 +162,9 @@ def test_units(sums: ProofRules, given: list[Row], merged: bool, drops: bool, da
 
 @settings(max_examples=examples(100))
 @given(given=RECORDS, drops=st.booleans(), data=st.data())
-def test_whole_records(whole: ProofRules, given: list[Row], drops: bool, data: st.DataObject) -> None:
+def test_due_rows_are_the_newest_records_but_for_those_left_out(
+    whole: ProofRules, given: list[Row], drops: bool, data: st.DataObject
+) -> None:
     records = records_of(whole, given)
     groups = grouped(records)
     newest = {row["k"]: row for row in given}
@@ -228,7 +232,9 @@ def test_values_of_no_fixed_width_weigh_what_their_files_do(tmp_path: Path) -> N
         ([1, 3], [3, 1, 3], [True, False], [False, True, False]),
     ],
 )
-def test_places(keys: list[int], rows: list[int], flags: list[bool], among: list[bool]) -> None:
+def test_rows_are_found_among_the_keys_that_have_the_flag(
+    keys: list[int], rows: list[int], flags: list[bool], among: list[bool]
+) -> None:
     place = Places(np.array(keys, np.uint64), np.array(rows, np.uint64))
     chosen = np.array(flags, bool)
     assert place.among(chosen).tolist() == among
@@ -237,7 +243,7 @@ def test_places(keys: list[int], rows: list[int], flags: list[bool], among: list
     assert place.all_among(chosen) == (all(flags) or all(among))
 
 
-def test_comparisons_add_up() -> None:
+def test_comparisons_of_two_parts_add_up_to_one() -> None:
     one = Comparison(Digest(1, 1, 1), Digest(2, 2, 2), "", ("a",), 3)
     two = Comparison(Digest(3, 3, 3), Digest(4, 4, 4), "there", ("b", "a"), 4)
     assert one + two == Comparison(Digest(4, 4, 4), Digest(6, 6, 6), "there", ("a", "b"), 7)
@@ -281,12 +287,14 @@ def test_records_that_lower_levels_cover(
         ({"b": 11}, {"a": None}, ["11 rows of b were read, and it holds 10"]),
     ],
 )
-def test_counts(read: dict[str, int], deleted: dict[str, int | None], said: list[str]) -> None:
+def test_a_count_of_rows_that_a_file_does_not_hold_is_told(
+    read: dict[str, int], deleted: dict[str, int | None], said: list[str]
+) -> None:
     """Where an old index does not say how many rows are deleted nothing is said."""
     assert [*wrong_counts([data_file("a"), data_file("b")], read, deleted)] == said
 
 
-def test_nothing_was_gathered(sums: ProofRules) -> None:
+def test_without_any_rows_there_is_nothing_to_compare(sums: ProofRules) -> None:
     nothing = Gathered()
     assert (len(nothing.all_keys), len(nothing.cells_named("v"))) == (0, 0)
     records = records_of(sums, [])

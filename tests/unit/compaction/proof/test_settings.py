@@ -10,7 +10,7 @@ SOME = Digest(3, 5, 7)
 
 
 @pytest.mark.parametrize("mode", ["auto", "full", "sampled", "off"])
-def test_modes(mode: str) -> None:
+def test_each_mode_is_taken_by_its_name(mode: str) -> None:
     assert ProofSettings.of(mode).mode == mode
 
 
@@ -64,7 +64,7 @@ FULL = ProofResult(ProofMode.FULL, 1, 10, 9, SOME, ("b", "a"), 2, 4, 0.5)
 SAMPLED = ProofResult(ProofMode.SAMPLED, 16, 100, 90, Digest(1, 2, 3), ("a", "c"), 20, 40, 0.0625)
 
 
-def test_a_report() -> None:
+def test_a_report_says_what_was_proved_and_how() -> None:
     assert SAMPLED.summary == {
         "mode": "sampled",
         "one key in": 16,

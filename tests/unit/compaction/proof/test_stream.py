@@ -72,7 +72,7 @@ def digest(rows: pa.Table) -> Digest:
     return Digest.of(HashedRows(rows, Hashing(("id", "v"))).of(ROWS))
 
 
-def test_a_right_rewrite(context: WriteContext) -> None:
+def test_the_same_rows_in_another_order_are_proved(context: WriteContext) -> None:
     result = judged(context, ROWS_OF_A, ROWS_OF_A.sort_by("id"))
     assert isinstance(result, ProofResult)
     assert (result.mode, result.share, result.rows_in, result.rows_out) == ("full", 1, 3, 3)
@@ -82,7 +82,7 @@ def test_a_right_rewrite(context: WriteContext) -> None:
     assert little.read_back == 0
 
 
-def test_rows_that_differ(context: WriteContext) -> None:
+def test_other_rows_and_fewer_rows_are_told(context: WriteContext) -> None:
     other = ROWS_OF_A.set_column(1, "v", pa.array(["c", "b", "a"]))
     assert judged(context, ROWS_OF_A, other) == ["the rows of the new files are not those read"]
     assert judged(context, ROWS_OF_A, ROWS_OF_A[:2]) == ["the rows of the new files are not those read"]
@@ -172,7 +172,7 @@ THREE = keyed([0, 1, 2], "abc")
 
 
 @pytest.mark.parametrize("how", [{"mode": ProofMode.FULL}, {"read_back": 1 << 15}, {"read_back": 0}], ids=str)
-def test_numbers_that_grew(tmp_path: Path, how: dict[str, Any]) -> None:
+def test_rows_whose_numbers_grew_are_proved(tmp_path: Path, how: dict[str, Any]) -> None:
     result = renumbered(tmp_path, THREE, keyed([10, 11, 12], "abc"), **how)
     assert isinstance(result, ProofResult)
     assert (result.mode, result.share, result.rows_in, result.rows_out) == ("full", 1, 3, 3)

@@ -59,7 +59,7 @@ def wrong(
     return [*findings.wrong[differ:]]
 
 
-def test_what_is_right(context: WriteContext) -> None:
+def test_right_changes_of_vectors_are_no_faults(context: WriteContext) -> None:
     before = written(context, {"a": [1], "b": [2, 3]}, {"c": [0]})
     one, two = (entry.file_name for entry in before)
     nothing = VectorsChange({})

@@ -46,7 +46,7 @@ def values_of(bitmap: Bitmap64) -> set[int]:
 
 
 @pytest.mark.parametrize("values", KNOWN)
-def test_known_bytes(values: tuple[int, ...]) -> None:
+def test_known_sets_have_their_bytes_in_java(values: tuple[int, ...]) -> None:
     data = bytes.fromhex(KNOWN[values])
     assert serialize_bitmap64(bitmap64(set(values))) == data
     assert values_of(parse_bitmap64(data, "memory")) == set(values)
@@ -62,7 +62,7 @@ VALUES = st.one_of(
 
 @settings(max_examples=examples(60))
 @given(st.sets(VALUES, max_size=400), st.booleans())
-def test_round_trip(values: set[int], many: bool) -> None:
+def test_any_set_of_values_reads_back(values: set[int], many: bool) -> None:
     if many:
         values = values | set(range(100_000, 105_000)) | set(range(200_000, 210_000, 2))
     data = serialize_bitmap64(bitmap64(values))
@@ -71,7 +71,7 @@ def test_round_trip(values: set[int], many: bool) -> None:
 
 @settings(max_examples=examples(40))
 @given(st.sets(st.integers(0, 2**32 - 1), max_size=200), st.booleans())
-def test_portable_form(values: set[int], runs: bool) -> None:
+def test_bitmaps_keep_their_bytes_in_the_portable_form(values: set[int], runs: bool) -> None:
     bitmap = BitMap(values | set(range(70_000, 75_000)))
     if runs:
         bitmap.run_optimize()
@@ -86,6 +86,6 @@ def test_few_values_held_as_bits() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x02", b"\x01" + bytes(8), bytes.fromhex(KNOWN[1, 2])[:30]])
-def test_damage(data: bytes) -> None:
+def test_damaged_bytes_are_an_error_that_names_their_file(data: bytes) -> None:
     with pytest.raises(CorruptFileError, match="memory"):
         parse_bitmap64(data, "memory")

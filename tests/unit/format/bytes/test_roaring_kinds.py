@@ -48,7 +48,7 @@ def _optimized(values: set[int]) -> bytes:
 
 
 @given(st.lists(st.sets(st.integers(0, 40), min_size=1), min_size=1, max_size=4))
-def test_values_stay(parts: list[set[int]]) -> None:
+def test_the_values_stay_whatever_kind_is_chosen(parts: list[set[int]]) -> None:
     united = [parse_portable(_optimized(part))[0][1] for part in parts]
     values = set.union(*parts)
     actual = united_kind(parse_portable(_optimized(values))[0][1], united)

@@ -54,7 +54,9 @@ def test_many_bitmaps_at_once(found: list[np.ndarray]) -> None:
 
 @settings(max_examples=examples(30))
 @given(groups, st.integers(1, 10), st.integers(0, 2**32 - 1), st.booleans())
-def test_bitmaps_of_bits(rows: np.ndarray, count: int, seed: int, all_rows: bool) -> None:
+def test_each_bit_has_the_bitmap_of_the_rows_that_have_it(
+    rows: np.ndarray, count: int, seed: int, all_rows: bool
+) -> None:
     rows = np.arange(len(rows)) if all_rows else rows
     numbers = np.random.default_rng(seed).integers(0, 1 << count, len(rows)).astype(np.uint64)
     numbers[: len(numbers) // 2] = numbers[0]
@@ -63,11 +65,11 @@ def test_bitmaps_of_bits(rows: np.ndarray, count: int, seed: int, all_rows: bool
 
 
 @pytest.mark.parametrize("rows", [[0], [0, 1, 2], [0, 1, 2, 3], [65_535, 65_536], range(4096), range(0, 8194, 2)])
-def test_edges(rows: list[int]) -> None:
+def test_rows_at_the_edges_of_containers_have_the_expected_bytes(rows: list[int]) -> None:
     assert serialize_bitmap(np.array(rows, np.int64)) == expected(np.array(rows, np.int64))
 
 
-def test_nothing() -> None:
+def test_without_rows_a_bitmap_is_empty() -> None:
     assert serialize_bitmap(np.zeros(0, np.int64)) == EMPTY_BITMAP
     assert len(serialize_bitmaps(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0
     assert parse_bitmap(EMPTY_BITMAP, 0, 0) == (BitMap(), 8)

@@ -43,7 +43,7 @@ def filter_of(data_type: DataType, given_values: list[Value], items: int = 10, f
         ("TIMESTAMP(9) WITH LOCAL TIME ZONE", [SECOND + 999], "00000003000000002000"),
     ],
 )
-def test_java_bytes(text: str, held: list[Value], expected: str) -> None:
+def test_filters_have_the_bytes_of_java(text: str, held: list[Value], expected: str) -> None:
     assert filter_of(parse_type(text), [None, *held]).hex() == expected
 
 
@@ -121,7 +121,7 @@ def test_without_rows_there_is_no_body_without_values_an_empty_one() -> None:
 
 
 @pytest.mark.parametrize(("items", "fpp"), [(0, 0.1), (-5, 0.1), (10, 0.0), (10, 1.0), (2**31, 0.001)])
-def test_impossible_sizes(items: int, fpp: float) -> None:
+def test_sizes_that_no_filter_can_have_are_refused(items: int, fpp: float) -> None:
     with pytest.raises(OptionError, match="items"):
         BloomBuilder(parse_type("INT"), items, fpp)
 
@@ -133,6 +133,6 @@ def test_types_without_a_filter(text: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\0\0\0\x03", b"\0\0\0\0\xff", b"\xff\xff\xff\xff\xff", b"\0\1\0\0\xff"])
-def test_damaged_bodies(body: bytes) -> None:
+def test_a_damaged_body_is_an_error_that_names_the_index(body: bytes) -> None:
     with pytest.raises(CorruptFileError, match="bloom filter"):
         might_contain(body, 1, parse_type("INT"))

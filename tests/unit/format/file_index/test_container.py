@@ -40,7 +40,9 @@ indexes = st.dictionaries(names, st.dictionaries(names, st.none() | st.binary(ma
 
 
 @pytest.mark.parametrize(("text", "expected"), JAVA)
-def test_java_bytes(text: str, expected: dict[str, dict[str, bytes | None]]) -> None:
+def test_containers_of_java_are_read_and_written_the_same(
+    text: str, expected: dict[str, dict[str, bytes | None]]
+) -> None:
     assert parse_container(bytes.fromhex(text), "memory") == expected
     assert serialize_container(expected).hex() == text
 

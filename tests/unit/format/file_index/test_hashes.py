@@ -25,12 +25,12 @@ WANG = {
 }
 
 
-def test_xxh64_of_java() -> None:
+def test_xxh64_gives_the_hashes_of_java() -> None:
     hashes = xxh64(pa.array(XXH64)).view(np.uint64)
     assert [int(value) for value in hashes] == [int(text, 16) for text in XXH64.values()]
 
 
-def test_wang_of_java() -> None:
+def test_wang_gives_the_hashes_of_java() -> None:
     hashes = long_hashes(np.array(list(WANG), np.int64)).view(np.uint64)
     assert [int(value) for value in hashes] == [int(text, 16) for text in WANG.values()]
 

@@ -42,7 +42,7 @@ def test_types_of_each_kind(kind: str) -> None:
                 column_indexes(declared, FIELDS)
 
 
-def test_declared_indexes() -> None:
+def test_options_declare_indexes_with_their_own_options() -> None:
     options = {
         f"{BLOOM}.number.items": "10",
         f"{BLOOM}.columns": " name, number ,name",
@@ -87,7 +87,9 @@ def test_declared_indexes() -> None:
         ({"file-index.boom.columns": "name"}, OptionError, "boom"),
     ],
 )
-def test_refused_options(options: dict[str, str], error: type[PaimonError], found: str) -> None:
+def test_options_that_declare_no_possible_index_are_refused(
+    options: dict[str, str], error: type[PaimonError], found: str
+) -> None:
     with pytest.raises(error, match=found):
         column_indexes(options, FIELDS)
 

@@ -107,7 +107,7 @@ def test_exact_rows_of_numbers(kind: str, text: str, expected: set[int]) -> None
         ("name IS NULL", {3}),
     ],
 )
-def test_rows_of_texts(kind: str, text: str, expected: set[int]) -> None:
+def test_each_index_of_texts_selects_the_rows_that_may_match(kind: str, text: str, expected: set[int]) -> None:
     indexes = {"name": {kind: index_of(kind, "name", TEXTS)}}
     assert selected(parse(text, FIELDS), indexes, len(TEXTS)).rows == BitMap(expected)
 

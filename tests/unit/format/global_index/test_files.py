@@ -79,7 +79,7 @@ def test_many_keys_in_many_blocks(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("values", [[], [None, None]])
-def test_columns_without_values(kind: str, values: list[None]) -> None:
+def test_a_column_without_values_has_its_nulls_found(kind: str, values: list[None]) -> None:
     data_type = parse_type("INT")
     data = built(kind, pa.array(values, pa.int32()), np.arange(len(values)), data_type)
     assert found(kind, data, data_type, lambda v: np.asarray(v.is_null())) == list(range(len(values)))
@@ -87,7 +87,7 @@ def test_columns_without_values(kind: str, values: list[None]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damage_is_named(kind: str) -> None:
+def test_damage_is_found_where_checksums_or_cuts_show_it(kind: str) -> None:
     data_type = parse_type("INT")
     data = built(kind, pa.array([5, None, 7], pa.int32()), np.arange(3), data_type)
     # The footer of a btree begins with the place of a bloom filter, which is not read.
@@ -128,7 +128,7 @@ def test_keys_are_in_javas_order() -> None:
 
 @settings(max_examples=examples(50))
 @given(st.lists(st.integers(0, 2**62)))
-def test_varints(numbers: list[int]) -> None:
+def test_varints_of_any_numbers_read_back(numbers: list[int]) -> None:
     ragged = varints(np.array(numbers, np.int64))
     assert read_varints(ragged.data, ragged.offsets[:-1])[0].tolist() == numbers
     assert all_varints(ragged.data)[0].tolist() == numbers
@@ -144,7 +144,7 @@ def test_keys_there_and_back(text: str, data: st.DataObject) -> None:
     assert list(map(bits, back)) == list(map(bits, values))
 
 
-def test_compressed_blocks() -> None:
+def test_a_block_is_read_as_its_compression_says() -> None:
     content = b"abc" * 1000
     compressed = bytes([0xB8, 0x17]) + pa.compress(content, "zstd", asbytes=True)  # 3000 as a varint
     plain = with_trailer(compressed)

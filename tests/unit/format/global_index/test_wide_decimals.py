@@ -33,7 +33,7 @@ def keys_in(keys: Ragged) -> list[bytes]:
 
 
 @given(st.lists(st.one_of(st.integers(-LIMIT, LIMIT), st.sampled_from([0, -1, 127, 128, -128, -129, LIMIT, -LIMIT]))))
-def test_keys_and_back(numbers: list[int]) -> None:
+def test_keys_are_javas_bytes_and_become_values_again(numbers: list[int]) -> None:
     values = decimals([0, *numbers]).slice(1)
     keys = keys_of(values, WIDE)
     assert keys_in(keys) == [to_byte_array(number) for number in numbers]

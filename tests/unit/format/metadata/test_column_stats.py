@@ -51,7 +51,7 @@ def test_bytes_get_no_bounds() -> None:
     assert stored(pa.array([b"\x01", None, b"\xff"]), "BYTES", "full") == (None, None, 1)
 
 
-def test_modes() -> None:
+def test_each_mode_stores_bounds_or_counts_or_nothing() -> None:
     column = pa.array([3, None, 1], pa.int32())
     assert stored(column, "INT", "full") == (1, 3, 1)
     assert stored(column, "INT", "truncate(1)") == (1, 3, 1)
@@ -59,7 +59,7 @@ def test_modes() -> None:
     assert stored(column, "INT", "none") == (None, None, None)
 
 
-def test_mode_texts() -> None:
+def test_modes_are_read_in_any_case_and_others_are_refused() -> None:
     assert [str(parse_stats_mode(text)) for text in ("None", "COUNTS", "full", "Truncate(7)")] == [
         "none",
         "counts",
@@ -71,7 +71,7 @@ def test_mode_texts() -> None:
             parse_stats_mode(wrong)
 
 
-def test_columns_without_bounds() -> None:
+def test_nulls_nan_and_nanoseconds_have_no_bounds() -> None:
     assert stored(pa.array([None, None], pa.int32()), "INT") == (None, None, 2)
     assert stored(pa.array([1.0, math.nan]), "DOUBLE") == (None, None, 0)
     nanos = arrow_of_values([5, None], parse_type("TIMESTAMP(9)"))

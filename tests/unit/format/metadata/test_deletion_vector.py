@@ -56,13 +56,13 @@ def test_the_bytes_are_javas(text: str) -> None:
     assert DeletionVector(JAVA[text]).serialize().hex() == text
 
 
-def test_empty_bitmaps_between() -> None:
+def test_empty_bitmaps_between_others_keep_their_bytes() -> None:
     actual = DeletionVector.parse(bytes.fromhex(WITH_GAPS), "memory")
     assert actual == DeletionVector(FrozenBitMap64([3 * 2**32 + 5]))
     assert actual.serialize().hex() == WITH_GAPS
 
 
-def test_javas_index_files() -> None:
+def test_index_files_have_javas_bytes_and_ranges() -> None:
     a, b = DeletionVector(FrozenBitMap([0, 2])), DeletionVector(FrozenBitMap(range(5, 15)))
     data, ranges = serialize_index_file({"a": a, "b": b})
     assert data.hex() == INDEX_FILE
@@ -82,7 +82,7 @@ def test_an_index_file_without_vectors() -> None:
 
 @settings(max_examples=examples(100))
 @given(vectors, st.binary(max_size=20))
-def test_round_trip(vector: DeletionVector, behind: bytes) -> None:
+def test_any_vector_reads_back_also_with_bytes_behind_it(vector: DeletionVector, behind: bytes) -> None:
     frame = vector.serialize()
     assert DeletionVector.parse(frame, "memory") == vector
     assert type(DeletionVector.parse(frame, "memory").positions) is type(vector.positions)
@@ -126,6 +126,6 @@ def test_a_vector_of_another_file() -> None:
     assert parse_index_file(data, [DeletionVectorRange("a", 1, 24, None)], "memory")["a"].cardinality == 2
 
 
-def test_rows_that_live() -> None:
+def test_rows_that_are_not_deleted_are_kept() -> None:
     assert DeletionVector(FrozenBitMap([0, 3])).kept(5).tolist() == [False, True, True, False, True]
     assert DeletionVector(FrozenBitMap64([4])).kept(5).tolist() == [True] * 4 + [False]

@@ -121,7 +121,7 @@ def decoder(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def test_manifest_of_paimon() -> None:
+def test_a_manifest_of_paimon_gives_its_entries() -> None:
     first, second = parse_manifest(read("manifest"), "manifest")
     assert (first.kind, first.bucket, first.total_buckets) == (FileKind.ADD, 0, -1)
     assert parse_row(first.partition, [STRING]) == ("d1",)
@@ -165,7 +165,7 @@ def test_schemas_are_those_of_paimon() -> None:
 
 
 @given(st.lists(ENTRIES, max_size=5), st.sampled_from(sorted(AVRO_CODECS)))
-def test_manifest_round_trip(entries: list[ManifestEntry], codec: str) -> None:
+def test_any_entries_read_back_with_every_codec(entries: list[ManifestEntry], codec: str) -> None:
     assert parse_manifest(serialize_manifest(entries, codec), "memory") == entries
 
 
@@ -285,7 +285,7 @@ def _without_null_types(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema([(part.name, typed(part.type)) for part in table.schema]))
 
 
-def test_codecs_of_options() -> None:
+def test_codecs_have_the_names_of_avro_or_are_refused() -> None:
     assert [codec_of(name) for name in ("zstd", "ZSTD", "none", "snappy")] == [
         "zstandard",
         "zstandard",

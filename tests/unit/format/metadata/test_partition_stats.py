@@ -27,7 +27,9 @@ from maintenance.types.values import Value
         ("INT", [None], (None, None)),
     ],
 )
-def test_bounds(text: str, values: list[Value], bounds: tuple[Value, Value]) -> None:
+def test_bounds_hold_every_partition_or_there_are_none(
+    text: str, values: list[Value], bounds: tuple[Value, Value]
+) -> None:
     types = [parse_type(text)]
     partitions = [serialize_row([value], types) for value in values]
     stats = partition_stats_of(Counter(partitions), types)

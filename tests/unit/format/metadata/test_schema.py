@@ -33,7 +33,7 @@ def form_of(table_schema: TableSchema, **changes: Any) -> bytes:
     return json.dumps({key: value for key, value in form.items() if value != "absent"}).encode()
 
 
-def test_schema_of_paimon() -> None:
+def test_a_schema_of_paimon_is_read_and_written_the_same() -> None:
     data = (DATA / "schema").read_bytes()
     actual = parse_schema(data, "schema-0")
     assert [str(field) for field in actual.fields] == ["`k` INT", "`v` STRING", "`n` INT", "`dt` STRING"]
@@ -42,7 +42,7 @@ def test_schema_of_paimon() -> None:
     assert list(json.loads(serialize_schema(actual)).items()) == list(json.loads(data).items())
 
 
-def test_round_trip() -> None:
+def test_a_schema_with_comment_and_options_reads_back() -> None:
     commented = schema(comment="", options={"bucket": "4", "ünï": "x\ny"}, time_millis=5)
     assert parse_schema(serialize_schema(commented), "memory") == commented
 
@@ -67,7 +67,7 @@ def test_options_that_old_versions_implied(version: object, options: dict[str, s
     assert parse_schema(form_of(schema(), version=version, options=options), "memory").options == implied
 
 
-def test_keys() -> None:
+def test_keys_of_buckets_and_partitions_follow_from_the_schema() -> None:
     assert schema().trimmed_primary_keys == schema().bucket_keys == ("k",)
     assert schema().key_fields == FIELDS[:1]
     assert schema().partition_fields == FIELDS[1:2]

@@ -55,7 +55,7 @@ def form(**changes: Any) -> bytes:
     return json.dumps({key: value for key, value in values.items() if value != "absent"}).encode()
 
 
-def test_snapshot_of_paimon() -> None:
+def test_a_snapshot_of_paimon_is_read_and_written_the_same() -> None:
     data = (DATA / "snapshot").read_bytes()
     snapshot = parse_snapshot(data, "snapshot-12")
     assert (snapshot.id, snapshot.commit_kind, snapshot.commit_identifier) == (12, CommitKind.COMPACT, 11)
@@ -65,7 +65,7 @@ def test_snapshot_of_paimon() -> None:
 
 
 @given(SNAPSHOTS)
-def test_round_trip(snapshot: Snapshot) -> None:
+def test_any_snapshot_reads_back_as_it_was(snapshot: Snapshot) -> None:
     assert parse_snapshot(serialize_snapshot(snapshot), "memory") == snapshot
 
 

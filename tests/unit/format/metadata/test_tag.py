@@ -37,12 +37,12 @@ def test_without_times_a_tag_is_its_snapshot() -> None:
         ("2024-05-14T10:20:30.123456789", datetime(2024, 5, 14, 10, 20, 30, 123456)),
     ],
 )
-def test_create_times(text: object, time: datetime) -> None:
+def test_times_of_creation_are_read_in_every_form(text: object, time: datetime) -> None:
     assert parsed(tagCreateTime=text).create_time == time
 
 
 @pytest.mark.parametrize("text", [86400, 86400.0, "PT24H", "1 d"])
-def test_times_retained(text: object) -> None:
+def test_a_retained_time_is_read_in_every_form(text: object) -> None:
     assert parsed(tagTimeRetained=text).time_retained == timedelta(days=1)
 
 
@@ -57,7 +57,7 @@ def test_times_are_written_as_java_writes_them() -> None:
     st.none() | st.datetimes(datetime(1970, 1, 1)),
     st.none() | st.timedeltas(timedelta(0), timedelta(days=100 * 365)),
 )
-def test_round_trip(create_time: datetime | None, time_retained: timedelta | None) -> None:
+def test_any_tag_reads_back_as_it_was(create_time: datetime | None, time_retained: timedelta | None) -> None:
     tag = Tag(SNAPSHOT, create_time, time_retained)
     assert parse_tag(serialize_tag(tag), "memory") == tag
 

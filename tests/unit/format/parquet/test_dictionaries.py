@@ -48,7 +48,7 @@ def spread(different: int) -> pa.Array:
         pytest.param(pa.nulls(ROWS, pa.int64()), True, id="nulls"),
     ],
 )
-def test_numbers(values: pa.Array, expected: bool) -> None:
+def test_numbers_have_a_dictionary_where_they_repeat_enough(values: pa.Array, expected: bool) -> None:
     assert has_dictionary(values, "BIGINT") is expected
 
 

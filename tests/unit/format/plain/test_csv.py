@@ -26,7 +26,7 @@ def test_rows_are_written_as_paimon_writes_them() -> None:
     assert serialize_csv(table, COLUMNS, CsvLayout.of({})) == LINES
 
 
-def test_layouts() -> None:
+def test_the_layout_of_the_options_is_written_and_read() -> None:
     given = {
         "csv.field-delimiter": ";", "csv.include-header": "true", "csv.null-literal": "NULL",
         "csv.quote-character": "'",

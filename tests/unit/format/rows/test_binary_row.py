@@ -104,7 +104,7 @@ def test_hashes_that_java_computes(row: tuple[Value, ...], types: str, expected:
     assert row_hashes(columns, types_of(types)).tolist() == [expected]
 
 
-def test_empty_row() -> None:
+def test_an_empty_row_has_javas_bytes_and_hash() -> None:
     assert serialize_row((), ()) == EMPTY_ROW
     assert murmur(EMPTY_ROW[4:]) == -1670924195
 
@@ -147,7 +147,7 @@ def test_large_decimals_take_the_bytes_they_need() -> None:
 
 
 @given(tables())
-def test_round_trip(table: tuple[list[DataType], list[tuple[Value, ...]]]) -> None:
+def test_any_row_reads_back_from_its_bytes(table: tuple[list[DataType], list[tuple[Value, ...]]]) -> None:
     types, rows = table
     for row in rows:
         assert list(map(bits, parse_row(serialize_row(row, types), types))) == list(map(bits, row))
@@ -178,7 +178,7 @@ def test_other_arrow_types_are_cast() -> None:
         assert row_hashes([pa.array(["abc", None]).cast(arrow)], [parse_type("STRING")]).tolist() == expected
 
 
-def test_no_rows() -> None:
+def test_without_rows_there_are_no_hashes() -> None:
     assert row_hashes([pa.array([], pa.string())], [parse_type("STRING")]).tolist() == []
 
 
@@ -224,6 +224,6 @@ def test_values_that_do_not_fit_are_refused(value: Value, data_type: str) -> Non
     ],
     ids=["nothing", "other arity", "half a slot", "text cut off", "no UTF-8"],
 )
-def test_damaged_rows(data: bytes) -> None:
+def test_bytes_that_are_no_row_are_an_error(data: bytes) -> None:
     with pytest.raises(CorruptFileError):
         parse_row(data, [parse_type("STRING")])

@@ -16,7 +16,7 @@ K = DataField(4, "k", parse_type("INT NOT NULL"))
 V = DataField(5, "v", parse_type("STRING"))
 
 
-def test_key_columns() -> None:
+def test_a_key_column_has_a_reserved_id_and_name() -> None:
     assert key_field(K) == DataField(1073741827, "_KEY_k", parse_type("INT NOT NULL"))
 
 

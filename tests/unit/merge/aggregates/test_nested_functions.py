@@ -69,7 +69,7 @@ def row(key: int | None, value: str | None) -> dict[str, Any]:
         ([(B, [row(1, "a"), None]), (B, [row(2, "b")])], [row(1, "a"), row(2, "b")]),
     ],
 )
-def test_nested_partial_update(steps: list[tuple[Op, Any]], made: Any) -> None:
+def test_nested_partial_update_fills_the_row_of_each_key(steps: list[tuple[Op, Any]], made: Any) -> None:
     """What was set, or came late to a null, stays as it came until something is merged to it."""
     actual = merged("nested_partial_update", ROWS, steps, nested_key="k")
     assert _any_order(actual) == _any_order(made)
@@ -137,7 +137,7 @@ def test_a_row_replaces_one_whose_sequence_is_not_larger() -> None:
         ([(A, None)], None),
     ],
 )
-def test_merge_map(steps: list[tuple[Op, Any]], made: dict[str, Any] | None) -> None:
+def test_merge_map_has_the_newest_value_of_each_key(steps: list[tuple[Op, Any]], made: dict[str, Any] | None) -> None:
     actual = merged("merge_map", MAP, steps)
     assert (None if actual is None else dict(actual)) == made
 
@@ -201,7 +201,7 @@ def test_a_row_of_one_field_has_no_time() -> None:
         ([(S, " "), (A, "a")], "a"),
     ],
 )
-def test_listagg(steps: list[tuple[Op, Any]], made: str | None) -> None:
+def test_listagg_joins_texts_and_late_ones_come_first(steps: list[tuple[Op, Any]], made: str | None) -> None:
     assert merged("listagg", parse_type("STRING"), steps) == made
 
 
@@ -220,7 +220,9 @@ def test_listagg(steps: list[tuple[Op, Any]], made: str | None) -> None:
         ([(A, None)], None, None),
     ],
 )
-def test_collect(steps: list[tuple[Op, Any]], made: Any, distinct: Any) -> None:
+def test_collect_gathers_elements_and_retractions_take_them_away(
+    steps: list[tuple[Op, Any]], made: Any, distinct: Any
+) -> None:
     """A retraction takes each of its elements away once. Late arrays come at the end like others."""
     assert merged("collect", NUMBERS, steps) == made
     assert merged("collect", NUMBERS, steps, distinct="true") == distinct

@@ -41,7 +41,7 @@ def sums(values: list[Value], text: str, ops: list[Op] | None = None, starts: tu
         ([100, 28, -1], "TINYINT", None),
     ],
 )
-def test_integers(values: list[Value], text: str, made: int | None) -> None:
+def test_integers_are_summed_unless_a_step_leaves_their_range(values: list[Value], text: str, made: int | None) -> None:
     """None: a step leaves the range of the type, whatever comes after it."""
     if made is not None:
         assert sums(values, text).to_pylist() == [made]
@@ -50,7 +50,7 @@ def test_integers(values: list[Value], text: str, made: int | None) -> None:
         sums(values, text)
 
 
-def test_a_retraction_subtracts() -> None:
+def test_a_retraction_subtracts_within_the_range_of_the_type() -> None:
     assert sums([5, 3, None], "INT", [A, R, R]).to_pylist() == [2]
     assert sums([MOST, 1, 1], "BIGINT", [A, R, A]).to_pylist() == [MOST]
     with pytest.raises(DataError, match="leaves the range"):

@@ -46,7 +46,9 @@ def value(function: str, *steps: Step) -> int | None:
         ([(R, 1)], None, None),
     ],
 )
-def test_the_newest_value(steps: list[Step], last: int | None, last_non_null: int | None) -> None:
+def test_last_values_are_the_newest_with_nulls_or_without(
+    steps: list[Step], last: int | None, last_non_null: int | None
+) -> None:
     assert value("last_value", *steps) == last
     assert value("last_non_null_value", *steps) == last_non_null
 
@@ -68,7 +70,7 @@ def test_the_oldest_value_that_is_not_null(steps: list[Step], first_non_null: in
     assert value("first_non_null_value", *steps) == first_non_null
 
 
-def test_extremes() -> None:
+def test_max_and_min_pass_over_nulls_and_begin_anew_where_a_value_is_set() -> None:
     assert value("max", (A, 1), (A, None), (A, 7), (A, 3)) == 7
     assert value("min", (A, 5), (A, None), (A, 1), (A, 3)) == 1
     assert value("max", (A, None)) is None

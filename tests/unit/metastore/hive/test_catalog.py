@@ -88,7 +88,7 @@ def rows(*triples: tuple[int, str, str]) -> pa.Table:
     return pa.table({name: [row[i] for row in triples] for i, name in enumerate(("k", "v", "pt"))})
 
 
-def test_databases(catalog: Catalog, db: str) -> None:
+def test_databases_are_altered_listed_and_not_created_twice(catalog: Catalog, db: str) -> None:
     database = catalog.get_database(db)
     assert database.comment == "of a test"
     assert database.properties["owner"] == "alice"
@@ -130,7 +130,7 @@ def test_changes_reach_the_metastore(hive: Hive, catalog: Catalog, db: str) -> N
     assert table.to_arrow().num_rows == 1
 
 
-def test_commits_register_partitions(hive: Hive, catalog: Catalog, db: str) -> None:
+def test_commits_register_partitions_and_drops_remove_them(hive: Hive, catalog: Catalog, db: str) -> None:
     schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
     catalog.create_table(f"{db}.t", schema)
     table = table_of(catalog, f"{db}.t")
@@ -220,7 +220,7 @@ def test_a_partition_that_the_metastore_keeps_is_told(
     assert "still lists their partitions" in caplog.text
 
 
-def test_tags_are_partitions(hive: Hive, catalog: Catalog, db: str) -> None:
+def test_tags_become_partitions_of_the_metastore(hive: Hive, catalog: Catalog, db: str) -> None:
     options = {"bucket": "1", "metastore.tag-to-partition": "dt", "metastore.tag-to-partition.preview": "process-time"}
     catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options=options))
     assert [column.name for column in stored(hive, db, "t").partitionKeys] == ["dt"]
@@ -311,7 +311,7 @@ def test_views_lose_their_dialects(catalog: Catalog, db: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet", "orc"])
-def test_format_tables(catalog: Catalog, db: str, kind: str) -> None:
+def test_format_tables_are_written_and_read_but_not_altered(catalog: Catalog, db: str, kind: str) -> None:
     columns = [("a", "INT"), ("b", "STRING"), ("d", "DECIMAL(10, 2)"), ("pt", "STRING")]
     options = {"type": "format-table", "file.format": kind}
     catalog.create_table(f"{db}.f", Schema(columns, partition_keys=["pt"], options=options))

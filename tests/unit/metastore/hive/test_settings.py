@@ -28,7 +28,7 @@ def test_the_environment_names_the_folder(conf: str, monkeypatch: pytest.MonkeyP
     assert HiveSettings.of({}).warehouse == "/site"
 
 
-def test_options_win(conf: str) -> None:
+def test_options_win_over_the_site_file(conf: str) -> None:
     given = {"hive-conf-dir": conf, "uri": "thrift://c:3", "warehouse": "/mine"}
     assert HiveSettings.of(given) == HiveSettings((("c", 3),), "/mine")
 

@@ -27,7 +27,7 @@ from maintenance.types.type_text import parse_data_type
         ("ROW<`X` INT, `y` ARRAY<STRING>>", "struct<X:int,y:array<string>>"),
     ],
 )
-def test_types_of_paimon(paimon: str, hive: str) -> None:
+def test_types_of_paimon_become_types_of_hive(paimon: str, hive: str) -> None:
     assert hive_type(parse_data_type(paimon)) == hive
 
 
@@ -43,7 +43,7 @@ def test_types_of_paimon(paimon: str, hive: str) -> None:
         ("struct<X:int,y:map<string,int>>", "ROW<`X` INT, `y` MAP<STRING, INT>>"),
     ],
 )
-def test_types_of_hive(hive: str, paimon: str) -> None:
+def test_types_of_hive_become_types_of_paimon(hive: str, paimon: str) -> None:
     assert type_of_hive(hive) == parse_data_type(paimon)
 
 

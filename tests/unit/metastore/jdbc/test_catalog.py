@@ -50,7 +50,7 @@ def catalog(options: dict[str, str]) -> Iterator[Catalog]:
     actual.close()
 
 
-def test_databases(catalog: Catalog) -> None:
+def test_databases_change_their_properties_and_are_dropped(catalog: Catalog) -> None:
     catalog.alter_database("db", set={"team": "red", "a": "b"}, remove=["nowhere"])
     location = f"{catalog.warehouse}/db.db"
     assert catalog.get_database("db").properties == {"team": "red", "a": "b", "location": location}
@@ -75,7 +75,7 @@ def test_what_was_dropped_with_its_database_can_be_repaired(catalog: Catalog) ->
         catalog.repair_table("db.other")
 
 
-def test_tables(catalog: Catalog) -> None:
+def test_tables_are_renamed_dropped_and_created_anew(catalog: Catalog) -> None:
     table_of(catalog).write_arrow(keyed({1: "a"}))
     catalog.create_database("other")
     catalog.rename_table("db.t", "other.u")
@@ -128,7 +128,7 @@ def test_values_that_are_too_long(catalog: Catalog, options: dict[str, str]) -> 
     catalog.alter_table("db.t", [SetOption("team.note", "short")])
 
 
-def test_views(catalog: Catalog) -> None:
+def test_views_are_created_altered_renamed_and_dropped(catalog: Catalog) -> None:
     view = View(
         [("id", "INT NOT NULL", "the key"), ("größe", "ROW<`a` INT>")], "SELECT 1 -- 100 %", {"spark": "SELECT 2"}
     )

@@ -113,7 +113,7 @@ def test_a_failure_releases_the_lock(catalog: Catalog) -> None:
     assert rows(catalog) == []
 
 
-def test_databases_without_locks() -> None:
+def test_databases_that_have_no_locks_are_refused() -> None:
     server = Server.of({"uri": "jdbc:mariadb://localhost/db"})
     with pytest.raises(UnsupportedError, match=r"'lock\.enabled' with a database of kind 'mariadb'"):
         LockSettings.of({}, server)

@@ -22,7 +22,7 @@ SECRET = "dont-show-me"
         ("jdbc:mariadb://h/db", ("mariadb", "db", "h", 3306)),
     ],
 )
-def test_uris(uri: str, server: tuple[str, str, str, int]) -> None:
+def test_a_uri_names_the_kind_database_host_and_port(uri: str, server: tuple[str, str, str, int]) -> None:
     actual = Server.of({"uri": uri})
     assert (actual.protocol, actual.database, actual.host, actual.port) == server
 
