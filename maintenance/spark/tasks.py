@@ -6,6 +6,7 @@ returned instead of its result, so that finished work can be committed.
 """
 
 import atexit
+import ctypes
 import gc
 import os
 import pickle
@@ -45,6 +46,8 @@ _CODEC = "zstd"
 _PLAIN = bytes(8)
 # How many modules were loaded when this process last froze what is loaded.
 _FROZEN = {"modules": 0}
+# Of glibc: which of its settings, and bytes.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = (-1, 1 << 26), (-3, 1 << 25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +227,25 @@ def enter_task() -> None:
     pa.set_cpu_count(1)
     if len(sys.modules) > _FROZEN["modules"]:
         if not _FROZEN["modules"]:
+            _keep_freed_memory()
             atexit.register(gc.unfreeze)  # else DuckDB tells of its types, which nobody could clear, as leaks
         _FROZEN["modules"] = len(sys.modules)
         gc.collect()
         gc.freeze()
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep up to 64 MiB that are freed, which it does by itself once it has freed 32 MiB in one piece.
+
+    Arrays of a few MiB that come and go are given back to the system each time else, and to get their pages again takes
+    longer than what is done with them.
+    """
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another library, which has no such options
+        return
+    for option, value in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+        set_option(option, value)
 
 
 def payload_frame(

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import platform
 import signal
 import subprocess
 import sys
@@ -152,6 +153,28 @@ def test_the_end_of_a_worker_tells_of_no_leaks() -> None:
     )
     run = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
     assert run.stderr == ""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another library for memory")
+def test_arrays_that_come_and_go_in_a_task_get_no_new_pages() -> None:
+    lines = """
+import resource
+import numpy as np
+from maintenance.spark.tasks import enter_task
+
+def come_and_go():
+    for _ in range(20):
+        arrays = [np.ones(1 << 19) for _ in range(4)]
+        del arrays
+
+enter_task()
+come_and_go()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+come_and_go()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    run = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 4096, "pages of a single array"
 
 
 def test_large_payloads_and_results_shrink_on_their_way() -> None:

@@ -7,9 +7,9 @@ Source: RoaringFormatSpec, Java `RoaringBitmap32`.
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.bytes.ragged import Unions
+from maintenance.format.bytes.ragged import Ragged, Unions
 from maintenance.format.bytes.roaring import ARRAY_LIMIT, WITHOUT_RUNS
-from maintenance.format.bytes.roaring64_rows import ArrayContainers, bytes_of, grouped_containers
+from maintenance.format.bytes.roaring64_rows import bytes_of
 from maintenance.format.bytes.roaring_rows import serialize_arrays
 
 _U64 = np.uint64
@@ -18,39 +18,21 @@ _HEAD, _DESCRIPTION, _OFFSET = 8, 4, 4
 _MOST = 1 << 10
 
 
-def array_containers_32(column: pa.Array) -> ArrayContainers:
-    """The containers of bitmaps. `column`: binary, without nulls."""
+def without_runs(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """How many containers each bitmap has, and the bytes of their values; 0 and any where there are runs or damage.
+
+    What a bitmap holds is not looked at. Args: `column`: binary, without nulls. Returns: int64, shape (n,) each.
+    """
     data, begin, end = bytes_of(column)
-    parsed = end - begin > _HEAD
-    rows = np.flatnonzero(parsed)
-    cookies, counts = _numbers(data, begin[rows], 4), _numbers(data, begin[rows] + 4, 4)
-    head = _HEAD + (_DESCRIPTION + _OFFSET) * counts
-    small = (cookies == WITHOUT_RUNS) & (counts > 0) & (counts <= _MOST) & (head < (end - begin)[rows])
-    parsed[rows[~small]] = False
-    rows, counts, head = rows[small], counts[small], head[small]
-    first = np.cumsum(counts) - counts
-    row = np.repeat(rows, counts)
-    number = np.arange(len(row)) - np.repeat(first, counts)
-    described = begin[row] + _HEAD + _DESCRIPTION * number
-    key, count = _numbers(data, described, 2), _numbers(data, described + 2, 2) + 1
-    before = np.cumsum(count) - count
-    start = np.repeat(begin[rows] + head - 2 * before[first], counts) + 2 * before
-    wrong = count > ARRAY_LIMIT
-    wrong[1:] |= (key[1:] <= key[:-1]) & (row[1:] == row[:-1])
-    parsed[row[wrong]] = False
-    size = np.zeros(len(begin), np.int64)
-    size[rows] = head + 2 * np.add.reduceat(count, first) if len(rows) else 0
-    parsed &= size == end - begin
-    found = ArrayContainers(data, row, key, number, start, count, np.zeros(len(begin), np.int64), parsed)
-    return found.of(parsed)
-
-
-def _numbers(data: np.ndarray, at: np.ndarray, width: int) -> np.ndarray:
-    """Unsigned numbers of so many bytes. int64, shape of `at`."""
-    found = np.zeros(len(at), np.int64)
-    for place in range(width):
-        found |= data[at + place].astype(np.int64) << 8 * place
-    return found
+    rows = np.flatnonzero(end - begin > _HEAD)
+    # The eight bytes from each place on.
+    heads = np.ndarray(max(0, len(data) - _HEAD + 1), "<u8", buffer=data, strides=(1,))[begin[rows]]
+    plain = (heads & _U64(0xFFFFFFFF)) == WITHOUT_RUNS
+    containers = np.zeros(len(begin), np.int64)
+    containers[rows[plain]] = heads[plain] >> _U64(32)
+    sizes = end - begin - _HEAD - (_DESCRIPTION + _OFFSET) * containers
+    containers[(sizes < 2 * containers) | (sizes & 1 > 0)] = 0
+    return containers, sizes
 
 
 def united_numbers(column: pa.Array, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,22 +41,52 @@ def united_numbers(column: pa.Array, starts: np.ndarray) -> tuple[np.ndarray, np
     Args: `starts`: first bitmap of each group.
     Returns: uint64, ascending; bool, shape (groups,).
     """
-    found, group_of, good = grouped_containers(column, starts, array_containers_32)
-    upper = (group_of[found.row] << 32 | found.key << 16).astype(_U64)
-    numbers = np.repeat(upper, found.count)
-    numbers |= found.values()
-    # Of one bitmap they ascend, or it is damaged.
-    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
-    row = found.row[np.searchsorted(np.cumsum(found.count), np.append(falls, falls - 1), side="right")].reshape(2, -1)
-    damaged = group_of[row[0, row[0] == row[1]]]
-    if len(damaged):
-        good[damaged] = False
-        numbers = numbers[good[_group_of(numbers)]]
-    # Each bitmap is an ascending run: these are merged.
-    numbers = np.sort(numbers, kind="stable")
-    numbers = numbers[_changes(numbers)]
-    good &= np.bincount(_group_of(numbers[_changes(numbers >> _U64(32))]), minlength=len(good)) > 0
-    return numbers, good
+    group_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(column)))
+    containers, sizes = without_runs(column)
+    good = np.logical_and.reduceat((containers > 0) & (containers <= _MOST), starts)
+    while good.any():
+        kept = np.flatnonzero(good[group_of])
+        whole = len(kept) == len(column)
+        bitmaps = column if whole else column.take(pa.array(kept))
+        numbers, damaged = _numbers(bitmaps, containers[kept], sizes[kept] // 2, group_of[kept])
+        if not damaged.any():
+            # Each bitmap is an ascending run: these are merged.
+            numbers = np.sort(numbers, kind="stable")
+            return numbers[_changes(numbers)], good
+        good[group_of[kept[damaged]]] = False
+    return np.zeros(0, _U64), good
+
+
+def _numbers(
+    column: pa.Array, containers: np.ndarray, counts: np.ndarray, group: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of bitmaps, each below the number of its group, and which bitmaps are not in order.
+
+    Args: `containers`, `counts`: how many containers and values each bitmap has.
+    """
+    words = bytes_of(column)[0].view("<u2")
+    row, first = np.repeat(np.arange(len(containers)), containers), np.cumsum(containers) - containers
+    described = _part(words, _HEAD // 2, 2 * containers, 2 * containers + counts).reshape(-1, 2)
+    key, count = described[:, 0].astype(_U64), described[:, 1].astype(np.int64) + 1
+    damaged = np.add.reduceat(count, first) != counts
+    damaged[row[count > ARRAY_LIMIT]] = True
+    damaged[row[1:][(key[1:] <= key[:-1]) & (row[1:] == row[:-1])]] = True
+    if damaged.any():
+        return np.zeros(0, _U64), damaged
+    numbers = np.repeat(group[row].astype(_U64) << _U64(32) | key << _U64(16), count)
+    numbers |= _part(words, _HEAD // 2 + 4 * containers, counts, 0)
+    rises = numbers[1:] > numbers[:-1]
+    ends = np.cumsum(counts)
+    rises[ends[:-1] - 1] = True
+    damaged[np.searchsorted(ends, np.flatnonzero(~rises), side="right")] = True
+    return numbers, damaged
+
+
+def _part(words: np.ndarray, before: np.ndarray | int, length: np.ndarray, after: np.ndarray | int) -> np.ndarray:
+    """The same part of each of several strings of words, that lie one after the other."""
+    lengths = np.empty((len(length), 3), np.int64)
+    lengths[:, 0], lengths[:, 1], lengths[:, 2] = before, length, after
+    return np.asarray(words[np.repeat(np.tile([False, True, False], len(length)), lengths.reshape(-1))])
 
 
 def united_arrays_32(column: pa.Array, starts: np.ndarray) -> Unions:
@@ -87,16 +99,25 @@ def united_arrays_32(column: pa.Array, starts: np.ndarray) -> Unions:
     if uncertain.any():
         good[_group_of(numbers[first[uncertain]])] = False
         numbers = numbers[good[_group_of(numbers)]]
-        first, _ = _containers(numbers)
+    return Unions(np.flatnonzero(good), serialize_numbers(numbers))
+
+
+def serialize_numbers(numbers: np.ndarray) -> Ragged:
+    """The bytes of bitmaps without runs. `numbers`: see `united_numbers`; not too many for arrays."""
+    first = _first_of_containers(numbers)
     cells = numbers[first] >> _U64(16)
     groups = np.flatnonzero(_changes(cells >> _U64(16)))
     keys = (cells & _U64(0xFFFF)).astype(np.int64)
-    return Unions(np.flatnonzero(good), serialize_arrays(numbers.astype(np.uint16), keys, first, groups))
+    return serialize_arrays(numbers.astype(np.uint16), keys, first, groups)
+
+
+def _first_of_containers(numbers: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(_changes(numbers >> _U64(16)))
 
 
 def _containers(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first number of each container, and whether an array may not be its form."""
-    first = np.flatnonzero(_changes(numbers >> _U64(16)))
+    first = _first_of_containers(numbers)
     count = np.diff(first, append=len(numbers))
     follows = np.flatnonzero(numbers[1:] == numbers[:-1] + _U64(1)) + 1
     of_container = np.searchsorted(first, follows, side="right") - 1
