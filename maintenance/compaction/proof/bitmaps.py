@@ -1,8 +1,8 @@
 """Columns of serialized roaring bitmaps: what is in them, however it is encoded.
 
 The word of a bitmap is made of its numbers; of very large ones, of their count and an even sample. Few numbers of 32
-bits are told by the one form that they have without runs, in which most bitmaps are: their bytes are hashed as they are.
-Bytes that are not a bitmap are taken as bytes, too: a key's only record is never decoded.
+bits are told by the one form that they have without runs, in which most bitmaps are: the bytes of these are hashed as
+they are. Bytes that are not a bitmap are taken as bytes, too: a key's only record is never decoded.
 """
 
 from collections.abc import Callable, Mapping
