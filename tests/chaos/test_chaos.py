@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_campaign(scenario: str, tmp_path: Path) -> None:
+def test_a_campaign_of_each_scenario_holds(scenario: str, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",

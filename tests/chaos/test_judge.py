@@ -135,7 +135,7 @@ def test_rows_that_are_missing_or_too_many(bench: Bench) -> None:
     assert bench.kinds() == ["rows of a latest", "rows of a snapshot", "rows of a tag"]
 
 
-def test_errors_of_readers(bench: Bench) -> None:
+def test_errors_of_readers_are_faults_except_that_a_state_is_gone(bench: Bench) -> None:
     gone: dict[str, Any] = {"how": "snapshot", "id": 1, "found": None, "where": None, "text": ""}
     bench.note("reader", "read", **gone, there=False, error="NotFoundError")
     assert bench.kinds() == []
@@ -146,7 +146,7 @@ def test_errors_of_readers(bench: Bench) -> None:
     assert bench.kinds() == ["expired meanwhile", "missing files", "unreadable"]
 
 
-def test_errors_of_operations(bench: Bench) -> None:
+def test_errors_of_operations_are_faults_except_lost_races(bench: Bench) -> None:
     bench.note("w1", "begin", task="commit", number=1)
     bench.note("w1", "failed", task="commit", number=1, error="CommitError", text="")
     failed = ["a 0: key ranges; other writers kept winning"]

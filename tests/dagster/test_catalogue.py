@@ -127,7 +127,7 @@ def test_what_lands_comes_into_columns_of_the_same_name(project: Project, instan
         ("found: {location: x}", "FoundTable"),
     ],
 )
-def test_mistakes_are_refused(more: str, found: str, tmp_path: Path) -> None:
+def test_mistakes_in_what_it_shows_are_refused(more: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "tables.yaml"
     path.write_text(f"warehouse: w\ntables:\n  - identifier: db.t\n    columns: {{id: INT}}\n    {more}\n")
     with pytest.raises(OptionError, match=found):

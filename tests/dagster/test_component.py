@@ -76,7 +76,7 @@ def test_whatever_may_be_null_in_the_file_may_be_null_in_a_component() -> None:
     assert dg.AssetKey(["shop", "orders"]) in definitions.resolve_all_asset_keys()
 
 
-def test_attributes_are_typed() -> None:
+def test_attributes_are_typed_and_unknown_keys_are_refused() -> None:
     tables = PaimonTables(
         warehouse="lake", expiry=Expiry(time_zone="Europe/Berlin"), tables=(TableConfig(identifier="shop.orders"),)
     )

@@ -108,7 +108,7 @@ def test_the_asset_says_what_the_table_is(definitions: dg.Definitions) -> None:
     assert spec.tags["paimon/written-by"] == "refresh"
 
 
-def test_its_jobs(definitions: dg.Definitions) -> None:
+def test_its_jobs_refresh_compact_and_record_it(definitions: dg.Definitions) -> None:
     def steps(job: str) -> list[str]:
         return [node.name for node in definitions.resolve_job_def(job).graph.nodes_in_topological_order]
 

@@ -370,7 +370,9 @@ def test_a_failed_run_is_told_with_its_next_step(
     assert not evaluate(project, instance, "alerts").skip_message.startswith("Run"), "a retry is coming"
 
 
-def test_mail_and_slack(mailbox: tuple[Controller, Mailbox], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_and_slack_tell_the_problem_and_the_next_step_whole(
+    mailbox: tuple[Controller, Mailbox], monkeypatch: pytest.MonkeyPatch
+) -> None:
     controller, box = mailbox
     port = controller.port
     monkeypatch.setenv("MAIL_HOST", "127.0.0.1")

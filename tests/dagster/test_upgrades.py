@@ -87,7 +87,7 @@ def test_what_lies_in_the_bin_comes_back(project: Project) -> None:
     assert len(visits.snapshots.list_ids()) > len(before)
 
 
-def test_dagster_goes_on(project: Project, left: Path) -> None:
+def test_dagster_goes_on_with_its_cursors_and_history(project: Project, left: Path) -> None:
     definitions: Any = build_definitions(project)
     catalog = catalog_of(project)
     history = catalog.history_of("shop.orders") or ""

@@ -112,7 +112,9 @@ def files_below(root: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("change", [write, full_compaction, expire, expire_every_tag], ids=lambda c: c.__name__)
-def test_changes(original: Path, tmp_path: Path, change: Callable[[CatalogTable], object]) -> None:
+def test_changes_of_a_damaged_table_are_refused_or_lose_no_row(
+    original: Path, tmp_path: Path, change: Callable[[CatalogTable], object]
+) -> None:
     before = rows_of(original)
     refused = 0
     for root, path, damage in damaged_copies(original, tmp_path):

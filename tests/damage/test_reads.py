@@ -83,7 +83,7 @@ def attempt(root: Path, suffix: str = "", where: str | None = None) -> pa.Table 
         return error
 
 
-def test_reads(root: Path) -> None:
+def test_a_read_gives_the_right_rows_or_names_the_damaged_file(root: Path) -> None:
     right = rows_of(read(root))
     failed = 0
     for path, damage, lossy in damaged(root):
@@ -114,7 +114,7 @@ def test_reads_with_a_filter(root: Path) -> None:
 
 
 @SOME
-def test_system_tables(root: Path) -> None:
+def test_system_tables_give_the_right_rows_or_an_error(root: Path) -> None:
     right = {name: rows_of(read(root, f"${name}")) for name in SYSTEM_TABLES}
     for path, damage, lossy in damaged(root):
         for name, rows in right.items():
@@ -125,7 +125,7 @@ def test_system_tables(root: Path) -> None:
 
 @pytest.mark.parametrize("hint", ["LATEST", "EARLIEST"])
 @pytest.mark.parametrize("text", ["", "0", "-1", "1", "99999", "nonsense", "1\n", "9" * 40])
-def test_hints_that_lie(warehouse_of: Callable[[str], Path], hint: str, text: str) -> None:
+def test_hints_that_lie_change_no_row_of_a_read(warehouse_of: Callable[[str], Path], hint: str, text: str) -> None:
     root = warehouse_of("pk_dedup_compacted") / "db.db" / "t"
     right = rows_of(read(root))
     path = root / "snapshot" / hint

@@ -146,7 +146,9 @@ def states(table: CatalogTable) -> Iterator[tuple[str, Callable[[], list[tuple[i
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_reads(original_of: Callable[[str], Original], tmp_path: Path, name: str) -> None:
+def test_reads_of_swapped_files_give_the_right_rows_or_an_error(
+    original_of: Callable[[str], Original], tmp_path: Path, name: str
+) -> None:
     """The right rows, or an error of ours. A tag may hold any state, an index manifest any vectors of live files."""
     original = original_of(name)
     expected = {named: read() for named, read in states(original.copied(tmp_path / "intact"))}
@@ -168,7 +170,9 @@ def test_reads(original_of: Callable[[str], Original], tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize(("table", "change"), CASES)
-def test_some_swaps(original_of: Callable[[str], Original], tmp_path: Path, table: str, change: str) -> None:
+def test_no_swap_makes_an_operation_delete_what_is_needed(
+    original_of: Callable[[str], Original], tmp_path: Path, table: str, change: str
+) -> None:
     """Each pair with one of the operations."""
     original = original_of(table)
     changes = [name for case, name in CASES if case == table]

@@ -41,7 +41,9 @@ def table(tmp_path: Path) -> CatalogTable:
         (lambda form: form.update(totalRecordCount=2**70), CorruptFileError, "totalRecordCount"),
     ],
 )
-def test_snapshots(table: CatalogTable, change: Change, error: type[PaimonError], text: str) -> None:
+def test_snapshots_that_are_not_understood_are_refused(
+    table: CatalogTable, change: Change, error: type[PaimonError], text: str
+) -> None:
     path = Path(table.paths.snapshot(1))
     changed(path, change)
     with pytest.raises(error, match=text):
@@ -76,7 +78,9 @@ def test_snapshots(table: CatalogTable, change: Change, error: type[PaimonError]
         (lambda form: form["options"].update({"type": "lance-table"}), UnsupportedError, "lance-table"),
     ],
 )
-def test_schemas(table: CatalogTable, change: Change, error: type[PaimonError], text: str) -> None:
+def test_schemas_that_are_not_understood_are_refused(
+    table: CatalogTable, change: Change, error: type[PaimonError], text: str
+) -> None:
     path = Path(table.paths.schema(0))
     changed(path, change)
     with pytest.raises(error, match=text):
@@ -110,7 +114,7 @@ def test_a_column_type_of_the_future_spares_the_other_columns(table: CatalogTabl
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "null", "7", '{"nextSnapshot": "x"}', '{"nextSnapshot": null}', "{"])
-def test_consumers(table: CatalogTable, text: str) -> None:
+def test_consumers_that_are_not_understood_are_refused(table: CatalogTable, text: str) -> None:
     folder = Path(table.paths.consumer_folder())
     folder.mkdir()
     (folder / "consumer-a").write_text(text)

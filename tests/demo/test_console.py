@@ -107,7 +107,9 @@ def test_without_the_command_it_says_what_to_do(tmp_path: Path) -> None:
         show(examples("warehouse", Maintained(1, 2)), tmp_path, tmp_path)
 
 
-def test_nobodys_settings_count(lake: tuple[Path, Maintained], commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_a_person_do_not_count(
+    lake: tuple[Path, Maintained], commands: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PAIMON_PROFILE", "of-a-person")
     (shown,) = show(examples("warehouse", lake[1])[:1], lake[0], commands)
     assert cells(shown.output) == [["JFK", "2", "-9.0", "0"]]

@@ -50,7 +50,7 @@ def changes(*rows: tuple[str, str, int | None, str | None, str]) -> pa.Table:
     return pa.table({name: columns[name] for name in READ})
 
 
-def test_departures_and_cancellations(tmp_path: object) -> None:
+def test_departures_and_cancellations_are_added_up_by_route_and_day(tmp_path: object) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     catalog.create_table("db.t", Schema(COLUMNS, ["origin", "dest", "flight_date"], options=OPTIONS))

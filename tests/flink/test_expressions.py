@@ -59,7 +59,7 @@ def session(warehouse: Path) -> Session:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
-def test_beside_flink(flink: JavaProcess, session: Session, sample: Sample) -> None:
+def test_each_entry_gives_the_value_and_type_of_flink(flink: JavaProcess, session: Session, sample: Sample) -> None:
     different = difference(flink, session, sample)
     assert different is None, different
 

@@ -218,7 +218,7 @@ def test_tags_hold_the_same_for_both(story: Story) -> None:
         assert ours
 
 
-def test_both_compact_alternately(story: Story) -> None:
+def test_both_compact_alternately_and_no_row_is_lost(story: Story) -> None:
     """Flink's own compaction after ours, and ours after Flink's, each with new rows to compact."""
     lake, flink = story.lake, story.flink
     start = {name: lake.table(name).snapshots.latest_id() or 0 for name in SINKS}

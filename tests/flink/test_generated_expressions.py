@@ -267,7 +267,7 @@ def verdicts(flink: JavaProcess, session: Session, found: list[Expression]) -> d
     return {each: verdict(theirs[each], ours[each], each) for each in found}
 
 
-def test_what_was_mended(flink: JavaProcess, session: Session) -> None:
+def test_what_was_mended_has_the_value_and_type_of_flink(flink: JavaProcess, session: Session) -> None:
     found = [Expression("operator", text) for text in some(MENDED, 150)]
     found += [Expression("aggregate", text) for text in some(AGGREGATES, 10)]
     found += [Expression("window", text) for text in WINDOWS]
@@ -276,7 +276,7 @@ def test_what_was_mended(flink: JavaProcess, session: Session) -> None:
     assert {each.text: how for each, how in seen.items() if how[0] != "equal"} == {}
 
 
-def test_what_is_refused(flink: JavaProcess, session: Session) -> None:
+def test_what_flink_refuses_is_refused_here_too(flink: JavaProcess, session: Session) -> None:
     seen = verdicts(flink, session, [Expression("operator", text) for text in some(REFUSED, 40)])
     assert {each.text: how for each, how in seen.items() if how[0] != "both refuse"} == {}
 
@@ -304,7 +304,7 @@ ASSIGNED = (
 )  # fmt: skip
 
 
-def test_assigned(flink: JavaProcess, session: Session) -> None:
+def test_what_is_assigned_is_what_flink_stores_or_refused(flink: JavaProcess, session: Session) -> None:
     """What INSERT stores of a value in a column of another type."""
     seed = Random().randrange(10**9) if SEARCHES else 1
     random = Random(seed)
@@ -320,7 +320,7 @@ def test_assigned(flink: JavaProcess, session: Session) -> None:
         assert seen[0] in ("equal", "both refuse", "refused"), (seed, text, target, seen)
 
 
-def test_generated(flink: JavaProcess, session: Session) -> None:
+def test_generated_expressions_are_those_of_flink_or_refused(flink: JavaProcess, session: Session) -> None:
     seed = Random().randrange(10**9) if SEARCHES else 1
     found = [*FLINK.expressions(seed, examples(120)), *NESTED.expressions(seed, examples(60))]
     seen = verdicts(flink, session, found)

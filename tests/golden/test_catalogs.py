@@ -15,13 +15,13 @@ Row = tuple[str, ...]
 LOCKS = "paimon_distributed_locks"
 
 
-def test_the_filesystem_catalog(tmp_path: Path) -> None:
+def test_the_filesystem_catalog_answers_as_recorded(tmp_path: Path) -> None:
     _, steps = steps_of("filesystem_refusals", tmp_path / "warehouse")
     Replay({"warehouse": str(tmp_path / "warehouse")}).replay(steps)
 
 
 @pytest.mark.parametrize("case", ["jdbc_sqlite", "jdbc_options", "object_tables"])
-def test_the_jdbc_catalog(tmp_path: Path, case: str) -> None:
+def test_the_jdbc_catalog_answers_and_stores_as_recorded(tmp_path: Path, case: str) -> None:
     options, steps = steps_of(case, tmp_path / "warehouse")
     file = tmp_path / "catalog.db"
     expected: Counter[Row] = Counter()

@@ -29,7 +29,7 @@ def rows(table: CatalogTable, snapshot_id: int | None = None) -> list[Row]:
 
 
 @pytest.mark.parametrize(("case", "name"), TABLES)
-def test_we_go_on(tmp_path: Path, case: str, name: str) -> None:
+def test_tables_of_paimon_are_deleted_from_updated_and_compacted(tmp_path: Path, case: str, name: str) -> None:
     table = open_catalog({"warehouse": str(extract(case, tmp_path))}).get_table(f"db.{name}")
     assert isinstance(table, CatalogTable)
     # Paimon has compacted these tables as well; whoever wrote them is gone.

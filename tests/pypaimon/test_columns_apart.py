@@ -135,7 +135,7 @@ def test_new_values_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     assert both_see(tmp_path, ["id", "b", "t"]) == [(n, *values) for n, values in wanted.items()]
 
 
-def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
+def test_both_write_and_read_descriptors_and_views_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     """Columns that hold where blobs are, and blobs that are read so."""
     options = {**EVOLVING, "blob-descriptor-field": "d", "blob-view-field": "w"}
     fields = [("id", "INT"), ("b", "BLOB"), ("d", "BLOB"), ("w", "BLOB"), ("t", "STRING")]

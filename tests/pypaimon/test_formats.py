@@ -38,7 +38,9 @@ def same(table: CatalogTable, pypaimon: Path, warehouse: Path) -> None:
 
 
 @TABLES
-def test_every_type(pypaimon: Path, tmp_path: Path, file_format: str, keys: tuple[str, ...]) -> None:
+def test_every_type_that_either_writes_is_read_by_both(
+    pypaimon: Path, tmp_path: Path, file_format: str, keys: tuple[str, ...]
+) -> None:
     values, options = FORMATS[file_format]
     columns = columns_of(values)
     options = {"file.format": file_format, "bucket": "1" if keys else "-1", **options}
@@ -89,7 +91,7 @@ def test_columns_of_the_same_rows(pypaimon: Path, tmp_path: Path, file_format: s
     assert both_see(tmp_path, names) == [(n, *values) for n, values in expected.items()]
 
 
-def test_sidecars_of_both(pypaimon: Path, tmp_path: Path) -> None:
+def test_sidecars_of_both_give_rows_without_the_data_files(pypaimon: Path, tmp_path: Path) -> None:
     """Both write and compact or change them, and find rows in them when the data files are away."""
     options = {"bucket": "-1", **EVOLVING, "data-evolution.row-sidecar.enabled": "true"}
     table = create_table(tmp_path, [("id", "INT"), ("v", "STRING")], (), options)
@@ -124,7 +126,9 @@ def test_sidecars_of_both(pypaimon: Path, tmp_path: Path) -> None:
 
 
 @TABLES
-def test_columns_that_changed(pypaimon: Path, tmp_path: Path, file_format: str, keys: tuple[str, ...]) -> None:
+def test_columns_that_changed_are_read_by_both(
+    pypaimon: Path, tmp_path: Path, file_format: str, keys: tuple[str, ...]
+) -> None:
     fields = [("id", "INT NOT NULL"), ("a", "STRING"), ("b", "INT")]
     numbers, texts = pa.array([1, 2, 3], pa.int32()), ["x", None, "y"]
     rows = {"id": numbers, "a": texts, "b": numbers}

@@ -296,7 +296,7 @@ def test_pypaimon_changes_columns_of_ours(pypaimon: Path, tmp_path: Path) -> Non
     assert [row["v"] for row in with_ids(table)] == [*list(expected.values())[:3], "ours"]
 
 
-def test_blobs_of_both(pypaimon: Path, tmp_path: Path) -> None:
+def test_blobs_that_either_writes_are_read_by_both(pypaimon: Path, tmp_path: Path) -> None:
     """Files of blobs that we and pypaimon write, rolled at a size, are read by both."""
     fields = [("id", "INT"), ("b", "BLOB"), ("v", "STRING")]
     options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "blob.target-file-size": "200 b"}

@@ -1,7 +1,10 @@
-"""Who may import whom, inside functions too: import-linter judges what pyproject.toml allows, without an exemption."""
+"""Who may import whom, inside functions too: import-linter judges what pyproject.toml allows, without an exemption.
+
+And how tests are called, for that is in the same trees."""
 
 import ast
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -162,3 +165,15 @@ def test_private_names_of_dagster_are_used_in_one_module_and_by_the_launcher() -
         if any(imported.startswith("dagster._") for _, imported in imports_of(path))
     }
     assert users == {"paimon_maintenance.assets.dagster_release", "paimon_maintenance.run_launcher.internals"}
+
+
+def test_names_of_tests_say_in_four_words_at_least_what_is_expected() -> None:
+    short = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        module = ast.parse(path.read_text()).body
+        bodies = [module, *(node.body for node in module if isinstance(node, ast.ClassDef))]
+        names = [node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef)]
+        short += [f"{path.relative_to(ROOT)}: {name}" for name in names if re.fullmatch(r"test(_[^_]*){1,3}", name)]
+    assert not short, "\n".join(
+        ["These names do not say what is expected to hold. Give each four words or more:", *short]
+    )

@@ -44,7 +44,7 @@ def test_what_stands_around_a_name_counts() -> None:
         check_new_name("x" * 251, "a thing", "here", around=5)
 
 
-def test_names_in_metadata() -> None:
+def test_an_impossible_name_in_metadata_is_damage() -> None:
     assert stored_name("data-..-0.parquet", "bucket-0") == "data-..-0.parquet"
     with pytest.raises(CorruptFileError, match=r"metadata contains an impossible file name '\.\./x'.*\(bucket-0\)"):
         stored_name("../x", "bucket-0")
@@ -63,7 +63,7 @@ def test_folders_that_are_elsewhere(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "data-", "..", "%2e%2e"])
-def test_prefixes(text: str) -> None:
+def test_prefixes_of_files_stay_as_they_are(text: str) -> None:
     assert file_prefix(text) == text
 
 

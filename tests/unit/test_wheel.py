@@ -77,7 +77,7 @@ def test_it_holds_what_the_console_serves(wheel: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", ["", *EXTRAS])
-def test_installed(wheel: Path, tmp_path: Path, extra: str) -> None:
+def test_it_works_installed_alone_and_with_each_extra(wheel: Path, tmp_path: Path, extra: str) -> None:
     environment = tmp_path / "venv"
     uv("venv", "--quiet", "--python", sys.executable, environment)
     # The versions that all other tests run with; the hashes are left out: they are allowed for requirements only.

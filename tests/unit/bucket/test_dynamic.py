@@ -64,7 +64,7 @@ def test_known_keys_stay_where_the_index_files_say(first: list[int], second: lis
     assert all(len(keys) <= target for keys in held.values())
 
 
-def test_extreme_hashes() -> None:
+def test_extreme_hashes_get_their_assigners_and_buckets() -> None:
     extremes = np.array([-(2**31), 2**31 - 1, 0, -1], np.int32)
     assert assigner_of(extremes, 3).tolist() == [2**31 % 3, (2**31 - 1) % 3, 0, 1]
     assert PartitionBuckets({}, DynamicBucketOptions(1)).assign(extremes).tolist() == [0, 1, 2, 3]

@@ -22,7 +22,7 @@ def rows(field: DataField, *keys: Value) -> pa.Table:
     return pa.table({field.name: arrow_of_values(keys, field.type)})
 
 
-def test_default_function() -> None:
+def test_the_default_function_gives_the_buckets_of_paimon() -> None:
     keys = rows(INT, 0, 1, 42, -1, None)
     assert assign_buckets(keys, [INT], 5).tolist() == [4, 3, 2, 2, 4]
     assert assign_buckets(keys, [INT], 16).tolist() == [11, 14, 5, 3, 0]
@@ -47,7 +47,7 @@ def test_mod_function_floors_and_takes_null_as_zero() -> None:
     assert assign_buckets(rows(BIGINT, -(2**40) - 1, 2**40), [BIGINT], 5, "mod").tolist() == [3, 1]
 
 
-def test_hive_function() -> None:
+def test_the_hive_function_gives_buckets_of_texts_and_nulls() -> None:
     name = DataField(0, "k", parse_type("STRING"))
     assert assign_buckets(rows(name, "abc", None), [name], 5, "hive").tolist() == [4, 0]
 

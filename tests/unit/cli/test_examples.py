@@ -39,7 +39,7 @@ def maintained(environment: dict[str, str], table: str) -> subprocess.CompletedP
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_cron(environment: dict[str, str], tmp_path: Path) -> None:
+def test_cron_compacts_once_and_refuses_a_missing_table(environment: dict[str, str], tmp_path: Path) -> None:
     """The files are compacted once, by a plan whose id is printed.
 
     A table that is not there is refused without another attempt.

@@ -44,7 +44,7 @@ def inspect(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     return found
 
 
-def test_json_files(inspect: Any) -> None:
+def test_snapshots_schemas_tags_and_hints_are_shown(inspect: Any) -> None:
     snapshot = inspect("t/snapshot/snapshot-2")
     assert (snapshot["kind"], snapshot["id"]) == ("snapshot", 2)
     schema = inspect("t/schema/schema-0")
@@ -53,7 +53,7 @@ def test_json_files(inspect: Any) -> None:
     assert inspect("t/snapshot/LATEST")["value"] == 2
 
 
-def test_manifests(inspect: Any, warehouse: Path) -> None:
+def test_manifests_and_their_lists_are_shown(inspect: Any, warehouse: Path) -> None:
     names = {path.name for path in warehouse.glob("t/manifest/manifest-*") if "list" not in path.name}
     listed = [
         entry["file"]
@@ -68,7 +68,7 @@ def test_manifests(inspect: Any, warehouse: Path) -> None:
     assert (index["partition"], index["index"], index["data files"]) == ("d1", "DELETION_VECTORS", added["file"])
 
 
-def test_indexes(inspect: Any) -> None:
+def test_vectors_hashes_and_file_indexes_are_shown(inspect: Any) -> None:
     vectors = inspect("t/index/index-*")
     assert vectors["kind"] == "deletion vectors"
     assert [(each["deleted rows"], each["first"]) for each in vectors["entries"]] == [(2, "0, 2")]
@@ -78,7 +78,7 @@ def test_indexes(inspect: Any) -> None:
     assert [(each["column"], each["index"]) for each in indexes["entries"]] == [("city", "bloom-filter")]
 
 
-def test_data_files(inspect: Any) -> None:
+def test_data_files_of_each_format_are_shown_with_rows(inspect: Any) -> None:
     parquet = inspect("t/dt=d1/bucket-*/*.parquet", "--rows", "2")
     assert (parquet["rows"], parquet["columns"]["city"]) == (3, "string")
     assert [row["city"] for row in parquet["entries"]] == ["Oslo", "Rome"]
@@ -104,7 +104,7 @@ def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "does not exist" in capsys.readouterr().err
 
 
-def test_for_people(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_are_shown_as_many_rows_as_they_want(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = warehouse.glob("t/dt=d1/bucket-*/*.parquet")
     assert run(["inspect", str(path), "--rows", "1"]) == 0
     shown = capsys.readouterr().out

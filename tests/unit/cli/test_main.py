@@ -36,7 +36,7 @@ def test_every_procedure_has_a_command_or_is_another_name_of_one() -> None:
     assert set(commands()) <= set(PROCEDURES)
 
 
-def test_rows_as_json(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_match_are_printed_as_json(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--warehouse", warehouse, "--json", "read", "default.t", "--where", "a > 1", "--columns", "b"]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [{"b": "y"}]
 
@@ -48,7 +48,7 @@ def test_a_script_prints_each_result(warehouse: str, tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out == "n\n3\n"
 
 
-def test_tables_and_show(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_listed_and_shown_in_either_dialect(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     script = "CREATE DATABASE empty; CREATE DATABASE shop; CREATE TABLE shop.o (a INT)"
     list(Session({"warehouse": warehouse}).execute(script))
     for given, expected in (

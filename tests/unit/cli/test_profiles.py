@@ -66,7 +66,9 @@ def test_profiles_that_are_wrong(config: Path, capsys: pytest.CaptureFixture[str
         assert reported in capsys.readouterr().err
 
 
-def test_diff(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_prints_changes_between_snapshots_or_their_counts(
+    warehouse: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     start = ["--warehouse", warehouse, "--json", "diff", "default.t"]
     assert run([*start, "1", "3"]) == 0
     actual = [tuple(json.loads(line).values()) for line in capsys.readouterr().out.splitlines()]
@@ -80,7 +82,7 @@ def test_diff(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*start, "1", "99"]) == REFUSED
 
 
-def test_health(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_health_fails_for_an_old_table_and_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     list(Session({"warehouse": str(tmp_path)}).execute(SCRIPT))
     command = ["--warehouse", str(tmp_path), "--json", "health", "default.t"]
     assert run(command) == 0, capsys.readouterr().out

@@ -34,7 +34,7 @@ def test_two_who_take_turns_rarely_do_not_end_it() -> None:
     assert not passes(compactions("aaabbba"))
 
 
-def test_time_ends_it() -> None:
+def test_conflicts_of_more_than_a_day_ago_are_over() -> None:
     assert not passes(compactions("aba", 23))
     assert passes(compactions("aba", 25))
 

@@ -29,7 +29,7 @@ def written(folder: Path, commits: int = 3, **options: str) -> CatalogTable:
     return table
 
 
-def test_a_whole_chain(tmp_path: Path) -> None:
+def test_a_whole_chain_and_an_empty_table_are_intact(tmp_path: Path) -> None:
     table = written(tmp_path)
     compact(None, table, full=True)
     table.truncate()
@@ -84,7 +84,7 @@ def test_small_files_of_one_bucket_need_not_be_many(tmp_path: Path) -> None:
     assert backlog(spread, BacklogLimits())["small_files"].passed, "40 of 40, and no compaction makes them fewer"
 
 
-def test_freshness(tmp_path: Path) -> None:
+def test_rows_older_than_allowed_are_not_fresh(tmp_path: Path) -> None:
     table = written(tmp_path)
     limits = BacklogLimits(max_age=timedelta(hours=1))
     assert backlog(table, limits)["freshness"].passed
@@ -125,7 +125,7 @@ def test_a_writer_whose_snapshots_have_expired_is_older_than_what_is_left(tmp_pa
     assert "no snapshot since 3 brought any" in late.summary
 
 
-def test_changelog_lag(tmp_path: Path) -> None:
+def test_commits_since_the_last_changelog_are_its_lag(tmp_path: Path) -> None:
     table = written(tmp_path, 3, **{"changelog-producer": "full-compaction"})
     limits = BacklogLimits(max_changelog_lag=2)
     assert not backlog(table, limits)["changelog_lag"].passed

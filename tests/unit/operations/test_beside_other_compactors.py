@@ -204,7 +204,7 @@ def test_after_the_last_attempt_nobody_waits(tmp_path: Path) -> None:
     assert race.losses[-1].endswith(": given up")
 
 
-def test_who_has_won(tmp_path: Path) -> None:
+def test_the_rival_is_who_wrote_to_the_bucket_since(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     first = table.latest_snapshot()

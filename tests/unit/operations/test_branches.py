@@ -139,7 +139,7 @@ def test_what_is_there_or_not(table: CatalogTable) -> None:
             refused()
 
 
-def test_renaming_and_deleting(tmp_path: Path, table: CatalogTable) -> None:
+def test_a_branch_is_renamed_and_deleted_unless_an_option_names_it(tmp_path: Path, table: CatalogTable) -> None:
     create_branch(table, "b", tag="one")
     put(table.on_branch("b"), {7: "b"})
     rename_branch(table, "b", "c")

@@ -163,7 +163,7 @@ class Life:
 
 @settings(max_examples=examples(40))
 @given(st.booleans(), st.lists(STEPS, min_size=3, max_size=25))
-def test_random_lives(primary_key: bool, steps: list[tuple[object, ...]]) -> None:
+def test_what_is_kept_in_any_life_reads_as_it_was(primary_key: bool, steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         life = Life(Path(folder), primary_key=primary_key)
         actions: dict[object, Callable[..., None]] = {

@@ -264,13 +264,15 @@ def watched(template: Path, name: str, call: Callable[[Lake], None]) -> None:
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 @settings(max_examples=examples(25))
 @given(name=names().filter(lambda name: name not in ("db", "canary", KEPT)))
-def test_names(template: Path, call: Callable[[Lake, str], None], name: str) -> None:
+def test_no_name_in_any_call_reaches_outside_the_table(
+    template: Path, call: Callable[[Lake, str], None], name: str
+) -> None:
     watched(template, name, lambda lake: call(lake, name))
 
 
 @settings(max_examples=examples(60))
 @given(key=st.sampled_from(PATH_OPTIONS), value=names())
-def test_options(template: Path, key: str, value: str) -> None:
+def test_no_value_of_a_path_option_reaches_outside_the_table(template: Path, key: str, value: str) -> None:
     def use(lake: Lake) -> None:
         with suppress(PaimonError):
             lake.table().to_arrow(options={key: value})

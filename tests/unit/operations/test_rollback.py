@@ -98,7 +98,7 @@ def test_what_cannot_be_gone_back_to(tmp_path: Path, table: CatalogTable) -> Non
     assert rows(table) == at(4)
 
 
-def test_deleting_tags(table: CatalogTable) -> None:
+def test_deleted_tags_take_their_own_files_and_no_others(table: CatalogTable) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     with pytest.raises(NotFoundError, match="'three'"):
         delete_tag(table, "one", "three")
@@ -114,7 +114,7 @@ def test_deleting_tags(table: CatalogTable) -> None:
     assert unreachable_files(table) == set()
 
 
-def test_renaming_a_tag(table: CatalogTable) -> None:
+def test_a_renamed_tag_keeps_its_rows_and_takes_no_other_name(table: CatalogTable) -> None:
     rename_tag(table, "two", "zwei")
     assert table.tags.names() == ["four", "one", "zwei"]
     assert rows_of_tag(table, "zwei") == at(2)
@@ -128,7 +128,7 @@ def test_renaming_a_tag(table: CatalogTable) -> None:
     assert table.tags.names() == ["four", "one", "zwei"]
 
 
-def test_replacing_a_tag(table: CatalogTable) -> None:
+def test_a_replaced_tag_holds_another_state_and_frees_the_old_one(table: CatalogTable) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     report = replace_tag(table, "one", snapshot_id=2, time_retained=timedelta(hours=2), now=NOW)
     assert (report.snapshot_id, report.created) == (2, False)

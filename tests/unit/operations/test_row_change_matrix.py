@@ -72,7 +72,7 @@ def filled(folder: Path, engine: str, buckets: str) -> CatalogTable:
 
 @pytest.mark.parametrize("buckets", BUCKETS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_each_cell(tmp_path: Path, engine: str, buckets: str) -> None:
+def test_each_engine_in_each_bucket_mode_changes_rows_or_refuses(tmp_path: Path, engine: str, buckets: str) -> None:
     _, method, updates = ENGINES[engine]
     moves = buckets == "cross-partition"
     if moves and "ignore-delete" in engine and "deduplicate" in engine:

@@ -87,7 +87,7 @@ def test_the_largest_values_are_taken() -> None:
     assert memory_size(str(2**63 - 1)) == 2**63 - 1
 
 
-def test_words_are_read_in_any_case_and_without_blanks() -> None:
+def test_words_are_read_in_any_case_and_texts_are_left_as_they_are() -> None:
     assert one_of("full-compaction")(" FULL_COMPACTION ") == "full-compaction"
     assert names(" a, b,,c ") == ("a", "b", "c")
     assert (boolean("TRUE"), boolean("false")) == (True, False)

@@ -31,7 +31,7 @@ COLUMNS = [
 ]
 
 
-def test_describe_gives_columns_and_extended_facts_of_the_table_too(session: Session) -> None:
+def test_describe_lists_columns_and_extended_adds_facts_of_the_table(session: Session) -> None:
     assert rows(session, "DESC t") == COLUMNS
     extended = rows(session, "DESCRIBE TABLE EXTENDED t")
     assert extended[: len(COLUMNS)] == COLUMNS

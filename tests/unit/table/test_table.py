@@ -146,7 +146,7 @@ def test_the_shape_counts_snapshots_files_rows_and_sorted_runs(table: CatalogTab
     assert (shape.snapshot_id, shape.sorted_runs_max, shape.sorted_runs_avg) == (2, 2, 1.5)
 
 
-def test_the_shape_of_an_empty_table_is_of_zeros(tmp_path: Path) -> None:
+def test_the_shape_of_an_empty_table_counts_nothing(tmp_path: Path) -> None:
     shape = table_shape(create_table(tmp_path))
     assert (shape.snapshot_id, shape.files, shape.sorted_runs_max, shape.sorted_runs_avg) == (None, 0, 0, 0.0)
 

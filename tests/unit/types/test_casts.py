@@ -148,7 +148,7 @@ def test_texts_of_nested_values() -> None:
         assert cast(column, source, STRING).to_pylist() == [expected, None]
 
 
-def test_casts_without_a_meaning_are_refused() -> None:
+def test_values_and_types_that_cannot_be_cast_are_refused() -> None:
     with pytest.raises(DataError, match="'x' is not a value of type INT"):
         cast_values(["1", "x"], "STRING", "INT")
     with pytest.raises(DataError, match="not UTF-8"):

@@ -56,7 +56,9 @@ def written(table: CatalogTable, threads: int) -> list[list[tuple[bytes, object]
     ("keys", "partitions", "buckets"),
     [([], [], "-1"), ([], ["p"], "-1"), (["id"], [], "4"), (["id", "p"], ["p"], "2")],
 )
-def test_files(tmp_path: Path, keys: list[str], partitions: list[str], buckets: str) -> None:
+def test_files_and_what_is_said_of_them_do_not_depend_on_threads(
+    tmp_path: Path, keys: list[str], partitions: list[str], buckets: str
+) -> None:
     options = {**SIZES, "bucket": buckets}
     table = create_table(tmp_path, FIELDS, keys, options, partition_keys=partitions)
     one = written(table, 1)

@@ -81,7 +81,7 @@ def test_other_options_are_another_catalog(opening: Opening) -> None:
     assert [options for options, _ in opening.opened] == [_OPTIONS, {**_OPTIONS, "token": "new"}]
 
 
-def test_few_are_remembered(opening: Opening) -> None:
+def test_only_the_catalogs_opened_last_are_remembered(opening: Opening) -> None:
     catalogs = OpenedCatalogs()
     for number in range(40):
         catalogs.get({"warehouse": f"/{number}"})

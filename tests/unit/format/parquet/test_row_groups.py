@@ -73,7 +73,7 @@ def file_of(groups: Sequence[pa.Table], dictionaries: Sequence[str], threads: in
     st.sampled_from([(), ("text", "nanos"), ("id", "text", "nanos", "score")]),
     st.integers(2, 4),
 )
-def test_bytes(sizes: list[int], dictionaries: Sequence[str], threads: int) -> None:
+def test_threads_make_the_same_file_to_the_byte(sizes: list[int], dictionaries: Sequence[str], threads: int) -> None:
     groups = groups_of(sizes)
     assert file_of(groups, dictionaries, threads) == file_of(groups, dictionaries, 1)
 
@@ -91,7 +91,7 @@ def through_format(groups: Sequence[pa.Table], settings: FileSettings) -> tuple[
 
 
 @pytest.mark.parametrize("size", [100, 10_000])
-def test_size(size: int) -> None:
+def test_files_have_their_target_size_after_the_same_row_group(size: int) -> None:
     """Files end after the same row group whatever the number of threads is."""
     groups = groups_of([size] * 6)
     whole, _ = through_format(groups, FileSettings())
@@ -102,7 +102,7 @@ def test_size(size: int) -> None:
     assert through_format(groups, FileSettings(target_bytes=target, threads=3)) == one
 
 
-def test_fault() -> None:
+def test_an_error_in_a_thread_is_raised_by_the_writer() -> None:
     """What a thread meets is raised where rows are given or the file is closed."""
 
     def open_(sink: pa.NativeFile) -> RowGroupsWriter:

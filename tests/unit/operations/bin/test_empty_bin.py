@@ -60,7 +60,7 @@ def test_a_run_that_may_still_be_going_on_stays(tmp_path: Path) -> None:
     assert later.runs == (open_run,)
 
 
-def test_foreign_folders_stay(tmp_path: Path) -> None:
+def test_folders_that_others_put_there_stay(tmp_path: Path) -> None:
     table = small_table(tmp_path)
     mine = tmp_path / BIN / "mine"
     mine.mkdir(parents=True)

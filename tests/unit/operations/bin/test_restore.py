@@ -50,7 +50,7 @@ def begin(table: CatalogTable, folder: Path) -> BinRun:
     return BinRun.begin(table, str(folder), "a test")
 
 
-def test_orphans_come_back(tmp_path: Path) -> None:
+def test_removed_orphans_come_back_one_by_one_or_all(tmp_path: Path) -> None:
     table = filled(tmp_path)
     planted = strays(table)
     age(tmp_path)
@@ -185,7 +185,7 @@ def test_a_state_whose_files_are_gone_stays_in_the_bin(tmp_path: Path) -> None:
     assert rows(table)
 
 
-def test_changelogs_come_back(tmp_path: Path) -> None:
+def test_expired_changelogs_come_back_as_they_were(tmp_path: Path) -> None:
     retention = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"}
     longer = {"changelog.num-retained.min": "1", "changelog.num-retained.max": "5"}
     table = filled(tmp_path, {"changelog-producer": "full-compaction", **retention, **longer})
@@ -259,7 +259,7 @@ def test_the_journal_is_written_before_anything_moves(tmp_path: Path) -> None:
     assert (form["operation"], form["table"]) == ("a test", "db.t")
 
 
-def test_as_procedures(tmp_path: Path) -> None:
+def test_procedures_put_into_the_bin_restore_and_empty_it(tmp_path: Path) -> None:
     table = filled(tmp_path)
     create_tag(table, "a", snapshot_id=1)
     session = Session({"warehouse": str(tmp_path)})

@@ -51,7 +51,7 @@ def written(table: CatalogTable, rows: Rows) -> None:
 
 @settings(max_examples=examples(20))
 @given(STEPS, st.sampled_from(["input", "lookup", "full-compaction"]), st.sampled_from(sorted(ENGINES)), st.data())
-def test_our_changelogs_hold(
+def test_changelogs_that_we_make_of_any_history_hold(
     steps: list[tuple[str, Rows | None]], producer: str, engine: str, data: st.DataObject
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:

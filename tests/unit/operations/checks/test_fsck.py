@@ -52,7 +52,7 @@ def folder(table: CatalogTable, name: str) -> Path:
     return Path(table.location) / name
 
 
-def test_a_whole_table(table: CatalogTable) -> None:
+def test_a_whole_table_is_healthy_and_left_as_it_is(table: CatalogTable) -> None:
     before = files_on_disk(table)
     reported: list[str] = []
     report = fsck(table.file_io, table.location + "/", deep=True, progress=reported.append)
@@ -65,7 +65,7 @@ def test_a_whole_table(table: CatalogTable) -> None:
     assert files_on_disk(table) == before
 
 
-def test_nothing_there(tmp_path: Path, table: CatalogTable) -> None:
+def test_a_folder_without_a_table_is_reported_as_missing(tmp_path: Path, table: CatalogTable) -> None:
     report = fsck(table.file_io, str(tmp_path / "nowhere"))
     assert [fault.kind for fault in report.faults] == [FaultKind.MISSING]
     assert report.states == 0
@@ -107,7 +107,7 @@ def test_a_gap_between_snapshots(table: CatalogTable) -> None:
         ("EARLIEST", "99", "it says 99, correct is 1"),
     ],
 )
-def test_hints(table: CatalogTable, hint: str, text: str, detail: str) -> None:
+def test_a_hint_that_is_wrong_is_noted(table: CatalogTable, hint: str, text: str, detail: str) -> None:
     folder(table, f"snapshot/{hint}").write_text(text)
     report = examined(table)
     assert noted(report) == (FaultKind.HINT, hint, detail)
@@ -151,22 +151,22 @@ def changed(path: Path, **values: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
 
-def test_numbers_of_rows(table: CatalogTable) -> None:
+def test_a_wrong_number_of_rows_is_a_mismatch(table: CatalogTable) -> None:
     changed(folder(table, "snapshot/snapshot-3"), totalRecordCount=7)
     assert only(examined(table)) == (FaultKind.MISMATCH, "snapshot-3", "its files have 6 rows, it says 7")
 
 
-def test_a_newer_snapshot(table: CatalogTable) -> None:
+def test_a_snapshot_of_a_newer_version_is_unsupported(table: CatalogTable) -> None:
     changed(folder(table, "snapshot/snapshot-1"), version=99)
     assert only(examined(table))[:2] == (FaultKind.UNSUPPORTED, "snapshot-1")
 
 
-def test_a_missing_schema(table: CatalogTable) -> None:
+def test_a_schema_that_a_tag_needs_is_reported_missing(table: CatalogTable) -> None:
     changed(folder(table, "tag/tag-kept"), schemaId=5)
     assert only(examined(table)) == (FaultKind.MISSING, "schema-5", "needed by tag 'kept'")
 
 
-def test_a_consumer_ahead(table: CatalogTable) -> None:
+def test_a_consumer_beyond_the_next_snapshot_is_a_mismatch(table: CatalogTable) -> None:
     folder(table, "consumer").mkdir()
     folder(table, "consumer/consumer-a").write_text('{"nextSnapshot": 4}')
     assert examined(table).healthy
@@ -207,7 +207,7 @@ def test_files_of_a_level_that_overlap(table: CatalogTable) -> None:
     assert "holds keys that" in report.faults[0].detail
 
 
-def test_deletion_vectors(table: CatalogTable) -> None:
+def test_damaged_and_missing_deletion_vectors_are_reported(table: CatalogTable) -> None:
     first = live_files(table)[0].file_name
     (path,) = delete_rows(table, {first: [0]})
     assert examined(table).healthy

@@ -56,7 +56,7 @@ def judged(table: CatalogTable, **how: Any) -> CompactionProof:
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_sound_compactions_hold(tmp_path: Path, name: str) -> None:
+def test_sound_compactions_of_keyed_tables_hold(tmp_path: Path, name: str) -> None:
     table = filled(tmp_path, {**KEYED[name], "num-sorted-run.compaction-trigger": "2"})
     foreign_compaction(table, "flink")
     put(table, dict.fromkeys(range(5, 25), "c"))

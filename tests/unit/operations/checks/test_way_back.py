@@ -99,7 +99,7 @@ def test_a_broken_snapshot_or_manifest(table: CatalogTable, tmp_path: Path) -> N
     assert (way.snapshot_id, way.latest_id) == (5, 6)
 
 
-def test_nothing_is_left(table: CatalogTable, tmp_path: Path) -> None:
+def test_without_an_older_state_there_is_no_way_back(table: CatalogTable, tmp_path: Path) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     flip(data_file(table, 6))
     assert found(table, error_of(table_in(tmp_path))) is None

@@ -84,7 +84,7 @@ def test_keys_of_one_hash_stay_together(table: CatalogTable, monkeypatch: pytest
     assert all(len(actual) == 1 for actual in buckets.values())
 
 
-def test_one_partition(table: CatalogTable) -> None:
+def test_files_of_partitions_that_are_not_chosen_stay(table: CatalogTable) -> None:
     kept = {entry.file.file_name for entry in live(table) if table.paths.spec_of(entry.partition)["p"] == "2"}
     compact(None, table, partitions=[{"p": "1"}], order_strategy="order", order_by=["x"])
     assert kept <= {entry.file.file_name for entry in live(table)}
@@ -96,7 +96,7 @@ def test_a_dry_run_changes_nothing(table: CatalogTable) -> None:
     assert table.snapshots.latest_id() == 3
 
 
-def test_another_writer_wins(table: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_writer_wins_and_the_sort_leaves_nothing(table: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
     written = module._written
 
     def slowly(*given: object) -> object:

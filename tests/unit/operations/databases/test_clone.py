@@ -108,7 +108,9 @@ def test_deletion_vectors_and_partitions(tmp_path: Path, there: Catalog) -> None
     assert whole(copy)
 
 
-def test_what_is_refused(table: CatalogTable, there: Catalog, tmp_path: Path) -> None:
+def test_a_target_that_is_the_source_or_not_a_clone_is_refused(
+    table: CatalogTable, there: Catalog, tmp_path: Path
+) -> None:
     here = open_catalog({"warehouse": str(tmp_path / "here")})
     with pytest.raises(OptionError, match="the target is the source"):
         clone(table, here, "db.t")
@@ -228,7 +230,7 @@ def test_a_damaged_source_is_not_copied(table: CatalogTable, there: Catalog) -> 
         clone(table, there, "db.copy")
 
 
-def test_databases(table: CatalogTable, there: Catalog, tmp_path: Path) -> None:
+def test_a_database_is_cloned_without_the_excluded_tables(table: CatalogTable, there: Catalog, tmp_path: Path) -> None:
     here = open_catalog({"warehouse": str(tmp_path / "here")})
     for name in ("empty", "left_out"):
         here.create_table(f"db.{name}", Schema([("x", "INT")]))

@@ -168,7 +168,7 @@ def test_a_table_that_waits_for_a_name_gets_it(catalog: PlainCatalog) -> None:
     assert keys(catalog.get_table("db.t")) == [1, 2]
 
 
-def test_in_sql(catalog: PlainCatalog) -> None:
+def test_procedures_migrate_databases_and_tables_and_restore_sources(catalog: PlainCatalog) -> None:
     for name in ("a", "b"):
         put(plain_table(catalog, f"db.{name}"), 1, 2)
     session = Session({"warehouse": catalog.warehouse}, dialect="spark")

@@ -27,7 +27,9 @@ def days(table: CatalogTable, branch: str) -> list[int]:
 
 @pytest.mark.parametrize("branch", ["main", "snapshot", "delta"])
 @pytest.mark.parametrize("batch_size", [None, 1])
-def test_segments_go(table: CatalogTable, branch: str, batch_size: int | None) -> None:
+def test_segments_that_are_due_go_on_every_branch_and_no_others(
+    table: CatalogTable, branch: str, batch_size: int | None
+) -> None:
     before = found(table, "day >= '20250815'")
     opened = table.on_branch(branch)
     planned = expire_partitions(opened, expiration_time=LIFE, now=NOW, dry_run=True)

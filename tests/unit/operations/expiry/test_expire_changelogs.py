@@ -149,7 +149,7 @@ def test_what_a_dead_expiry_left_is_finished(tmp_path: Path) -> None:
     assert unreachable_files(table) == set()
 
 
-def test_refuses_contradictions(tmp_path: Path) -> None:
+def test_a_maximum_below_the_minimum_is_refused(tmp_path: Path) -> None:
     table = filled(tmp_path, "input", commits=1)
     table.changelogs.keep(table.snapshots.get(1))
     with pytest.raises(OptionError):
@@ -169,7 +169,9 @@ def test_refuses_contradictions(tmp_path: Path) -> None:
         ([], (1, 1, 0), {}, []),
     ],
 )
-def test_the_rules(ids: list[int], rules: tuple[int, int, int], consumers: dict[str, int], gone: list[int]) -> None:
+def test_counts_times_and_consumers_say_which_changes_go(
+    ids: list[int], rules: tuple[int, int, int], consumers: dict[str, int], gone: list[int]
+) -> None:
     retention = ChangelogRetention(*rules, consumers, newest_stays=True)
     assert list(plan_changelogs(ids, 6, lambda number: number * 1000, retention)) == gone
 

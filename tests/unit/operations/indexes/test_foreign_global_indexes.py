@@ -77,7 +77,7 @@ def cleaned(table: Table) -> None:
     remove_orphan_files(None, table, minimum_age=timedelta(0))
 
 
-def test_reads_do_without(table: Table) -> None:
+def test_reads_find_the_same_rows_without_them(table: Table) -> None:
     for where, actual in (
         ("t = 'text 3'", [3]),
         ("t > 'text 8'", [9]),
@@ -87,7 +87,7 @@ def test_reads_do_without(table: Table) -> None:
         assert ids(table, where) == ids(table, where, **{"global-index.enabled": "false"}) == actual
 
 
-def test_maintenance_keeps_them(table: Table) -> None:
+def test_changes_and_compactions_keep_them_and_their_files(table: Table) -> None:
     before = names(table)
     assert len(before) == 6
     table.update({"id": "103"}, "id = 3")  # type: ignore[attr-defined]

@@ -116,7 +116,7 @@ def test_a_second_run_reads_no_data_file(tmp_path: Path) -> None:
     assert (again.written_files, again.read_files, again.snapshot_ids) == (0, 5, ())
 
 
-def test_changes_and_drops(tmp_path: Path) -> None:
+def test_changed_indexes_are_built_again_and_others_dropped(tmp_path: Path) -> None:
     table = declare(days(tmp_path), ALL_KINDS)
     rewrite_file_index(None, table)
     table = declare(table, {"file-index.bloom-filter.city.items": "500", "file-index.bitmap.city.version": "1"})
@@ -133,7 +133,7 @@ def test_changes_and_drops(tmp_path: Path) -> None:
     assert all(e.file.embedded_index is None and not e.file.extra_files for e in live(table))
 
 
-def test_only_chosen_partitions(tmp_path: Path) -> None:
+def test_only_files_of_the_chosen_partitions_are_written(tmp_path: Path) -> None:
     table = declare(days(tmp_path, partitioned=["day"]), {"file-index.bsi.columns": "degrees"})
     report = rewrite_file_index(None, table, where="day IN (1, 3)")
     assert (report.written_files, report.skipped_files) == (2, 0)
@@ -238,7 +238,7 @@ def test_a_probe_tells_of_an_index_that_hides_rows(tmp_path: Path) -> None:
         rewrite_file_index(None, table)
 
 
-def test_explanations(tmp_path: Path) -> None:
+def test_a_scan_is_explained_by_the_indexes_that_were_written(tmp_path: Path) -> None:
     table = declare(days(tmp_path, partitioned=["day"]), {"file-index.bitmap.columns": "city"})
     rewrite_file_index(None, table, where="day > 0")
     explanation = explain_scan(table, "day < 4 AND city IN ('town 03', 'town 125', 'town 23') AND degrees < 28")

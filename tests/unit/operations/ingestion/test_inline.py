@@ -47,7 +47,7 @@ def batch(table: CatalogTable, number: int, *keys: int) -> IngestReport:
     return ingest(None, table, keyed(dict.fromkeys(keys, f"{number}")), commit_user="feed", commit_identifier=number)
 
 
-def test_the_trigger_decides(tmp_path: Path) -> None:
+def test_a_write_that_reaches_the_trigger_compacts(tmp_path: Path) -> None:
     table = create_table(tmp_path, options=INLINE)
     made = [write(table, i, 100) for i in range(6)]
     assert made == [(1,), (2,), (3,), (4,), (5, 6), (7,)]
@@ -162,7 +162,7 @@ def test_write_only_comes_before_full_compactions(tmp_path: Path) -> None:
     assert kinds(table) == "A"
 
 
-def test_append_tables(tmp_path: Path) -> None:
+def test_append_tables_with_fixed_buckets_are_compacted_by_file_count(tmp_path: Path) -> None:
     fields = (("id", "INT"),)
     for name, options, expected in (
         ("db.a", {"bucket": "1", "bucket-key": "id", "compaction.min.file-num": "3"}, "AAACAACAAC"),
@@ -184,7 +184,7 @@ def test_append_tables(tmp_path: Path) -> None:
     ],
     ids=["dynamic", "cross-partition", "postponed"],
 )
-def test_other_bucket_modes(
+def test_other_bucket_modes_compact_but_for_postponed_buckets(
     tmp_path: Path,
     fields: Sequence[tuple[str, str]],
     keys: Sequence[str],

@@ -53,7 +53,7 @@ def test_writers_that_compact_need_not_wait(tmp_path: Path) -> None:
     assert state(table) == {2: "b"}
 
 
-def test_nobody_else_waits(tmp_path: Path) -> None:
+def test_tables_and_writes_that_show_rows_at_once_do_not_wait(tmp_path: Path) -> None:
     plain: CatalogTable = create_table(tmp_path / "plain", options=WAITS)
     plain.write_arrow(keyed({1: "a"}))
     assert state(plain) == {1: "a"}

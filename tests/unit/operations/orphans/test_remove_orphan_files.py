@@ -75,7 +75,7 @@ def test_takes_what_nothing_names_and_nothing_else(tmp_path: Path) -> None:
     assert clean(table).orphans == ()
 
 
-def test_young_files_stay(tmp_path: Path) -> None:
+def test_files_younger_than_a_day_or_the_given_time_stay(tmp_path: Path) -> None:
     table = filled(tmp_path)
     planted = strays(table)
     assert clean(table).orphans == ()
@@ -284,7 +284,7 @@ def test_of_a_database_or_of_all_tables(tmp_path: Path) -> None:
     assert remove_orphan_files_of(None, catalog, "*").reports["db.t"].deleted_files == 7
 
 
-def test_as_a_procedure(tmp_path: Path) -> None:
+def test_the_procedure_counts_removes_and_refuses_times_to_come(tmp_path: Path) -> None:
     table = filled(tmp_path)
     strays(table)
     age(tmp_path)

@@ -69,7 +69,7 @@ def test_a_snapshot_that_an_expiry_gave_up_is_not_tagged(tmp_path: Path) -> None
         create_tag(table, "x", snapshot_id=1)
 
 
-def test_nothing_to_tag(tmp_path: Path) -> None:
+def test_a_table_without_snapshots_cannot_be_tagged(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no snapshot yet"):
         create_tag(small_table(tmp_path), "x")
 

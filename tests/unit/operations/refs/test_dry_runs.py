@@ -45,7 +45,7 @@ def branches(table: CatalogTable) -> list[str]:
     return Branches(table.file_io, table.paths).names()
 
 
-def test_fast_forward(table: CatalogTable, tmp_path: Path) -> None:
+def test_a_dry_fast_forward_tells_what_leaves_and_what_comes(table: CatalogTable, tmp_path: Path) -> None:
     before, tags = contents(tmp_path), set(table.tags.names())
     dry = fast_forward(table, "b", dry_run=True)
     assert contents(tmp_path) == before
@@ -68,7 +68,7 @@ def test_a_fast_forward_that_would_fail_fails_dry(table: CatalogTable) -> None:
         fast_forward(table, "b", dry_run=True)
 
 
-def test_delete_branch(table: CatalogTable, tmp_path: Path) -> None:
+def test_a_dry_deletion_tells_what_only_the_branch_needs(table: CatalogTable, tmp_path: Path) -> None:
     branch = table.on_branch("b")
     (own,) = branch.manifests.delta_entries(branch.snapshots.get(3))
     before = contents(tmp_path)
@@ -94,7 +94,7 @@ def test_what_main_has_merged_since_is_left_to_the_branch(table: CatalogTable) -
         delete_branch(table, "none", dry_run=True)
 
 
-def test_rename_branch(table: CatalogTable, tmp_path: Path) -> None:
+def test_a_dry_renaming_checks_and_tells_the_options_it_concerns(table: CatalogTable, tmp_path: Path) -> None:
     dry = rename_branch(table, "b", "c", dry_run=True)
     assert (dry.options, branches(table)) == ((), ["main", "b"])
     with pytest.raises(OptionError):

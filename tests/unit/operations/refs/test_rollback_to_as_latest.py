@@ -36,7 +36,7 @@ def whole(table: CatalogTable) -> bool:
 
 
 @pytest.mark.parametrize("primary_key", [True, False])
-def test_back_and_forth(tmp_path: Path, primary_key: bool) -> None:
+def test_an_earlier_state_comes_back_and_so_does_the_later_one(tmp_path: Path, primary_key: bool) -> None:
     table = written(tmp_path, primary_key=primary_key)
     before = rows(table)
     compact(None, table, full=True)

@@ -48,7 +48,7 @@ def test_the_first_snapshot_of_all_and_the_first_after_each_period_are_tagged() 
         ({"sink.process-time-zone": "Pacific/Kiritimati"}, "2024-05-14"),
     ],
 )
-def test_names(options: Mapping[str, str], name: str) -> None:
+def test_names_of_tags_follow_the_period_format_and_zone(options: Mapping[str, str], name: str) -> None:
     assert tags(options, 0) == [(name, 1)]
 
 

@@ -130,7 +130,7 @@ def test_a_purged_table_has_nothing_left(tmp_path: Path) -> None:
     assert rows(table) == [(1, "again")]
 
 
-def test_they_are_procedures(tmp_path: Path, table: CatalogTable) -> None:
+def test_they_are_procedures_that_show_and_do_the_same(tmp_path: Path, table: CatalogTable) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql("CALL sys.compact_manifest(`table` => 'db.t')")
     assert table.snapshots.latest_id() == 5

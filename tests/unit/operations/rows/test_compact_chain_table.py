@@ -86,7 +86,7 @@ def test_other_changes_in_the_place_of_those_that_were_rolled_back(
     assert [row[1] for row in found(table, "day = '20250811'")] == [1, 2, 7]
 
 
-def test_what_cannot_be(table: CatalogTable) -> None:
+def test_partitions_and_tables_that_cannot_be_completed_are_refused(table: CatalogTable) -> None:
     with pytest.raises(NotFoundError, match="no partition"):
         compact_chain_table(None, table, {"day": "20250901"})
     with pytest.raises(NotFoundError, match="is not a partition"):
@@ -95,7 +95,7 @@ def test_what_cannot_be(table: CatalogTable) -> None:
         compact_chain_table(None, table.on_branch("delta"), {"day": "20250811"})
 
 
-def test_the_procedure(tmp_path: Path, table: CatalogTable) -> None:
+def test_the_procedure_completes_a_partition_once(tmp_path: Path, table: CatalogTable) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")
     call = "CALL sys.compact_chain_table(table => 'db.t', partition => 'day=\"20250811\"')"
     assert session.sql(call).to_arrow().to_pylist() == [{"result": True}]

@@ -28,7 +28,7 @@ def with_buckets(folder: Path, number: int) -> CatalogTable:
 
 
 @pytest.mark.parametrize("producer", ["none", "input"])
-def test_a_keyed_table(tmp_path: Path, producer: str) -> None:
+def test_a_keyed_table_keeps_its_rows_in_more_buckets(tmp_path: Path, producer: str) -> None:
     table = small_table(tmp_path, {"changelog-producer": producer})
     put(table, dict.fromkeys(range(40), "a"))
     put(table, dict.fromkeys(range(20), "b"), [39])
@@ -46,7 +46,7 @@ def test_a_keyed_table(tmp_path: Path, producer: str) -> None:
     assert fsck(table.file_io, table.location, deep=True).healthy
 
 
-def test_single_partitions(tmp_path: Path) -> None:
+def test_chosen_partitions_alone_are_rescaled(tmp_path: Path) -> None:
     options = {"bucket": "2", "bucket-key": "k"}
     table = small_table(tmp_path, options, primary_key=False, partition_keys=["v"])
     put(table, {number: "ab"[number % 2] for number in range(20)})

@@ -63,7 +63,7 @@ def test_tables_that_have_none(tmp_path: Path) -> None:
     assert restorable_partitions(plain).partitions == ()
 
 
-def test_as_a_call(tmp_path: Path) -> None:
+def test_the_procedure_lists_a_dropped_partition_with_its_snapshot(tmp_path: Path) -> None:
     filled(tmp_path, ())
     session = Session({"warehouse": str(tmp_path)})
     (row,) = session.sql("CALL sys.restorable_partitions('db.t')").to_arrow().to_pylist()

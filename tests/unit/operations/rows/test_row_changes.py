@@ -162,7 +162,7 @@ def test_whole_partitions_go_by_metadata(tmp_path: Path) -> None:
     assert state(table) == {}
 
 
-def test_new_values(tmp_path: Path) -> None:
+def test_new_values_are_literals_or_columns_that_fit(tmp_path: Path) -> None:
     fields = (("id", "INT NOT NULL"), ("a", "BIGINT"), ("b", "BIGINT"), ("v", "STRING"))
     table = create_table(tmp_path, fields, (), VECTORS)
     table.write_arrow(keyed({1: "x", 2: "y"}))
@@ -220,7 +220,7 @@ UPSERT = (Clause("matched", "update"), Clause("not_matched", "insert"))
 
 
 @pytest.mark.parametrize("how", [*TABLES, "keyed"])
-def test_merging_rows(tmp_path: Path, how: str) -> None:
+def test_a_merge_updates_inserts_and_deletes_by_its_clauses(tmp_path: Path, how: str) -> None:
     table = filled(tmp_path, TABLES[how]) if how != "keyed" else filled(tmp_path, {}, ("id",))
     report = table.merge(keyed({5: "five", 15: None, 25: "new"}), "t.id = s.id", UPSERT)
     assert (report.updated_rows, report.inserted_rows, report.deleted_rows) == (2, 1, 0)

@@ -99,7 +99,7 @@ def test_a_left_join_holds_its_right_side_to_the_partition_only_by_the_column(se
         ("SELECT id, rank() OVER (ORDER BY n) FROM a", False),
     ],
 )
-def test_linear_queries(session: Session, query: str, linear: bool) -> None:
+def test_queries_that_take_each_row_by_itself_are_linear(session: Session, query: str, linear: bool) -> None:
     assert alignment_of(resolved(session, query)).is_linear == linear
 
 

@@ -36,7 +36,7 @@ def with_schema(payload: Any, *columns: dict[str, Any]) -> dict[str, Any]:
     return {"schema": {"type": "struct", "fields": envelope, "optional": False, "name": "Envelope"}, "payload": payload}
 
 
-def test_every_operation() -> None:
+def test_every_operation_gives_the_rows_of_its_kinds() -> None:
     lines = [
         change("r", None, customer(1004, "Anne")),
         change("c", None, customer(1005, None)),
@@ -158,7 +158,7 @@ def test_a_new_column_is_not_lost() -> None:
         )
 
 
-def test_options_are_checked() -> None:
+def test_unknown_options_and_values_are_refused() -> None:
     with pytest.raises(OptionError, match="'nonsense' is no option"):
         read(NAME, [], CUSTOMERS, nonsense="x")
     with pytest.raises(OptionError, match="Use one of precise, string, double"):

@@ -45,7 +45,7 @@ def test_every_type_of_change() -> None:
     assert found.passed == {"marks of a bootstrap": 2, "changes of the source's definition": 1}
 
 
-def test_types() -> None:
+def test_values_become_those_of_the_columns_and_too_large_ones_are_bad() -> None:
     types = fields(
         flag="BOOLEAN", data="BYTES", seen="TIMESTAMP_LTZ(3)", chosen="ARRAY<STRING>", doc="STRING", n="BIGINT"
     )

@@ -20,7 +20,7 @@ def test_rows_with_and_without_kinds() -> None:
     assert [bad.problem for bad in found.bad] == ["the row's kind is none of +I, -U, +U and -D"] * 2
 
 
-def test_types() -> None:
+def test_values_of_every_type_are_read_without_loss_of_digits() -> None:
     types = fields(
         d="DECIMAL(38, 10)", at="TIMESTAMP(9)", seen="TIMESTAMP_LTZ(6)", local="TIMESTAMP_LTZ(0)", m="MAP<STRING, INT>",
         r="ROW<x DOUBLE, y ARRAY<INT>>", data="VARBINARY(9)",
