@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.schedule import APART, NOTED, longest, note_seconds, noted_seconds, work_of
+from tests.schedule import APART, FOLDERS, NOTED, longest, note_seconds, noted_seconds, work_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +26,18 @@ def test_the_longest_comes_first_and_of_the_short_the_one_with_most_tests() -> N
         order.append(longest(sizes, {"a": 30.0, "d": 6.0}))
         del sizes[order[-1]]
     assert order == ["a", "d", "c", "b"]
+
+
+def test_a_folder_stays_with_the_process_that_has_begun_it_as_long_as_the_others_have_something_else() -> None:
+    spark, java = FOLDERS
+    sizes = {f"{spark}a": 1, f"{spark}b": 1, f"{java}a": 1, "tests/unit/a": 1}
+    seconds = {f"{spark}a": 40.0, f"{spark}b": 10.0, f"{java}a": 30.0, "tests/unit/a": 20.0}
+    assert longest(sizes, seconds) == f"{spark}a"
+    assert longest(sizes, seconds, own=[java], others=[spark]) == f"{java}a"
+    assert longest(sizes, seconds, others=[spark, java]) == "tests/unit/a"
+    del sizes["tests/unit/a"]
+    assert longest(sizes, seconds, others=[spark, java]) == f"{spark}a"
+    assert longest(sizes, seconds, own=[spark], others=[java]) == f"{spark}a"
 
 
 def test_seconds_are_noted_by_what_was_selected(tmp_path: Path) -> None:
