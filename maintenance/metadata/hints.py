@@ -9,7 +9,6 @@ import logging
 import time
 
 from maintenance.fs.file_io import FileIO
-from maintenance.fs.location import is_local
 
 EARLIEST = "EARLIEST"
 LATEST = "LATEST"
@@ -19,15 +18,17 @@ _LOG = logging.getLogger(__name__)
 
 
 def read_hint(file_io: FileIO, folder: str, name: str) -> int | None:
-    """The number in a hint file; None if it is missing, empty, torn, not a number or cannot be read."""
+    """The number in a hint file; None if it is missing, empty, torn, not a number or cannot be read.
+
+    One that is missing is not waited for: many tables have none, and the listing instead takes less than waiting.
+    """
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(0.001)
         try:
             return int(file_io.read_bytes(f"{folder}/{name}"))
         except FileNotFoundError:
-            if not is_local(folder):  # where writing replaces a file in one step
-                return None
+            return None
         except (OSError, ValueError):
             pass
     return None

@@ -86,6 +86,7 @@ class TableHandle:
     follows: tuple[SnapshotIdentity | None, ...] = ()
     siblings: OtherTables | None = field(default=None, repr=False, compare=False)
     model: TableModel = field(init=False, repr=False, compare=False)
+    _paths: TablePaths | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", TableModel({**self.schema.options, **self.dynamic_options}))
@@ -96,7 +97,11 @@ class TableHandle:
 
     @property
     def paths(self) -> TablePaths:
-        return TablePaths.of(self.location, self.schema, self.options, self.branch)
+        if self._paths is None:
+            paths = TablePaths.of(self.location, self.schema, self.options, self.branch)
+            object.__setattr__(self, "_paths", paths)
+            return paths
+        return self._paths
 
     @property
     def snapshots(self) -> Snapshots:
