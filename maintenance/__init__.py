@@ -10,8 +10,13 @@ These names are stable: `open_catalog`, `Catalog`, `Schema`, the operations by P
 `catalog`, `errors`, `operations` and `sql`. Each is imported when it is first used.
 """
 
+import os
 from importlib import import_module
 from typing import Any
+
+# In milliseconds, and read when Arrow is loaded: otherwise its allocator gives freed memory back to the system at once,
+# and to get it again, page by page, takes up to a third of the time of reading.
+os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")
 
 _MODULES = ("catalog", "errors", "operations", "sql")
 _OF_CATALOG = ("Catalog", "Schema", "open_catalog")

@@ -25,16 +25,31 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Tells which rows of a file are wanted.
+
+    Attributes:
+        columns: of the file, whose values tell it.
+        mask: of a table with these columns, in natural types: which rows are wanted. bool, shape (n,).
+    """
+
+    columns: frozenset[str]
+    mask: Callable[[pa.Table], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
 class FileSelection:
     """Which rows of a file are wanted; a reader may leave out parts of the file that hold none.
 
     Attributes:
         filter: over the file's columns, for its statistics; None for all.
         rows: numbers in the file, ascending; None for all.
+        matching: rows may be left out one by one; positions are not asked for then. None for all.
     """
 
     filter: pc.Expression | None = None
     rows: np.ndarray | None = None
+    matching: RowFilter | None = None
 
     def within(self, starts: np.ndarray) -> np.ndarray:
         """Which parts of the file hold one of the `rows`. `starts`: first row of each part, and the end of the last."""
@@ -57,7 +72,7 @@ class DataReader(Protocol):
     """An open data file. Takes columns as the file's own schema declares them, and returns natural Arrow types."""
 
     def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
-        """All rows, without those parts of the file that have no requested row."""
+        """All rows, without those parts of the file that have no requested row, and perhaps without single ones."""
 
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -66,6 +67,11 @@ def mask(predicate: Predicate, batch: pa.RecordBatch | pa.Table) -> pa.BooleanAr
     if isinstance(batch, pa.Table) and isinstance(truth, pa.Array):
         return pa.chunked_array([truth], pa.bool_())
     return truth
+
+
+def selected(predicate: Predicate, rows: pa.Table) -> np.ndarray:
+    """Which rows it selects, bool, shape (n,). Raises: as `mask`."""
+    return np.asarray(pc.fill_null(mask(predicate, rows), False).to_numpy())
 
 
 def _truth(predicate: Predicate, batch: pa.RecordBatch | pa.Table) -> Any:

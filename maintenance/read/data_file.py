@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import RESTORE, ROLL_BACK, CorruptFileError, DataError, MissingFileError, UnsupportedError
 from maintenance.format.blob import DescriptorReader, open_blobs
-from maintenance.format.data_format import DataReader, FileSelection
+from maintenance.format.data_format import DataReader, FileSelection, RowFilter
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, is_of_blobs, written_fields
 from maintenance.format.metadata.schema import TableSchema
@@ -34,9 +34,9 @@ from maintenance.format.rows.system_fields import (
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.zone import local_zone
-from maintenance.predicate.arrow import expression
+from maintenance.predicate.arrow import expression, selected
 from maintenance.predicate.evolution import devolved
-from maintenance.predicate.tree import Predicate
+from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.row_selection import ALL_ROWS, RowSelection
 from maintenance.read.sidecar import SidecarLimits
 from maintenance.scan.file_index import index_selection, open_container
@@ -89,7 +89,8 @@ class DataFileReader:
 
     Attributes:
         partition: partition columns and their values, from the manifest.
-        predicate: over wanted columns; only prunes row groups, rows are not filtered.
+        predicate: over wanted columns; leaves out row groups.
+        by_row: the predicate may leave out single rows, too; whoever reads does not count them.
         rows: which rows are read. Parts of the file without any are left out.
         indexed: leave out rows that the file index rules out, and do not open a file in which none is left. Not for
             files that are merged: an older version of a row would come back.
@@ -102,6 +103,7 @@ class DataFileReader:
     predicate: Predicate | None = None
     rows: RowSelection = ALL_ROWS
     indexed: bool = False
+    by_row: bool = False
 
     def unfiltered(self) -> "DataFileReader":
         return replace(self, predicate=None)
@@ -144,7 +146,7 @@ class DataFileReader:
         rows = self._rows(chosen)
         if rows is not None and not len(rows):
             return
-        selection = FileSelection(self._filter(), rows)
+        selection = FileSelection(self._filter(), rows, self._matching(rows))
         with self._decoder(rows) as reader:
             positions, start = self._positions(reader, selection), 0
             for table in reader.batches(self.file_fields(), batch_rows, selection):
@@ -257,7 +259,7 @@ class DataFileReader:
 
     def _check_rows(self, rows_read: int, positions: np.ndarray | None) -> None:
         """Raise where the file is not the one its manifest speaks of: Avro files can be cut unnoticed."""
-        whole = positions is None and self._filter() is None
+        whole = positions is None and self._filter() is None and self._matching(positions) is None
         if positions is not None and rows_read != len(positions):
             raise self._other_rows(rows_read)
         self._check_more(rows_read)
@@ -284,6 +286,14 @@ class DataFileReader:
         if self.predicate is None:
             return None
         return expression(self._over_own(self.predicate), list(self._own().values()))
+
+    def _matching(self, rows: np.ndarray | None) -> RowFilter | None:
+        """The predicate for single rows; None where their numbers are needed. `rows`: that are read, if not all."""
+        if self.predicate is None or not self.by_row or rows is not None or self._counts_rows:
+            return None
+        own = self._over_own(self.predicate)
+        columns = frozenset(columns_of(own))
+        return RowFilter(columns, partial(selected, own)) if columns else None
 
     def _over_own(self, predicate: Predicate) -> Predicate:
         """The predicate over the file's own columns, weaker where it must be."""

@@ -27,7 +27,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE_ENABLED
 from maintenance.options.model import TableModel
-from maintenance.predicate.arrow import mask
+from maintenance.predicate.arrow import selected
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.read.blob_views import Views, viewed_columns, viewed_places
 from maintenance.read.blobs import BlobPlace, described_places, fetched_columns, with_blobs, with_descriptors
@@ -42,6 +42,7 @@ from maintenance.read.waiting import runs_by_level, sorted_runs
 from maintenance.read.windows import rows_at_a_time, windows, windows_of
 from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import AnySplit, DiffSplit, Split
+from maintenance.types.chosen_rows import chosen_rows
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import is_retract, opposite_kinds
 from maintenance.types.values import Value
@@ -149,7 +150,7 @@ class SplitRead:
         viewed = viewed_columns(self.columns, self.model)
         for table in tables:
             rows = with_defaults(table, defaults)
-            kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
+            kept = rows if self.predicate is None else chosen_rows(rows, selected(self.predicate, rows))
             if VALUE_KIND in self.columns and not self.schema.primary_keys:
                 kept = _inserted(kept)
             if kept.num_rows:
@@ -182,7 +183,7 @@ class SplitRead:
             indexed = self.model.file_index_read_enabled
             for file in split.files:
                 reader = self.reader(context, split, file, self._pushed)
-                yield from _stream(replace(reader, indexed=indexed))
+                yield from _stream(replace(reader, indexed=indexed, by_row=True))
             return
         if not self.schema.primary_keys:
             yield from self._joined(split)
@@ -209,7 +210,7 @@ class SplitRead:
     def _merged(self, context: ReadContext, split: Split, section: Section, engine: MergeEngine) -> Iterator[pa.Table]:
         if len(section) == 1:
             for file in section[0]:
-                for rows in _stream(self.reader(context, split, file, self._pushed)):
+                for rows in _stream(replace(self.reader(context, split, file, self._pushed), by_row=True)):
                     yield self._shown(rows)
             return
         over_key = None

@@ -8,9 +8,17 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, decoding, natural_table
+from maintenance.format.data_format import (
+    EVERY_ROW,
+    DataFormat,
+    FileSelection,
+    RowFilter,
+    decoding,
+    natural_table,
+)
 from maintenance.format.parquet.int96 import without_int96
 from maintenance.format.parquet.writer import prepare_writer
+from maintenance.types.chosen_rows import chosen_rows
 from maintenance.types.data_type import DataField
 
 _READ_AHEAD = 256 << 10
@@ -137,9 +145,43 @@ class _ParquetReader:
         groups = self._groups(_starts(reader.metadata), selection)
         if not groups:
             return
+        if selection.matching is not None and selection.matching.columns < set(names):
+            for group in groups:
+                yield from self._matching(reader, group, fields, batch_rows, selection.matching)
+            return
         with decoding(self._path):
             for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
                 yield natural_table(without_dictionaries(pa.Table.from_batches([batch])), fields, self._path)
+
+    def _matching(
+        self, reader: pq.ParquetFile, group: int, fields: Sequence[DataField], batch_rows: int, wanted: RowFilter
+    ) -> Iterator[pa.Table]:
+        """Rows of a row group: first the columns that tell which, then the others, if there is a row at all."""
+        telling = [field for field in fields if field.name in wanted.columns]
+        others = [field for field in fields if field.name not in wanted.columns]
+        found: list[tuple[np.ndarray, pa.Table]] = []
+        for batch in self._batches(reader, group, telling, batch_rows):
+            rows = natural_table(without_dictionaries(batch), telling, self._path)
+            chosen = wanted.mask(rows)
+            found.append((chosen, chosen_rows(rows, chosen)))
+        if not any(chosen.any() for chosen, _ in found):
+            return
+        for (chosen, told), batch in zip(found, self._batches(reader, group, others, batch_rows), strict=True):
+            if told.num_rows:
+                rows = natural_table(without_dictionaries(chosen_rows(batch, chosen)), others, self._path)
+                columns = {
+                    **dict(zip(told.column_names, told.columns, strict=True)),
+                    **dict(zip(rows.column_names, rows.columns, strict=True)),
+                }
+                yield pa.table({field.name: columns[field.name] for field in fields})
+
+    def _batches(
+        self, reader: pq.ParquetFile, group: int, fields: Sequence[DataField], batch_rows: int
+    ) -> Iterator[pa.Table]:
+        names = [field.name for field in fields]
+        with decoding(self._path):
+            for batch in reader.iter_batches(batch_rows, [group], columns=names, use_threads=False):
+                yield pa.Table.from_batches([batch])
 
     def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
         if selection.filter is None and selection.rows is None:
