@@ -25,7 +25,15 @@ def sorted_integers(values: np.ndarray) -> np.ndarray:
 
 def distinct_integers(values: np.ndarray) -> np.ndarray:
     """The different values in ascending order, of their own type. Numpy looks for them in a table, far more slowly."""
-    ordered = sorted_integers(values)
+    return _distinct(sorted_integers(values))
+
+
+def distinct_of_runs(values: np.ndarray) -> np.ndarray:
+    """The same of values that come in ascending runs, however short these are: they are merged."""
+    return _distinct(np.sort(values, kind="stable"))
+
+
+def _distinct(ordered: np.ndarray) -> np.ndarray:
     is_first = np.ones(len(ordered), bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return np.asarray(ordered[is_first])

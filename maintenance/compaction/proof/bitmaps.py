@@ -18,7 +18,7 @@ from maintenance.format.bytes.ragged import MOST_GROUPS, Ragged, ends, interleav
 from maintenance.format.bytes.roaring import bitmaps_of, parse_bitmap64
 from maintenance.format.bytes.roaring32_rows import serialize_numbers, united_numbers, without_runs
 from maintenance.format.bytes.roaring64_rows import grouped_containers
-from maintenance.types.integer_order import distinct_integers
+from maintenance.types.integer_order import distinct_of_runs
 from maintenance.types.row_hash import NULL, column_words
 
 _U64, _LOW = np.uint64, np.uint64(0xFFFFFFFF)
@@ -128,7 +128,7 @@ def _united_64(bitmaps: pa.Array, starts: np.ndarray) -> tuple[pa.Array, np.ndar
     good[of_container[highs[of_container] != found.key >> 16]] = False
     found = found.of(good[group_of])
     upper = group_of[found.row] << 32 | (found.key & 0xFFFF) << 16
-    numbers = distinct_integers(np.repeat(upper.astype(_U64), found.count) | found.values())
+    numbers = distinct_of_runs(np.repeat(upper.astype(_U64), found.count) | found.values())
     counts = np.bincount((numbers >> _U64(32)).astype(np.int64), minlength=len(good))
     heads = Ragged(
         np.stack([highs, counts], axis=1).astype("<i8").reshape(-1).view(np.uint8), 16 * np.arange(len(good) + 1)

@@ -89,14 +89,38 @@ def interleaved(*parts: Ragged) -> Ragged:
     data = np.empty(int(offsets[-1]), np.uint8)
     at = offsets[:-1].copy()
     for part in parts:
-        sizes = part.sizes
+        sizes, held = part.sizes, part.data[int(part.offsets[0]) : int(part.offsets[-1])]
         if _are_long(sizes):
             for start, size, begin in zip(at.tolist(), sizes.tolist(), part.offsets.tolist(), strict=False):
                 data[start : start + size] = part.data[begin : begin + size]
+        elif len(held) and (sizes == sizes[0]).all():
+            _put_rows(data, at, held.reshape(len(part), -1))
+        elif not (sizes & 1).any():
+            _words(data, 2)[_pairs(at, sizes >> 1)] = held.view("<u2")
         else:
-            data[spread(at, sizes)] = part.data[int(part.offsets[0]) : int(part.offsets[-1])]
+            data[spread(at, sizes)] = held
         at += sizes
     return Ragged(data, offsets)
+
+
+def _pairs(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Every other position of the ranges that begin at `starts`: `counts` of them."""
+    return np.repeat(starts - 2 * (np.cumsum(counts) - counts), counts) + 2 * np.arange(int(counts.sum()))
+
+
+def _put_rows(data: np.ndarray, at: np.ndarray, rows: np.ndarray) -> None:
+    """Write bytes of equal number to these places, as few and large words. `rows`: uint8, shape (n, bytes)."""
+    start = 0
+    while start < rows.shape[1]:
+        width = next(width for width in (8, 4, 2, 1) if start + width <= rows.shape[1])
+        part = np.ascontiguousarray(rows[:, start : start + width]).view(f"<u{width}")[:, 0]
+        _words(data, width)[at + start] = part
+        start += width
+
+
+def _words(data: np.ndarray, width: int) -> np.ndarray:
+    """The words of so many bytes from each place on."""
+    return np.ndarray(max(0, len(data) - width + 1), f"<u{width}", buffer=data, strides=(1,))
 
 
 def grouped(parts: Ragged, starts: np.ndarray) -> Ragged:

@@ -11,6 +11,7 @@ from maintenance.format.bytes.ragged import Ragged, Unions
 from maintenance.format.bytes.roaring import ARRAY_LIMIT, WITHOUT_RUNS
 from maintenance.format.bytes.roaring64_rows import bytes_of
 from maintenance.format.bytes.roaring_rows import serialize_arrays
+from maintenance.types.integer_order import distinct_of_runs
 
 _U64 = np.uint64
 _HEAD, _DESCRIPTION, _OFFSET = 8, 4, 4
@@ -50,9 +51,7 @@ def united_numbers(column: pa.Array, starts: np.ndarray) -> tuple[np.ndarray, np
         bitmaps = column if whole else column.take(pa.array(kept))
         numbers, damaged = _numbers(bitmaps, containers[kept], sizes[kept] // 2, group_of[kept])
         if not damaged.any():
-            # Each bitmap is an ascending run: these are merged.
-            numbers = np.sort(numbers, kind="stable")
-            return numbers[_changes(numbers)], good
+            return distinct_of_runs(numbers), good
         good[group_of[kept[damaged]]] = False
     return np.zeros(0, _U64), good
 

@@ -26,7 +26,7 @@ from maintenance.format.bytes.roaring import (
     NUMBER,
     SLOT,
 )
-from maintenance.types.integer_order import ascending_order, distinct_integers
+from maintenance.types.integer_order import ascending_order, distinct_of_runs
 
 _U64 = np.uint64
 _HEAD, _SLOTS_HEAD = 9, 9
@@ -137,31 +137,35 @@ class _Parser:
         small = (self._data[self._begin[rows]] == 1) & (counts > 0) & (counts <= _MOST)
         self._good[rows[~small]] = False
         rows, counts = rows[small], counts[small]
-        leaf_row, key, number, at = self._leaves(rows, self._begin[rows] + _HEAD)
+        leaf_row, nth, key, number, at = self._leaves(rows, self._begin[rows] + _HEAD)
         slot_row, place, start, count, slots = self._slots(rows, at)
-        total = np.zeros(len(self._begin), np.int64)
-        total[rows] = counts
+        total, all_slots = np.zeros(len(self._begin), np.int64), np.zeros(len(self._begin), np.int64)
+        total[rows], all_slots[rows] = counts, slots
         for found in (leaf_row, slot_row):
             self._good &= np.bincount(found, minlength=len(total)) == total
         leaves, held = self._good[leaf_row], self._good[slot_row]
-        leaf_row, key, number = leaf_row[leaves], key[leaves], number[leaves]
-        self._good[leaf_row[number >= _MOST]] = False
-        by_number = _order(leaf_row, number)
-        by_place = _order(slot_row[held], place[held])
-        wrong = number[by_number] != place[held][by_place]
-        self._good[leaf_row[by_number][wrong]] = False
-        start_of, count_of = np.empty(len(number), np.int64), np.empty(len(number), np.int64)
-        start_of[by_number], count_of[by_number] = start[held][by_place], count[held][by_place]
         # The keys of a bitmap were found in ascending order, those of all bitmaps step by step.
-        by_key = _order(leaf_row, np.zeros(len(leaf_row), np.int64))
-        row, ordered = leaf_row[by_key], key[by_key]
-        self._good[row[1:][(row[1:] == row[:-1]) & (ordered[1:] <= ordered[:-1])]] = False
-        kept = by_key[self._good[row]]
-        all_slots = np.zeros(len(self._begin), np.int64)
-        all_slots[rows] = slots
-        return ArrayContainers(
-            self._data, leaf_row[kept], key[kept], number[kept], start_of[kept], count_of[kept], all_slots, self._good
+        total = np.where(self._good, total, 0)
+        row = np.repeat(np.arange(len(total)), total)
+        at = ends(total)[leaf_row[leaves]] + nth[leaves]
+        keys, numbers = np.empty(len(row), np.int64), np.empty(len(row), np.int64)
+        keys[at], numbers[at] = key[leaves], number[leaves]
+        first_slot = ends(np.where(self._good, all_slots, 0))
+        # Of each place for a container: where one begins, -1 if there is none, and how many values it has.
+        starts, sizes = np.full(first_slot[-1], -1), np.zeros(first_slot[-1], np.int64)
+        place = first_slot[slot_row[held]] + place[held]
+        starts[place], sizes[place] = start[held], count[held]
+        wrong = (numbers < 0) | (numbers >= all_slots[row])
+        slot = first_slot[row] + np.where(wrong, 0, numbers)
+        asked = np.zeros(len(starts), bool)
+        asked[slot] = True
+        self._good[row[wrong | (starts[slot] < 0)]] = False
+        self._good[slot_row[held][~asked[place]]] = False
+        self._good[row[1:][(row[1:] == row[:-1]) & (keys[1:] <= keys[:-1])]] = False
+        every = ArrayContainers(
+            self._data, row, keys, numbers, starts[slot], sizes[slot], all_slots, np.ones(len(total), bool)
         )
+        return every.of(self._good)
 
     def _number(self, at: np.ndarray, width: int, *, big_endian: bool = False) -> np.ndarray:
         """Unsigned numbers of so many bytes. int64, shape of `at`."""
@@ -175,35 +179,36 @@ class _Parser:
         self._good[rows[wrong]] = False
         return rows[~wrong], at[~wrong], ~wrong
 
-    def _leaves(self, rows: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Bitmap, key and number of each leaf; and where the tree of each bitmap ends."""
-        found: list[tuple[np.ndarray, ...]] = [(np.zeros(0, np.int64),) * 3]
+    def _leaves(self, rows: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Bitmap, place among its leaves, key and number of each leaf; and where the tree of each bitmap ends."""
+        found: list[tuple[np.ndarray, ...]] = [(np.zeros(0, np.int64),) * 4]
         after = np.zeros(len(self._begin), np.int64)
         after[rows] = at
-        open_nodes = np.ones(len(rows), np.int64)
+        open_nodes, nth = np.ones(len(rows), np.int64), np.zeros(len(rows), np.int64)
         asked = rows
         for _ in range(2 * _MOST):
             rows, at, kept = self._drop(rows, at, np.zeros(len(rows), bool))
-            open_nodes = open_nodes[kept]
+            open_nodes, nth = open_nodes[kept], nth[kept]
             if not len(rows):
                 break
             kind = self._data[at]
             children = self._number(at + 1, 2)
             at = at + NODE.size + self._data[at + 3]
             rows, at, kept = self._drop(rows, at, kind > LEAF)
-            kind, children, open_nodes = kind[kept], children[kept], open_nodes[kept]
+            kind, children, open_nodes, nth = kind[kept], children[kept], open_nodes[kept], nth[kept]
             leaf = kind == LEAF
             place = at[leaf]
             key = self._number(place, KEY_BYTES, big_endian=True)
-            found.append((rows[leaf], key, self._number(place + KEY_BYTES, 8)))
+            found.append((rows[leaf], nth[leaf], key, self._number(place + KEY_BYTES, 8)))
+            nth = nth + leaf
             at = at + _BODY_BYTES[kind]
             after[rows] = at
             open_nodes = open_nodes + children - 1
             going = open_nodes > 0
-            rows, at, open_nodes = rows[going], at[going], open_nodes[going]
+            rows, at, open_nodes, nth = rows[going], at[going], open_nodes[going], nth[going]
         self._good[rows] = False
-        row, key, number = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return row, key, number, after[asked]
+        row, nth, key, number = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return row, nth, key, number, after[asked]
 
     def _slots(
         self, rows: np.ndarray, at: np.ndarray
@@ -235,11 +240,6 @@ class _Parser:
         return row, number, start, count, slots
 
 
-def _order(row: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """By bitmap, then place. `place`: less than 256 where it matters."""
-    return ascending_order(row.astype(_U64) << _U64(8) | (place.astype(_U64) & _U64(0xFF)))
-
-
 def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
     """The union of each group of bitmaps, as far as it consists of arrays.
 
@@ -252,8 +252,8 @@ def united_arrays(column: pa.Array, starts: np.ndarray) -> Unions:
     good[cells.group[cells.uncertain]] = False
     good &= np.bincount(cells.group, minlength=len(good)) > 0
     kept = good[cells.group]
-    values = values.take(np.flatnonzero(kept))
-    cells = cells.only(kept)
+    if not kept.all():
+        values, cells = values.take(np.flatnonzero(kept)), cells.only(kept)
     chosen = np.flatnonzero(good)
     first = np.searchsorted(cells.group, chosen)
     counts = np.diff(first, append=len(cells.group))
@@ -313,7 +313,7 @@ def _cells(found: ArrayContainers, group_of: np.ndarray) -> tuple[_Cells, Ragged
     cell_of = np.empty(len(order), np.int64)
     cell_of[order] = np.cumsum(new) - 1
     oldest = order[new]
-    packed = distinct_integers(np.repeat(cell_of.astype(_U64) << _U64(16), found.count) | found.values())
+    packed = distinct_of_runs(np.repeat(cell_of.astype(_U64) << _U64(16), found.count) | found.values())
     cell = (packed >> _U64(16)).astype(np.int64)
     count = np.bincount(cell, minlength=len(oldest))
     follows = np.zeros(len(packed), bool)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maintenance.types.integer_order import ascending_order, distinct_integers, sorted_integers
+from maintenance.types.integer_order import ascending_order, distinct_integers, distinct_of_runs, sorted_integers
 
 COUNT = 20_000
 
@@ -50,6 +50,6 @@ def test_equal_values_stay_in_order(name: str) -> None:
 @pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32])
 def test_different_values_are_sorted_and_keep_their_type(name: str, kind: type) -> None:
     values: np.ndarray = GIVEN[name].astype(kind)
-    found = distinct_integers(values)
-    assert found.tolist() == sorted(set(values.tolist()))
-    assert found.dtype == kind
+    for found in (distinct_integers(values), distinct_of_runs(values)):
+        assert found.tolist() == sorted(set(values.tolist()))
+        assert found.dtype == kind
