@@ -72,6 +72,7 @@ test-slow: install-test
 	@scripts/fetch-paimon-core
 	@scripts/fetch-rest-server
 	@scripts/fetch-flink
+	@scripts/database-servers || { echo "Their tests are skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/azurite
 	@scripts/gcs-server
 	@scripts/hdfs-server

@@ -199,6 +199,7 @@ def test_a_muted_table_is_told_of_afterwards(tmp_path: Path, receiver: Sink) -> 
     assert subjects(receiver) == [("y", "failed"), ("x", "failed")]
 
 
+@pytest.mark.slow
 def test_a_recovery_has_its_link_and_says_what_was_done(
     project: Project, instance: dg.DagsterInstance, receiver: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

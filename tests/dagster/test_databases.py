@@ -128,6 +128,7 @@ def test_the_mirror_adds_tables_as_partitions_and_drops_those_that_are_gone(
     assert not tick.dynamic_partitions_requests, "of those the daemon asks for each partition whether it is there"
 
 
+@pytest.mark.slow
 def test_pages_are_of_partitions_and_checks_of_databases_name_the_tables_that_fail(
     grouped: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:

@@ -73,6 +73,7 @@ def test_maintain_takes_a_table_from_landing_to_expiry(landed: Project, instance
     assert list(table.tags.all()) == [f"kept-{done['tag'].facts['snapshot_id']}"]
 
 
+@pytest.mark.slow
 def test_a_second_run_takes_only_what_is_new(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders").success
     before = orders(landed).snapshots.latest_id()
@@ -91,6 +92,7 @@ def test_ingestion_stops_at_its_limit(landed: Project, instance: dg.DagsterInsta
     assert rows(landed) == [{"id": 1, "status": "new"}, {"id": 2, "status": "new"}]
 
 
+@pytest.mark.slow
 def test_compaction_reports_to_the_asset(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders").success
     before = instance.get_latest_materialization_event(ORDERS)
@@ -136,6 +138,7 @@ def test_a_dry_step_makes_those_behind_it_dry(landed: Project, instance: dg.Dags
     assert PaimonCatalog(warehouse=landed.warehouse).get_table("_maintenance.history").to_arrow().num_rows == done
 
 
+@pytest.mark.slow
 def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders", in_asset(expire_snapshots={"dry_run": True})).success
     PaimonCatalog(warehouse=landed.warehouse).get_or_create(landed.tables[1])
@@ -280,6 +283,7 @@ def change(**config: Any) -> dict[str, Any]:
     return {"ops": {"row_change": {"config": config}}}
 
 
+@pytest.mark.slow
 def test_rows_are_changed_and_the_asset_shows_what_is_left_of_them(
     project: Project, instance: dg.DagsterInstance
 ) -> None:

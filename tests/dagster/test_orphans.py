@@ -71,6 +71,7 @@ def test_the_step_stands_behind_the_expiry_of_tables_with_the_policy(project: Pr
     assert steps(kept) == ["tag", "expire_snapshots", "expire_tags", STEP, "record"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_back(
     kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:

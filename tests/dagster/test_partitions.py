@@ -133,6 +133,7 @@ def test_only_the_newest_partitions_are_mirrored(
     assert mirrored(instance) == ["day=b", "day=c"]
 
 
+@pytest.mark.slow
 def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
@@ -171,6 +172,7 @@ def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
     assert table.snapshots.latest_id() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("producer", ["lookup", "full-compaction"])
 def test_a_backfill_makes_the_changelog_of_partitions_that_lack_it(
     project: Project, instance: dg.DagsterInstance, producer: str

@@ -63,6 +63,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_dry_run_keeps_a_plan_that_is_done_once(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable, step: str
@@ -126,6 +127,7 @@ def test_a_plan_is_carried_out_by_its_id_alone(
     assert "there is no plan" in refused(apply(project, instance, "0" * 16))
 
 
+@pytest.mark.slow
 def test_the_plan_of_an_ingestion_names_files_and_rows(project: Project, instance: dg.DagsterInstance) -> None:
     def ingest(**config: Any) -> dg.ExecuteInProcessResult:
         return launch(project, instance, "ingest_shop_orders", "ingest", **config)
@@ -166,6 +168,7 @@ def test_a_plan_is_estimated_from_past_runs(
     assert reported(launch(project, instance, job, op, dry_run=True, **config))["estimated time"].endswith(" s")
 
 
+@pytest.mark.slow
 def test_many_tables_are_compacted_in_one_run(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:

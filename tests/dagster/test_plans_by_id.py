@@ -51,6 +51,7 @@ def seconds(table: CatalogTable) -> list[int]:
     return sorted(table.to_arrow().column("seconds").to_pylist())
 
 
+@pytest.mark.slow
 def test_each_job_by_hand_keeps_a_plan(project: Project, launch: Any, visits: CatalogTable) -> None:
     create_tag(visits, "late")
     reset_consumer(visits, "job", 1)
@@ -103,6 +104,7 @@ def test_the_plans_of_paimonctl_are_applied_here(
     assert "tag 'old'" in launch("apply_plan", "plan", plan_id=renaming)["failure"]
 
 
+@pytest.mark.slow
 def test_a_statement_is_planned_and_carried_out(launch: Any, visits: CatalogTable) -> None:
     create_tag(visits, "old", snapshot_id=1)
     call = "CALL sys.delete_tag('shop.visits', 'old')"

@@ -73,6 +73,7 @@ def cells(output: str) -> list[list[str]]:
     return [line.split() for line in output.splitlines()[2:]]
 
 
+@pytest.mark.slow
 def test_each_shows_what_it_says(lake: tuple[Path, Maintained], commands: Path) -> None:
     folder, maintained = lake
     shown = show(examples("warehouse", maintained), folder, commands)
@@ -92,6 +93,7 @@ def test_each_shows_what_it_says(lake: tuple[Path, Maintained], commands: Path) 
     assert table.snapshots.earliest_id() == 1
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_is_named_with_its_error(lake: tuple[Path, Maintained], commands: Path) -> None:
     folder, maintained = lake
     wrong = Example("paimonctl --warehouse warehouse sql 'SELECT gate FROM demo.flights'", "It fails.")

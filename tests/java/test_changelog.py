@@ -170,6 +170,7 @@ def _changes(warehouse: str) -> list[dict[str, Any]]:
 BY_THE_WRITER = ("plain", "partial update in groups", "first row")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "inline"), [*((name, False) for name in (*CASES, *FIRST_ROW)), *((name, True) for name in BY_THE_WRITER)]
 )

@@ -49,6 +49,7 @@ def test_java_finds_each_key_once(java: JavaProcess, tmp_path: Path) -> None:
     replay.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begins", ["ours", "java"])
 def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, begins: str) -> None:
     sample = Sample(("id",), ("p",), OPTIONS)
@@ -71,6 +72,7 @@ def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, begi
         ours = not ours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update", "aggregation", "first-row"])
 def test_every_merge_engine_puts_keys_where_java_does(java: JavaProcess, tmp_path: Path, engine: str) -> None:
     """Twins, one written by each engine; then the other one goes on."""

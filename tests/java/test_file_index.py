@@ -79,6 +79,7 @@ def body_of(kind: str, data_type: DataType, options: Mapping[str, str], values: 
         return None
 
 
+@pytest.mark.slow
 @each_case
 def test_bytes_are_those_of_java(java: JavaProcess, kind: str, text: str) -> None:
     data_type = parse_type(text)
@@ -92,6 +93,7 @@ def test_bytes_are_those_of_java(java: JavaProcess, kind: str, text: str) -> Non
         assert actual == wanted, (options, len(values), values[:30])
 
 
+@pytest.mark.slow
 @each_case
 def test_java_reads_what_we_write_as_we_do(java: JavaProcess, kind: str, text: str) -> None:
     data_type = parse_type(text)

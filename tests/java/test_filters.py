@@ -55,6 +55,7 @@ def theirs(java: JavaProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
     return warehouse
 
 
+@pytest.mark.slow
 @each_type
 def test_java_finds_in_our_files_what_it_looks_for(java: JavaProcess, ours: str, column: str) -> None:
     assert_java_finds(java, ours, [condition for condition, _ in questions(column)])
@@ -71,6 +72,7 @@ def test_we_find_in_files_of_java_what_java_finds(java: JavaProcess, theirs: str
         assert ours == sorted(of_java), predicate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_indexes_that_we_add_hide_nothing(java: JavaProcess, ours: str, theirs: str, kind: str) -> None:
     columns = [name for name, text in BY_COLUMN.items() if text in INDEXED and KINDS[kind].supports(parse_type(text))]

@@ -153,6 +153,7 @@ def test_files_have_the_format_of_their_level(java: JavaProcess, tmp_path: Path)
     assert {(file.level, file.file_name.rsplit(".", 1)[1]) for file in live_files(table)} == {(5, "orc")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["orc", "avro"])
 def test_filters_find_the_same_rows(java: JavaProcess, tmp_path: Path, case: str) -> None:
     """In files of neighbouring values, of either side, and in one file of all of them, which has an index inside."""
@@ -195,6 +196,7 @@ def avro_holds(data_type: DataType) -> bool:
 HOLDS = {"orc": holds_everywhere(orc_holds), "avro": holds_everywhere(avro_holds)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file_format", HOLDS)
 @settings(max_examples=examples(10), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.data())
@@ -230,6 +232,7 @@ def java_in_shanghai() -> Iterator[JavaProcess]:
             os.environ["JAVA_TOOL_OPTIONS"] = before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("legacy", ["true", "false"])
 @pytest.mark.usefixtures("java")
 def test_orc_timestamps_of_a_writer_in_another_time_zone(

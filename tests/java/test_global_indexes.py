@@ -27,6 +27,7 @@ def written(warehouse: str) -> None:
         table_of(warehouse).write_arrow(arrow_of(rows_of(range(start, start + 15), 0)))
 
 
+@pytest.mark.slow
 def test_java_reads_indexes_of_ours(java: JavaProcess, tmp_path: Path) -> None:
     warehouse = str(tmp_path)
     written(warehouse)
@@ -43,6 +44,7 @@ def test_java_reads_indexes_of_ours(java: JavaProcess, tmp_path: Path) -> None:
             assert sorted(actual) == sorted(tested), condition
 
 
+@pytest.mark.slow
 def test_indexes_of_java_are_read(java: JavaProcess, tmp_path: Path) -> None:
     warehouse = str(tmp_path)
     written(warehouse)
@@ -59,6 +61,7 @@ def test_indexes_of_java_are_read(java: JavaProcess, tmp_path: Path) -> None:
             assert actual == sorted(tested), predicate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index_type", ["btree", "bitmap"])
 def test_what_we_find_is_the_same_without_indexes(tmp_path: Path, index_type: str) -> None:
     warehouse = str(tmp_path)

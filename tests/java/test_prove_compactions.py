@@ -24,6 +24,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 OF_FIRST_ROW = ("no changelog", "lookup")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -58,6 +58,7 @@ def rows(*pairs: tuple[int, str]) -> pa.Table:
     return pa.table({"k": [key for key, _ in pairs], "v": [value for _, value in pairs]})
 
 
+@pytest.mark.slow
 def test_recorded_calls_have_the_same_outcome(options: dict[str, str], tmp_path: Path) -> None:
     _, steps = steps_of("rest_kinds", tmp_path / "warehouse")
     # Servers before Paimon 2.0 keep no partitions of format tables.

@@ -70,18 +70,21 @@ def frame_of(spark: SparkSession, warehouse: Path) -> DataFrame:
 MINE = {1: "m1", 2: "m2", 3: "m3", 4: "m4"}
 
 
+@pytest.mark.slow
 def test_a_batch_of_many_tasks(spark: SparkSession, tmp_path: Path, table: CatalogTable) -> None:
     report = ingest(spark, table, frame_of(spark, tmp_path), commit_user="me", commit_identifier=1)
     assert report.row_count == 4
     check(table, MINE)
 
 
+@pytest.mark.slow
 def test_the_data_source_and_its_lanes(spark: SparkSession, tmp_path: Path, table: CatalogTable) -> None:
     register(spark)
     frame_of(spark, tmp_path).write.format("paimon").mode("append").save(table.location)
     check(table, MINE)
 
 
+@pytest.mark.slow
 def test_a_stream_is_newer_than_what_was_committed_meanwhile(
     spark: SparkSession, tmp_path: Path, table: CatalogTable
 ) -> None:

@@ -82,6 +82,7 @@ def rows_of(table: CatalogTable) -> list[tuple[int, int, str]]:
     return sorted((row["day"].day, row["id"], row["v"]) for row in table.to_arrow().to_pylist())
 
 
+@pytest.mark.slow
 def test_numbers_of_lanes_never_meet() -> None:
     million = 1 << 20
     lanes = [Counter(7, lane) for lane in (0, 1, 2, 65535)]
@@ -235,6 +236,7 @@ def test_what_is_committed_is_not_taken_back(tmp_path: Path) -> None:
     assert snapshot.commit_identifier == BATCH_IDENTIFIER
 
 
+@pytest.mark.slow
 @pytest.mark.not_on_sail("it names no application")
 def test_the_snapshot_names_the_spark_application(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path)
@@ -264,6 +266,7 @@ def test_partitions_are_dropped_by_name(tmp_path: Path) -> None:
     assert rows_of(table) == []
 
 
+@pytest.mark.slow
 @pytest.mark.not_on_sail("every mode but overwrite appends there")
 def test_spark_appends_inserts_and_overwrites_through_the_source(spark: SparkSession, tmp_path: Path) -> None:
     register(spark)

@@ -41,6 +41,7 @@ def rows(spark: SparkSession) -> Iterator[None]:
         spark.conf.set("spark.sql.session.timeZone", zone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample.name}: {sample.text}")
 def test_each_entry_gives_the_value_and_type_of_spark(spark: SparkSession, session: Session, sample: Sample) -> None:
     different = difference(spark, session, sample)

@@ -92,6 +92,7 @@ def options(tmp_path: Path) -> dict[str, str]:
     return {"warehouse": str(tmp_path)}
 
 
+@pytest.mark.slow
 def test_functions_of_spark_are_the_same_with_spark_and_without(options: dict[str, str], spark: SparkSession) -> None:
     alone, shared = Session(options), Session(options, spark)
     wrong = []

@@ -408,6 +408,7 @@ WRITTEN = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", MENDED, ids=lambda found: found.text)
 def test_what_was_mended_has_the_value_and_type_of_spark(
     spark: SparkSession, session: Session, found: Expression
@@ -454,6 +455,7 @@ def test_what_is_an_error(session: Session, text: str, said: str) -> None:
         session.sql(f"SELECT {text} AS x FROM samples").to_arrow()
 
 
+@pytest.mark.slow
 def test_generated_expressions_are_those_of_spark_or_refused(spark: SparkSession, session: Session) -> None:
     seed = Random().randrange(10**9) if SEARCHES else 1
     found = [
@@ -469,6 +471,7 @@ def test_generated_expressions_are_those_of_spark_or_refused(spark: SparkSession
     ]
 
 
+@pytest.mark.slow
 def test_generated_of_calls_in_calls(spark: SparkSession, session: Session) -> None:
     seed = Random().randrange(10**9) if SEARCHES else 1
     found = [(each, *verdict(spark, session, each)) for each in nested_expressions(seed, examples(32))]
@@ -558,6 +561,7 @@ ASSIGNED = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_assigned_is_what_spark_stores_or_refused(spark: SparkSession, session: Session) -> None:
     """What INSERT, UPDATE and MERGE store of a value in a column of another type."""
     seed = Random().randrange(10**9) if SEARCHES else 1

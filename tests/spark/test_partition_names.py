@@ -28,6 +28,7 @@ def ids(folder: Path) -> set[int]:
     return set(get_table(folder).to_arrow()["id"].to_pylist())
 
 
+@pytest.mark.slow
 def test_statements_of_a_session_with_spark(spark: SparkSession, tmp_path: Path) -> None:
     filled(tmp_path)
     session = Session({"warehouse": str(tmp_path)}, spark=spark)
@@ -69,6 +70,7 @@ def test_a_rescale_of_one_of_them(spark: SparkSession, tmp_path: Path) -> None:
     assert ids(tmp_path) == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_frames_written_to_a_partition(spark: SparkSession, tmp_path: Path) -> None:
     register(spark)
     table = filled(tmp_path)

@@ -67,6 +67,7 @@ def load(spark: SparkSession, table: CatalogTable, **options: str) -> DataFrame:
     return spark.read.format("paimon").options(**options).load(table.location)
 
 
+@pytest.mark.slow
 def test_to_spark_reads_what_to_arrow_reads(spark: SparkSession, table: CatalogTable) -> None:
     assert found(table.to_spark(spark)) == state(table)
     assert found(table.to_spark(spark, where="id > 25 and v like 'new%'")) == state(
@@ -86,6 +87,7 @@ def test_the_data_source_reads_by_location_and_by_name(spark: SparkSession, tabl
     assert found(by_name) == state(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "condition",
     [
@@ -116,6 +118,7 @@ def test_time_travel_of_the_data_source(spark: SparkSession, table: CatalogTable
         load(spark, table, **{"scan.bounded.watermark": "soon"}).collect()
 
 
+@pytest.mark.slow
 def test_changes_logs_and_branches(spark: SparkSession, table: CatalogTable) -> None:
     """Each through `to_spark` and through the data source, as to_arrow has it."""
     catalog = open_warehouse(table.location.rsplit("/", 2)[0])

@@ -35,6 +35,7 @@ def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ())
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", APPEND)
 def test_rows_of_an_append_table_are_deleted_and_updated(spark: SparkSession, tmp_path: Path, how: str) -> None:
     table = filled(tmp_path, APPEND[how])
@@ -56,6 +57,7 @@ def test_rows_of_an_append_table_are_deleted_and_updated(spark: SparkSession, tm
     assert names.isdisjoint(file.file_name for file in live_files(table)) or how == "copy_on_write"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, VECTORS], ids=["merge on read", "merge on write"])
 def test_a_table_with_a_key(spark: SparkSession, tmp_path: Path, options: Mapping[str, str]) -> None:
     table = filled(tmp_path, {"bucket": "2", **options}, ("id",))
@@ -69,6 +71,7 @@ def test_a_table_with_a_key(spark: SparkSession, tmp_path: Path, options: Mappin
         table.update({"id": "1"}, spark=spark)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [*APPEND, "keyed"])
 def test_a_merge_updates_inserts_and_deletes_by_its_clauses(spark: SparkSession, tmp_path: Path, how: str) -> None:
     keys: tuple[str, ...] = () if how in APPEND else ("id",)
@@ -108,6 +111,7 @@ KEYED: Mapping[str, tuple[Mapping[str, str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", KEYED)
 def test_keyed_tables_of_any_engine_and_bucket_are_changed(spark: SparkSession, tmp_path: Path, how: str) -> None:
     options, method = KEYED[how]
@@ -127,6 +131,7 @@ def test_keyed_tables_of_any_engine_and_bucket_are_changed(spark: SparkSession, 
     assert state(table) == expected
 
 
+@pytest.mark.slow
 def test_rows_that_move_to_another_partition(spark: SparkSession, tmp_path: Path) -> None:
     fields = (("id", "INT NOT NULL"), ("p", "INT"), ("v", "STRING"))
     table = create_table(tmp_path, fields, ("id",), {"bucket": "-1"}, partition_keys=("p",))
@@ -177,6 +182,7 @@ def test_rows_keep_their_ids(spark: SparkSession, tmp_path: Path, options: Mappi
     assert {number for number, _ in new.values()} == {20, 21}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["deletion_vectors", "key"])
 def test_a_merge_on_spark_is_planned_and_done_as_planned(spark: SparkSession, tmp_path: Path, how: str) -> None:
     """What Spark and this process find has one digest, so either carries out a plan of the other."""
@@ -214,6 +220,7 @@ def test_merging_beside_a_fallback_branch(spark: SparkSession, tmp_path: Path, k
     assert sorted(tuple(row.values()) for row in both.to_arrow().to_pylist()) == expected
 
 
+@pytest.mark.slow
 def test_an_update_that_the_merge_engine_would_pass_over(spark: SparkSession, tmp_path: Path) -> None:
     grouped = {"fields.g.sequence-group": "b,c", "fields.c.aggregate-function": "sum"}
     fields = (("k", "INT NOT NULL"), ("a", "INT"), ("g", "INT"), ("b", "INT"), ("c", "INT"))
@@ -291,6 +298,7 @@ FLINK_COLUMNS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["append", "keyed"])
 def test_changes_in_flinks_dialect_write_the_values_of_flink(spark: SparkSession, tmp_path: Path, key: str) -> None:
     values = {name: value.replace("(a ", "(t.a ").replace("(n ", "(t.n ") for name, value in FLINKS.items()}

@@ -46,6 +46,7 @@ def write_for_long(folder: str) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_no_task_writes_once_its_caller_was_interrupted(session: Any, tmp_path: Path) -> None:
     def interrupt_when_both_are_at_work() -> None:
         while len({path.name.partition("-")[0] for path in tmp_path.iterdir()}) < 2:

@@ -86,6 +86,7 @@ def views(spark: SparkSession) -> list[str]:
     return [table.name for table in spark.catalog.listTables() if "paimon" in table.name or "pyspark" in table.name]
 
 
+@pytest.mark.slow
 def test_every_statement_does_what_it_does_without_spark(tmp_path: Path, spark: SparkSession) -> None:
     expected = list(outcomes(tmp_path / "alone", None))
     for (text, rows), (_, right) in zip(outcomes(tmp_path / "spark", spark), expected, strict=True):
@@ -104,6 +105,7 @@ def test_a_statement_that_fails_leaves_nothing(tmp_path: Path, spark: SparkSessi
     assert [row["tableName"] for row in session.sql("SHOW TABLES IN db").to_arrow().to_pylist()] == ["a", "t"]
 
 
+@pytest.mark.slow
 def test_threads_share_a_session(tmp_path: Path, spark: SparkSession) -> None:
     list(sessions(tmp_path, spark)["spark"].execute(SETUP))
 

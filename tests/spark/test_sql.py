@@ -38,6 +38,7 @@ QUERIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
 def test_queries_give_the_same_rows_with_spark_and_without(
     tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]
@@ -94,6 +95,7 @@ OF_FLINK = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
 def test_functions_give_the_same_values(
     tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]
@@ -187,6 +189,7 @@ WINDOWS = (
 )
 
 
+@pytest.mark.slow
 def test_windows_are_the_same(tmp_path: Path, spark: SparkSession) -> None:
     options = {"warehouse": str(tmp_path)}
     alone, with_spark = Session(options, dialect="flink"), Session(options, spark, "flink")
@@ -210,6 +213,7 @@ def test_a_hint_names_a_table_and_an_outer_view_keeps_rows(tmp_path: Path, spark
         assert rows(session, exploded) == [[1, 1], [1, 2], [2, None]]
 
 
+@pytest.mark.slow
 def test_changes_and_procedures_on_spark(tmp_path: Path, spark: SparkSession) -> None:
     session = Session({"warehouse": str(tmp_path)}, spark, dialect="flink")
     session.sql("CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED, v INT)")
@@ -227,6 +231,7 @@ def rows(session: Session, text: str) -> list[list[Any]]:
     return [list(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
+@pytest.mark.slow
 def test_a_streaming_insert_goes_on_where_it_ended(tmp_path: Path, spark: SparkSession) -> None:
     session = Session({"warehouse": str(tmp_path / "lake")}, spark, dialect="flink")
     keyed = "(k INT PRIMARY KEY NOT ENFORCED, v STRING) WITH ('bucket' = '1', 'changelog-producer' = 'input')"
@@ -274,6 +279,7 @@ def test_views_of_a_catalog_on_spark(tmp_path: Path, spark: SparkSession) -> Non
         session.sql("SELECT * FROM w")
 
 
+@pytest.mark.slow
 def test_a_materialized_table_is_refreshed_by_spark(tmp_path: Path, spark: SparkSession) -> None:
     """Partitions and added rows, as without Spark: see `tests/unit/sql/materialized`."""
     session = Session({"warehouse": str(tmp_path)}, spark, dialect="flink")

@@ -158,6 +158,7 @@ class Pipeline:
                 path.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("primary_key", [True, False])
 def test_a_stream_is_written_once(spark: SparkSession, tmp_path: Path, primary_key: bool) -> None:
     register(spark)

@@ -94,6 +94,7 @@ def test_a_batch_takes_no_more_than_its_limits(spark: SparkSession, tmp_path: Pa
     assert [len(batch) for batch in by_rows.batches] == [4, 4]
 
 
+@pytest.mark.slow
 def test_streams_of_append_tables_and_starts_by_time(spark: SparkSession, tmp_path: Path) -> None:
     table = small_table(tmp_path / "lake", primary_key=False)
     for i in range(3):
@@ -106,6 +107,7 @@ def test_streams_of_append_tables_and_starts_by_time(spark: SparkSession, tmp_pa
     assert latest.look() == since.look() == [(9, "later")]
 
 
+@pytest.mark.slow
 def test_a_new_query_of_a_consumer_goes_on_where_the_one_before_ended(spark: SparkSession, tmp_path: Path) -> None:
     table = small_table(tmp_path / "lake", primary_key=False)
     options = {"consumer-id": "f", "scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "1"}

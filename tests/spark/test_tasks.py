@@ -39,6 +39,7 @@ def session(request: pytest.FixtureRequest) -> SparkSession | None:
     return request.getfixturevalue("spark") if request.param == "spark" else None
 
 
+@pytest.mark.slow
 def test_outcomes_in_the_order_of_the_payloads(session: SparkSession | None) -> None:
     outcomes = run_tasks(session, work, [7, 5, 9, 7])
     assert [o[0] for o in outcomes if not isinstance(o, TaskError)] == [14, 10, 18, 14]
@@ -66,6 +67,7 @@ def measured(payload: bytes) -> tuple[int, int]:
     return payload[0], len(payload)
 
 
+@pytest.mark.slow
 def test_large_payloads_are_sent_one_by_one(spark: SparkSession) -> None:
     payloads = [bytes([number]) * 150_000 for number in range(7)]
     assert run_tasks(spark, measured, payloads) == [(number, 150_000) for number in range(7)]

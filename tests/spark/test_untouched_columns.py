@@ -47,6 +47,7 @@ def filled(folder: Path, kind: str, name: str = "db.t", first: int = 0) -> Catal
 ON_SPARK = "UPDATE db.t SET n = n + 1 WHERE rand() < 2 AND id >= 0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", [*CHANGES, ON_SPARK])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_change_of_one_column_leaves_the_others(

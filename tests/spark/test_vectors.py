@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import Schema, open_catalog
@@ -16,6 +17,7 @@ from tests.tables import get_table
 EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "compaction.min.file-num": "2"}
 
 
+@pytest.mark.slow
 def test_vectors_and_blobs_are_written_changed_and_read_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")

@@ -80,6 +80,7 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["parquet", "orc", "avro", "row"])
 def test_tables_are_written_and_read_without_spark_and_dagster(tmp_path: Path, file_format: str) -> None:
     run(REFUSED + WORK, str(tmp_path), file_format)
@@ -130,6 +131,7 @@ def names_of(requirements: list[str]) -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_every_package_is_listed() -> None:
     tops = {".".join(name.split(".")[:2]) for name in imports() if name.startswith("paimon_maintenance.")}
     assert tops | {"maintenance"} == set(EXTRAS_OF)

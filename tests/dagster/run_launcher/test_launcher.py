@@ -49,6 +49,7 @@ def test_the_dagster_that_is_locked_is_one_that_was_tested() -> None:
     assert any(f"\ndagster=={minor}." in locked for minor in internals.TESTED_MINORS)
 
 
+@pytest.mark.slow
 def test_the_package_can_be_left_out() -> None:
     variables = {**os.environ, "PYTHONPATH": str(FOLDER)}
     done = subprocess.run(
@@ -65,6 +66,7 @@ def test_its_grace_comes_before_that_of_the_parent() -> None:
     assert workers.GRACE_SECONDS < ui._STOP_SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -82,6 +82,7 @@ def test_the_later_commit_is_the_newer_one(tmp_path: Path, engine: str, layout: 
     check(get_table(tmp_path), fold(engine, [FIRST, THEIRS[:3], THEIRS, MINE]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "layout"), CASES)
 def test_who_is_outrun_when_publishing_comes_later(tmp_path: Path, engine: str, layout: str) -> None:
     table = create_table(tmp_path, FIELDS, options={**ENGINES[engine], **LAYOUTS[layout]})

@@ -148,6 +148,7 @@ def table_of(folder: Path | str, options: dict[str, str], history: list[Any]) ->
     return table
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     options=st.sampled_from([*TABLES.values()]), history=HISTORIES, mode=st.sampled_from(["auto", "full", "sampled"])

@@ -164,6 +164,7 @@ def test_schemas_are_those_of_paimon() -> None:
     assert schema_of(serialize_index_manifest([])) == schema_of(read("index-manifest"))
 
 
+@pytest.mark.slow
 @given(st.lists(ENTRIES, max_size=5), st.sampled_from(sorted(AVRO_CODECS)))
 def test_any_entries_read_back_with_every_codec(entries: list[ManifestEntry], codec: str) -> None:
     assert parse_manifest(serialize_manifest(entries, codec), "memory") == entries
@@ -296,6 +297,7 @@ def test_codecs_have_the_names_of_avro_or_are_refused() -> None:
         codec_of("lzo")
 
 
+@pytest.mark.slow
 @given(st.lists(ENTRIES, min_size=1, max_size=40), st.data())
 def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[ManifestEntry], data: st.DataObject) -> None:
     partitions = data.draw(st.none() | st.sets(st.sampled_from([e.partition for e in entries])))
@@ -315,6 +317,7 @@ def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[Manifest
     assert [e for e in read_records(stored, "memory", entry_of_record) if selection.keeps(e)] == wanted
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(ENTRIES, max_size=20), max_size=4), st.sampled_from([0, 1 << 30]), st.data())
 def test_columns_are_written_as_entries_are(
     manifests: list[list[ManifestEntry]], few: int, data: st.DataObject

@@ -88,6 +88,7 @@ def rows(*triples: tuple[int, str, str]) -> pa.Table:
     return pa.table({name: [row[i] for row in triples] for i, name in enumerate(("k", "v", "pt"))})
 
 
+@pytest.mark.slow
 def test_databases_are_altered_listed_and_not_created_twice(catalog: Catalog, db: str) -> None:
     database = catalog.get_database(db)
     assert database.comment == "of a test"
@@ -328,6 +329,7 @@ def test_format_tables_are_written_and_read_but_not_altered(catalog: Catalog, db
         catalog.create_table(f"{db}.g", Schema(columns, options={**options, "file.format": "avro"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_statements_on_format_tables(catalog: Catalog, db: str, kind: str, dialect: str) -> None:

@@ -69,6 +69,7 @@ def test_orphans_go_into_the_bin_and_come_back(place: Mapping[str, str], relay: 
     assert unreachable_files(table) == strays(table)
 
 
+@pytest.mark.slow
 def test_an_expiry_comes_back(place: Mapping[str, str], relay: Relay) -> None:
     table, warehouse = table_in(place), warehouse_of(place)
     before = {number: rows_at(table, number) for number in range(1, 7)}

@@ -227,6 +227,7 @@ REMOVALS: dict[str, Callable[[CatalogTable], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_tags_go_at_each_step_of_a_change_and_leave_nothing(tmp_path: Path, change: str, removal: str) -> None:

@@ -58,6 +58,7 @@ def write(table: CatalogTable, commits: int, keys: int, seed: int = 0) -> None:
         table.write_arrow(batch(rows))
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     trigger=st.integers(2, 5),
@@ -120,6 +121,7 @@ def test_compactions_beside_the_writers_come_when_they_came(
     assert OPERATION.shown(simulate_settings(table, {})).rows.num_rows == 1  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [{}, {"deletion-vectors.enabled": "true"}])
 def test_other_settings_cost_about_what_they_cost_when_they_are_set(tmp_path: Path, others: Mapping[str, str]) -> None:
     options = {**INLINE, "bucket": "1", **others}

@@ -309,6 +309,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("freshness", ["'1' MINUTE", "'1' HOUR"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_rows_are_those_of_the_query_after_any_changes(session: Session, query: str, freshness: str) -> None:
