@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from maintenance.format.data_format import RowFilter
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
@@ -116,13 +117,20 @@ class MergeEngine:
         return (*self.order.key, *self.order.sequence_fields, *further)
 
     def merge(
-        self, rows: pa.Table, groups: KeyGroups, run_levels: np.ndarray | None = None, *, lone_too: bool = False
+        self,
+        rows: pa.Table,
+        groups: KeyGroups,
+        run_levels: np.ndarray | None = None,
+        *,
+        lone_too: bool = False,
+        matching: RowFilter | None = None,
     ) -> pa.Table:
         """One record for each key, in key order; retractions included.
 
         Args: `rows`: n > 0 records with `_SEQUENCE_NUMBER`, `_VALUE_KIND` and columns of the table; `_RUN` is left out;
             `run_levels`: the level of each run, where the records are of files; `lone_too`: a key's only record is
-            merged as well, as compactions that look up do, instead of being the key's row as is.
+            merged as well, as compactions that look up do, instead of being the key's row as is; `matching`: of the
+            table's columns; results for which it does not hold may be left out.
         Raises: DataError: the records break a rule of the engine.
         """
         system = (SEQUENCE_NUMBER.name, VALUE_KIND.name)
@@ -132,7 +140,11 @@ class MergeEngine:
         if isinstance(self.rules, PickRules):
             if lone_too and self.rules.check is not None:
                 self.rules.check(rows)
-            return rows.select([*system, *names]).take(pa.array(self.rules.pick(rows, groups)))
+            picked = self.rules.pick(rows, groups)
+            if matching is not None:
+                # Most columns are then put together for few rows.
+                picked = picked[matching.mask(rows.select(sorted(matching.columns)).take(pa.array(picked)))]
+            return rows.select([*system, *names]).take(pa.array(picked))
         rules = self.rules
         return merge_several(rows, groups, names, lambda records: rules.merge(records, names), lone_too=lone_too)
 

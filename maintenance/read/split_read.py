@@ -6,12 +6,14 @@ Filters inside overlapping sections may only look at the key; the whole filter a
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import MissingFileError, UnsupportedError
+from maintenance.format.data_format import RowFilter
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import parse_row
@@ -177,6 +179,12 @@ class SplitRead:
         """What files may leave out rows by."""
         return stored_predicate(self.predicate, self.schema, self.model)
 
+    @property
+    def _matching(self) -> RowFilter | None:
+        """What merging may leave out rows by."""
+        columns = frozenset() if self._pushed is None else frozenset(columns_of(self._pushed))
+        return RowFilter(columns, partial(selected, self._pushed)) if columns and self._pushed is not None else None
+
     def _rows(self, split: Split) -> Iterator[pa.Table]:
         if split.raw:
             context = self._context((*self._record_fields(), *self._needed()))
@@ -222,7 +230,7 @@ class SplitRead:
         ]
         levels = np.array([run[0].level for run in files])
         for window in windows(runs, engine.order, rows_at_a_time(runs, self.memory)):
-            yield self._shown(engine.merge(window.rows, window.groups, levels))
+            yield self._shown(engine.merge(window.rows, window.groups, levels, matching=self._matching))
 
     def _merged_with_waiting(self, context: ReadContext, split: Split, engine: MergeEngine) -> Iterator[pa.Table]:
         """Rows of a partition of which some wait for a bucket."""
@@ -239,7 +247,7 @@ class SplitRead:
             streams = [*(RunReader(run, step) for run in runs), *late]
             levels = np.array([*(run[0].level for run in files), *(0 for _ in late)])
             for window in windows_of(streams, engine.order):
-                yield self._shown(engine.merge(window.rows, window.groups, levels))
+                yield self._shown(engine.merge(window.rows, window.groups, levels, matching=self._matching))
 
     def _difference(self, split: DiffSplit) -> Iterator[pa.Table]:
         """All that differs in a bucket, key range by key range."""

@@ -1,6 +1,8 @@
 """Files leave out rows that a filter rules out before their other columns are decoded, and the rows are the same."""
 
+import tempfile
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +14,17 @@ from hypothesis import strategies as st
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
+from maintenance.format.data_format import RowFilter
 from maintenance.format.rows.binary_row import EMPTY_ROW
+from maintenance.merge.deduplicate import deduplicate
+from maintenance.merge.engine import MergeEngine, PickRules
+from maintenance.merge.ordered import RecordOrder, group_by_key
 from maintenance.predicate.arrow import mask, selected
 from maintenance.predicate.sql import parse
 from maintenance.read import split_read
 from maintenance.read.data_file import DataFileReader, ReadContext
 from tests.examples import examples
-from tests.tables import create_table, live_files
+from tests.tables import create_table, keyed, live_files
 
 FIELDS = [("id", "INT"), ("text", "STRING"), ("score", "DOUBLE"), ("row", "ROW<a INT>"), ("at", "TIMESTAMP(9)")]
 ROWS = 40_000
@@ -116,3 +122,45 @@ def test_row_groups_without_matching_rows_are_not_decoded(tmp_path: Path, table:
     assert list(reader.batches(1000)) == []
     with pytest.raises(CorruptFileError):
         list(replace(reader, by_row=False).batches(1000))
+
+
+@settings(max_examples=examples(20))
+@given(
+    runs=st.lists(
+        st.dictionaries(
+            st.integers(0, 8), st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from(["+I", "-D"])), min_size=1
+        ),
+        min_size=2,
+        max_size=4,
+    ),
+    where=st.sampled_from(["v = 'a'", "v <> 'a'", "v IS NULL", "id > 3 AND v = 'b'", "v = 'a' OR id = 1"]),
+)
+def test_merged_rows_are_filtered_by_their_newest_values(
+    runs: list[dict[int, tuple[str | None, str]]], where: str
+) -> None:
+    """An older value that matches brings no row back, and a newer one that does is found."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = create_table(folder)
+        newest: dict[int, str | None] = {}
+        for run in runs:
+            table.write_arrow(
+                keyed({key: value for key, (value, _) in run.items()}), row_kinds=[kind for _, kind in run.values()]
+            )
+            newest |= {key: value for key, (value, _) in run.items()}
+            for key, (_, kind) in run.items():
+                if kind == "-D":
+                    del newest[key]
+        whole = keyed(newest)
+        expected = whole.filter(mask(parse(where, table.schema.fields), whole))
+        assert sorted(table.to_arrow(where=where).to_pylist(), key=itemgetter("id")) == sorted(
+            expected.to_pylist(), key=itemgetter("id")
+        )
+
+
+def test_merging_takes_only_matching_rows() -> None:
+    columns = {"_SEQUENCE_NUMBER": [1, 2, 3], "_VALUE_KIND": pa.array([0, 0, 0], pa.int8()), "id": [1, 1, 2]}
+    rows = pa.table({**columns, "v": ["wanted", "not", "wanted"]})
+    engine = MergeEngine(RecordOrder(("id",)), PickRules(deduplicate))
+    matching = RowFilter(frozenset({"v"}), lambda told: np.array(told.column("v").to_pylist()) == "wanted")
+    merged = engine.merge(rows, group_by_key(rows, engine.order), matching=matching)
+    assert merged.column("id").to_pylist() == [2]
