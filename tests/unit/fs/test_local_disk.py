@@ -46,6 +46,17 @@ def test_publishing_where_no_folder_can_be_made(tmp_path: Path) -> None:
         local_disk.stage(str(tmp_path / "file" / "snapshot-1"), b"content").publish()
 
 
+def test_files_are_flushed_and_the_folders_up_to_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "t" / "p=1" / "data"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"x")
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    local_disk.flush([str(file)], str(tmp_path / "t"))
+    assert flushed[0] == str(file)
+    assert set(flushed[1:]) == {str(tmp_path / "t"), str(tmp_path / "t" / "p=1")}
+
+
 def test_files_to_flush_must_be_there_and_folders_need_not(tmp_path: Path) -> None:
     files = [tmp_path / "t" / f"p={number}" / "bucket-0" / "data" for number in range(3)]
     for file in files:
