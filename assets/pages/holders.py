@@ -127,9 +127,9 @@ class OrphansOf:
     def of(self, identifier: str) -> KnownOrphans | None:
         """What was counted of a table; None: nobody has."""
         spot = self._spots.get(identifier)
-        return (
-            None if spot and not self._has_result(spot) else known_orphans(self._instance, [identifier]).get(identifier)
-        )
+        if spot is not None and not self._has_result(spot):
+            return None
+        return known_orphans(self._instance, [identifier]).get(identifier)
 
     def bytes_of(self, identifier: str) -> int | None:
         """The bytes of it alone."""
