@@ -33,6 +33,7 @@ class Turn(Generic[Found]):
         troubles: of all that could not be read when last tried, for the cursor.
         first: the table that the next tick begins with.
         looked: how many tables it came to.
+        aside: those of `found` that were looked at out of turn.
     """
 
     found: Mapping[str, Found]
@@ -40,6 +41,7 @@ class Turn(Generic[Found]):
     troubles: Mapping[str, Trouble]
     first: str
     looked: int
+    aside: frozenset[str] = frozenset()
 
     def and_then(self, other: "Turn[Found]") -> "Turn[Found]":
         """This and a look at further tables in the same tick, which do not decide with which the next one begins."""
@@ -49,10 +51,11 @@ class Turn(Generic[Found]):
             {**self.troubles, **other.troubles},
             self.first,
             self.looked + other.looked,
+            self.aside | other.found.keys(),
         )
 
     def only(self, names: Container[str], before: Mapping[str, Trouble]) -> "Turn[Found]":
-        """The same without what was found of other tables; the next tick begins with the first of these.
+        """The same without what was found of other tables; the next tick begins with the first of these that had its turn.
 
         Args: `before`: the troubles of which the tick began.
         """
@@ -62,7 +65,8 @@ class Turn(Generic[Found]):
         found = {name: found for name, found in self.found.items() if name in names}
         troubles = {name: trouble for name, trouble in self.troubles.items() if name not in others}
         troubles |= {name: before[name] for name in others if name in before}
-        return Turn(found, self.errors, troubles, others[0], self.looked)
+        first = next((name for name in others if name not in self.aside), self.first)
+        return Turn(found, self.errors, troubles, first, self.looked, self.aside)
 
     def cursor(self, tables: Mapping[str, Kept]) -> Cursor[Kept]:
         """What the next tick is left. `tables`: what is remembered of each."""

@@ -32,6 +32,7 @@ from paimon_maintenance.sensors import radar
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.publishing import Judged
 from paimon_maintenance.sensors.radar import Examiner, cursor_of
+from paimon_maintenance.sensors.turns import Turn
 from tests.dagster.conftest import Receiver, checks_of, evaluate, switch_on
 
 
@@ -127,6 +128,13 @@ def test_what_a_tick_has_no_time_to_publish_the_next_one_looks_at_first(
     assert published == [["shop.t0"], ["shop.t0", "shop.t1"], ["shop.t0", "shop.t1", "shop.t2"]]
     assert set(cursor_of(cursor).troubles) == {"shop.t2"}
     assert "shop.t2: readable" in str(data.skip_message), "its trouble did not count before it was told"
+
+
+def test_a_table_at_rest_that_is_not_published_does_not_come_before_those_with_news() -> None:
+    news = Turn({"shop.a": 1, "shop.b": 2}, {}, {}, "shop.c", 2)
+    turn = news.and_then(Turn({"shop.z": 3}, {}, {}, "shop.y", 1))
+    assert turn.only(["shop.a", "shop.b"], {}).first == "shop.c"
+    assert turn.only(["shop.a"], {}).first == "shop.b"
 
 
 @pytest.mark.parametrize("per", ["table", "database"])
