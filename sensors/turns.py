@@ -55,7 +55,9 @@ class Turn(Generic[Found]):
         )
 
     def only(self, names: Container[str], before: Mapping[str, Trouble]) -> "Turn[Found]":
-        """The same without what was found of other tables; the next tick begins with the first of these that had its turn.
+        """The same without what was found of other tables.
+
+        The next tick begins with the first of these that had its turn.
 
         Args: `before`: the troubles of which the tick began.
         """
