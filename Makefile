@@ -1,8 +1,9 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
+#                                                                make test-all       both in one go
 #                                                                make test-nightly   all tests, with new seeds
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow test-nightly soak chaos mutants matrix site release lint figures benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow test-all test-nightly servers servers-of-slow soak chaos mutants matrix site release lint figures benchmarks lock clean install-run install-test
 
 # Kept here also where the environment forbids Python to write beside its sources: hundreds of short processes would
 # compile every module again, which takes them three times as long to start.
@@ -20,6 +21,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 SPARK_ARCHIVE = { $(BIN)/python -m tests.spark_archive || echo "Without an archive of its classes Spark starts slowly." >&2; }
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
+TESTS = $(JAVA) && export JAVA_HOME && $(PYTEST)
 # All of them if none is named.
 BENCHMARKS ?=
 # Of what `make demo` installs. The libraries of vortex, lance and mosaic weigh more than all else that is in Python, and
@@ -33,6 +35,7 @@ help:
 	@echo "make demo        ingest, compact, index and expire real tables with Dagster on Spark, then report"
 	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
 	@echo "make test        run the tests, the same ones every time (make test-slow: the long ones)"
+	@echo "make test-all    both in one go, as continuous integration does"
 	@echo "make test-nightly  both with every case, and a search with new seeds; what it finds is to become an example"
 	@echo "make soak        20 commits per second over 20 tables for MINUTES=$(MINUTES), maintained by Dagster, then a verdict"
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
@@ -59,31 +62,37 @@ ui: install-run
 	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/python -m paimon_maintenance.assets.ui -p $(PORT)
 
 # Compiling the tests takes a processor as long as fetching the rest takes the network, so both are done at once.
-test: install-test
+test: install-test servers
+	@$(TESTS) -m "not slow" $(ARGS)
+
+test-slow: install-test servers-of-slow
+	@$(TESTS) -m slow $(ARGS)
+
+# Both in one go, which loads and starts everything once.
+test-all: install-test servers-of-slow
+	@$(TESTS) $(ARGS)
+
+# What the tests compare with and talk to.
+servers:
 	@[ -d "$(PYTHONPYCACHEPREFIX)$(CURDIR)/tests" ] || $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 &
 	@scripts/install pypaimon || { echo "No pypaimon: the tests that compare with it are skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/fetch-paimon-core
 	@scripts/fetch-rest-server
 	@scripts/database-servers || { echo "Their tests are skipped." >&2; [ "$$CI" != true ]; }
-	@$(JAVA) && export JAVA_HOME && $(SPARK_ARCHIVE) && $(PYTEST) -m "not slow" $(ARGS)
+	@$(JAVA) && export JAVA_HOME && $(SPARK_ARCHIVE)
 
-test-slow: install-test
-	@scripts/install pypaimon
-	@scripts/fetch-paimon-core
-	@scripts/fetch-rest-server
+servers-of-slow: servers
 	@scripts/fetch-flink
-	@scripts/database-servers || { echo "Their tests are skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/azurite
 	@scripts/gcs-server
 	@scripts/hdfs-server
 	@scripts/prometheus >/dev/null || { echo "No Prometheus: the test of metrics is skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
 	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
-	@$(JAVA) && export JAVA_HOME && $(SPARK_ARCHIVE) && $(PYTEST) -m slow $(ARGS)
 
 # Its finds are printed with what brings them back: see tests/examples.py.
 test-nightly:
-	@HYPOTHESIS_PROFILE=thorough $(MAKE) --keep-going test test-slow
+	@HYPOTHESIS_PROFILE=thorough $(MAKE) test-all
 
 soak: install-test
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)

@@ -9,6 +9,7 @@ counts as short.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -42,13 +43,24 @@ def work_of(nodeid: str) -> str:
 
 
 def noted_seconds(noted: Path, selected: str) -> dict[str, float]:
-    """How long each piece of work takes. `selected`: by ``-m``."""
+    """How long each piece of work takes. `selected`: by ``-m``; without it, what all selections take together."""
     document: dict[str, dict[str, float]] = json.loads(noted.read_text())
-    return document.get(selected, {})
+    if selected:
+        return document.get(selected, {})
+    together: defaultdict[str, float] = defaultdict(float)
+    for of_selection in document.values():
+        for work, seconds in of_selection.items():
+            together[work] += seconds
+    return together
 
 
 def note_seconds(noted: Path, selected: str, seconds: Seconds) -> None:
-    """Note how long each piece of work took. What was not run stays as it was; what is short is left out."""
+    """Note how long each piece of work took. What was not run stays as it was; what is short is left out.
+
+    Raises: ValueError: nothing was selected: what is slow would be noted with what is not.
+    """
+    if not selected:
+        raise ValueError("--note-seconds needs -m slow or -m 'not slow'.")
     known = noted_seconds(noted, selected) | {work: round(actual, 1) for work, actual in seconds.items()}
     long = {work: actual for work, actual in sorted(known.items()) if actual >= _SHORT}
     everything = json.loads(noted.read_text()) | {selected: long}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.schedule import APART, FOLDERS, NOTED, longest, note_seconds, noted_seconds, work_of
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +46,10 @@ def test_seconds_are_noted_by_what_was_selected(tmp_path: Path) -> None:
     noted = tmp_path / "seconds.json"
     noted.write_text('{"slow": {"a": 9.0, "b": 8.0}}')
     note_seconds(noted, "slow", {"b": 70.04, "c": 0.2})
-    note_seconds(noted, "", {"a": 12.0})
+    note_seconds(noted, "not slow", {"a": 12.0})
     assert noted_seconds(noted, "slow") == {"a": 9.0, "b": 70.0}
-    assert noted_seconds(noted, "") == {"a": 12.0}
-    assert noted_seconds(noted, "not slow") == {}
+    assert noted_seconds(noted, "not slow") == {"a": 12.0}
+    assert noted_seconds(noted, "") == {"a": 21.0, "b": 70.0}
+    assert noted_seconds(noted, "other") == {}
+    with pytest.raises(ValueError, match="needs -m"):
+        note_seconds(noted, "", {"a": 12.0})
