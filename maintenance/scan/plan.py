@@ -79,7 +79,7 @@ def plan_scan(
     entries, live = _entries(source, snapshot, predicate, files_since)
     schemas = dict(source.load_schemas(sorted({entry.file.schema_id for entry in entries})))
     schemas[source.schema.id] = source.schema
-    pruning = Pruning(source.schema, schemas, predicate)
+    pruning = Pruning(source.schema, schemas, predicate).of_files
     by_stats, testable = by_statistics(source, entries, pruning)
     excluded = excluded_by_index(source, pruning, testable)
     kept = [entry for entry in by_stats if id(entry) not in excluded]
@@ -110,10 +110,12 @@ def _entries(
     found, live = [], 0
     for columns in source.manifests.live_columns(snapshot, *entry_filter(source, predicate)):
         ids = columns.table("_SCHEMA_ID").column(0).unique().to_pylist()
-        pruning = Pruning(source.schema, source.load_schemas(sorted(ids)), predicate)
+        pruning = Pruning(source.schema, source.load_schemas(sorted(ids)), predicate).of_files
         if files_since is None:
             live += len(columns)
-            part = columns.filtered(may_match_columns(columns, predicate, source.schema, pruning.schemas)).select()
+            part = columns.filtered(
+                may_match_columns(columns, pruning.predicate, source.schema, pruning.schemas)
+            ).select()
         else:
             part = _since(columns.select(), files_since)
             live += len(part)

@@ -8,7 +8,7 @@ Source: data section 6.3, Java `KeyValueFileStoreScan`.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -27,7 +27,7 @@ from maintenance.format.metadata.simple_stats import SimpleStats
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.statistics import ColumnStats, may_match
-from maintenance.predicate.tree import Compare, In, Predicate, conjuncts, restrict
+from maintenance.predicate.tree import Compare, In, Predicate, columns_of, conjunction, conjuncts, restrict
 from maintenance.scan.file_index import IndexContainer, index_selection
 from maintenance.scan.split import by_bucket, raw_convertible
 from maintenance.types.casts.matrix import keeps_values
@@ -53,6 +53,18 @@ class Pruning:
 
     def _over(self, columns: Sequence[str]) -> Predicate | None:
         return None if self.predicate is None or not columns else restrict(self.predicate, frozenset(columns))
+
+    @property
+    def of_files(self) -> "Pruning":
+        """The same for files of partitions that match: without the conditions on partition columns alone.
+
+        A partition has one value of each, so that no statistics and no index of its files say more of them.
+        """
+        if self.predicate is None:
+            return self
+        of_partitions = frozenset(self.schema.partition_keys)
+        left = [part for part in conjuncts(self.predicate) if not frozenset() < columns_of(part) <= of_partitions]
+        return replace(self, predicate=conjunction(left) if left else None)
 
     @property
     def prunes_partitions(self) -> bool:

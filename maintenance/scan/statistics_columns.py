@@ -46,7 +46,7 @@ def _ranges(predicate: Predicate) -> Iterator[_Range]:
 
 
 def may_match_columns(
-    columns: ManifestColumns, predicate: Predicate, schema: TableSchema, schemas: Mapping[int, TableSchema]
+    columns: ManifestColumns, predicate: Predicate | None, schema: TableSchema, schemas: Mapping[int, TableSchema]
 ) -> Mask:
     """Of which files rows may match, by the statistics of their columns, shape (n,); False is certain.
 
@@ -54,7 +54,8 @@ def may_match_columns(
     """
     kept = np.ones(len(columns), np.bool_)
     named = {field.name: field for field in schema.fields}
-    ranges = [part for part in _ranges(predicate) if part.column in named and is_read(named[part.column].type)]
+    parts = () if predicate is None else _ranges(predicate)
+    ranges = [part for part in parts if part.column in named and is_read(named[part.column].type)]
     shapes = columns.stats_shapes(_MOST_SHAPES) if ranges else ()
     if not shapes:
         return kept

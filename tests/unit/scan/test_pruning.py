@@ -18,7 +18,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metastore.schema_change import AddColumn
 from maintenance.operations.compaction.compact import compact
-from maintenance.predicate.tree import And, Compare, In, Predicate, columns_of
+from maintenance.predicate.tree import And, Compare, Constant, In, Or, Predicate, columns_of
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.pruning import Pruning, alone_by_bucket, stands_alone
 from maintenance.table.rows import read_splits
@@ -175,6 +175,20 @@ def test_partitions_without_a_match_are_not_read(tmp_path: Path) -> None:
     assert files_of(planned(table, "p is null")) == 1
     assert files_of(planned(table, "p = 9")) == 0
     assert table.to_arrow(where="p is null").to_pylist() == [{"p": None, "a": 4}]
+
+
+def test_statistics_are_not_asked_again_for_what_the_partition_says() -> None:
+    fields = (DataField(0, "p", parse_type("INT")), DataField(1, "a", parse_type("INT")))
+    schema = TableSchema(0, fields, 1, ("p",))
+    of_partition, of_file = Compare(">", "p", 1), Or((Compare("=", "p", 1), Compare("=", "a", 2)))
+    never = Constant(False)
+    for asked, left in (
+        (of_partition, None),
+        (And((of_partition, of_file)), of_file),
+        (never, never),
+        (None, None),
+    ):
+        assert Pruning(schema, {}, asked).of_files.predicate == left
 
 
 def test_files_are_pruned_by_statistics(tmp_path: Path) -> None:
