@@ -24,24 +24,28 @@ from paimon_maintenance.assets.proposals import PROPOSE, proposals_op
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.runs.progress import LOGGERS
-from paimon_maintenance.assets.steps.acknowledgement import acknowledgement
 from paimon_maintenance.assets.steps.any_table import AnyTable
-from paimon_maintenance.assets.steps.apply_plan import apply_plan_op
-from paimon_maintenance.assets.steps.copies import COPIES
+from paimon_maintenance.assets.steps.apply_plan import apply_plan_op, statement_op
 from paimon_maintenance.assets.steps.fleet import PLAN_FLEET, plan_fleet_op
-from paimon_maintenance.assets.steps.launched import APPROVAL, empty_bin, launched_job, launched_jobs
-from paimon_maintenance.assets.steps.many_tables import compact_many
+from paimon_maintenance.assets.steps.launched import (
+    APPROVAL,
+    acknowledgement,
+    empty_bin,
+    launched_job,
+    launched_jobs,
+)
+from paimon_maintenance.assets.steps.many_tables import COPIES, compact_many
 from paimon_maintenance.assets.steps.ops import job_of_op
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, change_rows_op
-from paimon_maintenance.assets.steps.statements import STATEMENT, statement_op
 from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
-from paimon_maintenance.jobs.any_table import any_table_jobs, expire_tables_job
 from paimon_maintenance.jobs.jobs import (
+    any_table_jobs,
     check_job,
     expire_job,
     expire_table_job,
+    expire_tables_job,
     expiry_graph,
     fleet_job,
     maintain_job,
@@ -92,8 +96,8 @@ class _Loaded:
                 "tables.yaml, assets: per: database",
                 "Install Dagster 1.13 or newer, or leave the setting out.",
             )
-        steps = [TableSteps.of(table, zone) for table in found.project.tables if not table.grouped]
-        any_table = AnyTable(grouped, zone)
+        steps = [TableSteps.of(table) for table in found.project.tables if not table.grouped]
+        any_table = AnyTable(grouped)
         alike = any_table_jobs(any_table) if grouped else {}
         return cls(project, found.project, found.doubtful, catalog, zone, steps, any_table, alike)
 
@@ -202,7 +206,7 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
     expire = expire_job(graphs)
     of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.own, graphs, strict=True)]
     if loaded.alike:
-        expire = expire_tables_job(AnyTable(loaded.tables, loaded.zone))
+        expire = expire_tables_job(AnyTable(loaded.tables))
     daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables")
     return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
 
@@ -225,23 +229,23 @@ def _fleet(loaded: _Loaded) -> dg.Definitions:
 
 def _bin(loaded: _Loaded) -> dg.Definitions:
     """Where deleted files wait."""
-    job = launched_job(empty_bin(loaded.tables), loaded.tables, loaded.zone)
+    job = launched_job(empty_bin(loaded.tables), loaded.tables)
     text = "Destroy what is past the bin's window"
     return dg.Definitions(jobs=[job], schedules=[schedule("daily_empty_bin", job, loaded.project.empty_bin, text)])
 
 
 def _on_demand(loaded: _Loaded) -> dg.Definitions:
     """Jobs whose config says what to do, to any of the tables."""
-    tables, zone = loaded.tables, loaded.zone
+    tables = loaded.tables
     of_tables = [
-        launched_job(compact_many(tables), tables, zone, "compact"),
-        launched_job(acknowledgement(tables), tables, zone),
+        launched_job(compact_many(tables), tables, "compact"),
+        launched_job(acknowledgement(tables), tables),
         job_of_op(CHANGE_ROWS, change_rows_op(tables)),
-        job_of_op(keys.APPLY_PLAN, apply_plan_op(tables, zone)),
-        *launched_jobs(tables, zone),
-        job_of_op(STATEMENT, statement_op(tables, zone)),
+        job_of_op(keys.APPLY_PLAN, apply_plan_op(tables)),
+        *launched_jobs(tables),
+        job_of_op(keys.STATEMENT, statement_op(tables)),
     ] if tables else []  # fmt: skip
-    return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables, zone) for step in (*COPIES, APPROVAL))])
+    return dg.Definitions(jobs=[*of_tables, *(launched_job(step, tables) for step in (*COPIES, APPROVAL))])
 
 
 @dg.definitions

@@ -25,8 +25,7 @@ from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.steps.any_table import AnyTable, holding
-from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, chain
-from paimon_maintenance.assets.steps.ingestion import INGEST
+from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, INGEST, chain
 from paimon_maintenance.assets.steps.ops import DESCRIBE, known_table
 
 _READERS = 8

@@ -19,7 +19,7 @@ from maintenance.project.config import TableConfig
 from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_parts
 from paimon_maintenance.assets.runs.history import reason_of
 
 APPLY = "apply"
@@ -54,8 +54,7 @@ def proposals_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             shown: dict[str, Any] = {"proposals": text_table(rows)} if rows else {}
             done: dict[str, Any] = {"tuning": text_table(tuned)} if tuned else {}
             context.add_output_metadata({"summary": summary, **shown, **done})
-            if worst_part(outcomes) is not None:
-                raise parts_failed(outcomes, "tables")
+            check_parts(outcomes, "tables")
 
     return advice
 

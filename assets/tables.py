@@ -9,16 +9,22 @@ the chain runs by itself.
 
 from dataclasses import dataclass
 from typing import Any, Self
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages import catalogue
-from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, NamedOp, applies, chain
-from paimon_maintenance.assets.steps.compaction import COMPACT
-from paimon_maintenance.assets.steps.ingestion import INGEST, REFRESH
+from paimon_maintenance.assets.steps.chain import (
+    COMPACT,
+    COMPACTION,
+    EXPIRY,
+    INGEST,
+    REFRESH,
+    NamedOp,
+    applies,
+    chain,
+)
 from paimon_maintenance.assets.steps.ops import DESCRIBE, RECORD, ChainOp
 from paimon_maintenance.assets.steps.step import Step
 
@@ -39,15 +45,14 @@ class TableSteps:
     record: NamedOp
 
     @classmethod
-    def of(cls, table: TableConfig, zone: ZoneInfo) -> Self:
-        """The steps that apply to `table`; `zone`: where the days of its tags begin."""
-
+    def of(cls, table: TableConfig) -> Self:
+        """The steps that apply to `table`."""
         above = {name: dg.In(dg.Nothing) for name in _above(table)}
         # Dagster takes what an asset depends on from the inputs of its first step.
         first = INGEST if table.landing else REFRESH if table.materialized else COMPACT
 
         def of(*steps: Step) -> tuple[NamedOp, ...]:
-            made = [ChainOp.of(step, zone, above if step is first else {}) for step in steps if applies(step, table)]
+            made = [ChainOp.of(step, above if step is first else {}) for step in steps if applies(step, table)]
             return tuple(op.of_table(table) for op in made)
 
         return cls(

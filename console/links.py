@@ -11,10 +11,10 @@ from markupsafe import Markup, escape
 from maintenance.operations.fleet.plan_fleet import FleetLine
 from maintenance.operations.rows.restorable_partitions import RestorablePartition
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.keys import STATEMENT, STATEMENT_OP
 from paimon_maintenance.assets.pages.table_page import launchpad
 from paimon_maintenance.assets.pages.upcoming import job_of_action
 from paimon_maintenance.assets.steps.launched import JOBS, op_name
-from paimon_maintenance.assets.steps.statements import STATEMENT, STATEMENT_OP
 
 # The jobs whose first step is told the table.
 _OF_ANY_TABLE = (

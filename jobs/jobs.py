@@ -1,5 +1,5 @@
 """The jobs. For each table: one that runs its whole chain, one that compacts, one that expires, and others; one that
-expires all tables.
+expires all tables. The tables that are partitions of their databases share theirs, each for any of them.
 
 A run is one process with one Spark session; its steps follow one another. Runs of different tables go side by side.
 """
@@ -13,8 +13,9 @@ from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS
 from paimon_maintenance.assets.project.console_links import console_link
-from paimon_maintenance.assets.steps.chain import NamedOp, chain
-from paimon_maintenance.assets.steps.ops import job_of
+from paimon_maintenance.assets.steps.any_table import AnyTable
+from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, INGEST, NamedOp, chain
+from paimon_maintenance.assets.steps.ops import RECORD, job_of, job_of_op
 from paimon_maintenance.assets.tables import TableSteps
 
 EXPIRE = "expire"
@@ -71,7 +72,7 @@ def fleet_job() -> Any:
 
 def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
     """The expiry of one table. The job of the table and the job of all tables share it: its name is unique."""
-    return _chain(steps.table, "expire", (*steps.expiry, steps.record))
+    return _graph(keys.job(EXPIRE, steps.table.identifier), (*steps.expiry, steps.record))
 
 
 def expire_job(graphs: Sequence[dg.GraphDefinition]) -> dg.JobDefinition:
@@ -90,12 +91,38 @@ def expire_table_job(table: TableConfig, graph: dg.GraphDefinition) -> dg.JobDef
     return _job(graph, TEXTS[EXPIRE].format(table.identifier), _tags(table, EXPIRE))
 
 
+def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
+    """The jobs for any of the tables that are partitions, by their actions."""
+    ingestion = [steps.step(INGEST)] if any(table.landing for table in steps.tables) else []
+    compaction, expiry = ([steps.step(step) for step in part] for part in (COMPACTION, EXPIRY))
+    chains = {
+        "maintain": [*ingestion, *compaction, *expiry],
+        "ingest": ingestion,
+        "compact": compaction,
+        "expire": expiry,
+    }
+    parts = {action: [*those, steps.op(RECORD)] for action, those in chains.items() if those}
+    parts |= {check.action: steps.checks(check.action) for check in LONG_CHECKS}
+    return {action: _any_table_job(steps, action, those) for action, those in parts.items() if those}
+
+
+def _any_table_job(steps: AnyTable, action: str, parts: Sequence[NamedOp]) -> dg.JobDefinition:
+    name = keys.EXPIRE_TABLE if action == EXPIRE else action
+    text = f"{TEXTS[action].format('a table')} Which one the config of the step {keys.CHOOSE} says."
+    return _job(_graph(name, [steps.choose(), *parts]), text, {"paimon/action": action})
+
+
+def expire_tables_job(steps: AnyTable) -> dg.JobDefinition:
+    """Expire all tables, or those that its config names, in one run."""
+    return job_of_op(EXPIRE, steps.expire_tables())
+
+
 def _tags(table: TableConfig, action: str) -> dict[str, str]:
     return {"paimon/table": table.identifier, "paimon/action": action}
 
 
-def _chain(table: TableConfig, action: str, steps: Sequence[NamedOp]) -> dg.GraphDefinition:
-    @dg.graph(name=keys.job(action, table.identifier))
+def _graph(name: str, steps: Sequence[NamedOp]) -> dg.GraphDefinition:
+    @dg.graph(name=name)
     def steps_of_table() -> None:
         chain(steps)
 
@@ -104,7 +131,7 @@ def _chain(table: TableConfig, action: str, steps: Sequence[NamedOp]) -> dg.Grap
 
 def _chain_job(table: TableConfig, action: str, steps: Sequence[NamedOp], description: str) -> dg.JobDefinition:
     """A job of some steps of a table, which ends with a record of them."""
-    return _job(_chain(table, action, steps), description, _tags(table, action))
+    return _job(_graph(keys.job(action, table.identifier), steps), description, _tags(table, action))
 
 
 def _job(graph: dg.GraphDefinition, description: str, tags: Mapping[str, str]) -> dg.JobDefinition:

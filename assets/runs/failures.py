@@ -143,6 +143,12 @@ def refuse_if_cancelled(instance: dg.DagsterInstance, run_id: str) -> None:
         raise dg.Failure(description="the run was cancelled before this step", allow_retries=False)
 
 
+def check_parts(errors_by_part: Mapping[str, PaimonError | None], parts: str) -> None:
+    """Raises: GroupsFailedError: some parts have failed. Args as of `parts_failed`."""
+    if worst_part(errors_by_part) is not None:
+        raise parts_failed(errors_by_part, parts)
+
+
 def check_groups(groups: Iterable[GroupResult]) -> None:
     """Raises: GroupsFailedError: groups of a compaction have failed."""
     error = group_error(groups)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 from pydantic import Field
@@ -21,7 +20,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS, LongCheck
 from paimon_maintenance.assets.dagster_release import InstanceConcurrencyContext, of_partition
 from paimon_maintenance.assets.project.table_of_run import TABLE
-from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_parts
 from paimon_maintenance.assets.runs.history import keep_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
@@ -54,10 +53,9 @@ class ExpireTablesConfig(dg.Config):
 
 @dataclass(frozen=True)
 class AnyTable:
-    """Makes the ops. `tables`: those that a run may be about; `zone`: as of the steps of one table."""
+    """Makes the ops. `tables`: those that a run may be about."""
 
     tables: Sequence[TableConfig]
-    zone: ZoneInfo
     # Assets and jobs share each op: two of one name are not allowed.
     _made: dict[str, dg.OpDefinition] = field(default_factory=dict)
 
@@ -73,7 +71,7 @@ class AnyTable:
 
     def step(self, step: Step) -> NamedOp:
         """A step of the chain."""
-        return self.op(ChainOp.of(step, self.zone))
+        return self.op(ChainOp.of(step))
 
     def checks(self, action: str) -> list[NamedOp]:
         """The steps of the job that runs long checks."""
@@ -103,8 +101,7 @@ class AnyTable:
                 outcomes = {table.identifier: self._expired(context, table, config.dry_run) for table in tables}
                 failed = [name for name, error in outcomes.items() if error is not None]
                 context.add_output_metadata({"tables": len(tables), "tables that failed": len(failed)})
-                if worst_part(outcomes) is not None:
-                    raise parts_failed(outcomes, "tables")
+                check_parts(outcomes, "tables")
 
         return expired
 
@@ -117,7 +114,7 @@ class AnyTable:
                 for step in EXPIRY:
                     if applies(step, table):
                         config = step.config(dry_run=dry_run or summary.is_dry)
-                        summary = run_step(step, step.work(quiet, table, config, self.zone), summary)
+                        summary = run_step(step, step.work(quiet, table, config), summary)
                 if summary.steps:
                     record_state(context, catalog, table, summary)
         except Exception as error:  # noqa: BLE001 - a table that fails must not block the others

@@ -1,19 +1,203 @@
-"""The steps of a table's chain, in order: which there are, which apply to a table, and how they are connected."""
+"""The steps of a table's chain, in order: what each adds to its operation, and how they are connected.
+
+Which steps a table has, and what tables.yaml says of each, is in `project/chain.py`.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
 
-from maintenance.project.chain import operations_of
+from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.operations.compaction.partition_range import between
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
+from maintenance.operations.expiry.partition_rules import PartitionRules
+from maintenance.operations.ingestion.ingest_landed import plan_ingest
+from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.operations.operation import Run, operation
+from maintenance.operations.refs.create_tag import CreateTag
+from maintenance.options.option import duration
+from maintenance.project import chain as described
 from maintenance.project.config import TableConfig
-from paimon_maintenance.assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
-from paimon_maintenance.assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS, TAG
-from paimon_maintenance.assets.steps.step import Step
+from maintenance.project.policies import DEFAULT_NAME
+from maintenance.sql import Session
+from maintenance.sql.session_names import SessionNames
+from maintenance.table.table import Table
+from paimon_maintenance.assets.pages.holders import IN_RUNS, WHO_HOLDS, OrphansOf, who_holds
+from paimon_maintenance.assets.pages.metadata import before_and_after, report_metadata, shape_numbers, warn_of_finding
+from paimon_maintenance.assets.pages.table_page import text_table
+from paimon_maintenance.assets.runs.failures import check_groups
+from paimon_maintenance.assets.runs.summary import StepSummary, report_numbers
+from paimon_maintenance.assets.steps.config import RANGE, step_config
+from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 # The short name of a step, and its op.
 NamedOp = tuple[str, dg.OpDefinition]
+
+
+class _Ingest(Step):
+    def found(self, work: Work) -> Table:
+        return work.catalog.get_or_create(work.described)
+
+    def preview(self, work: Work, request: Any) -> Preview:
+        """A dry run creates no table: the plan is made without one where it does not exist."""
+        identifier = work.described.identifier
+        return Preview(plan_ingest(*work.catalog.get_or_none(identifier), identifier, request))
+
+
+class _Refresh(Step):
+    def run_of(self, work: Work) -> Run:
+        # Spark starts only if there is something to do.
+        session = Session(work.catalog.open(), None, "flink", makes_default=False)
+        return replace(super().run_of(work), names=SessionNames(session))
+
+
+class OfPartitions(Step):
+    """A step over partitions, which may be those from one to another."""
+
+    def request(self, work: Work) -> Any:
+        made, config = super().request(work), work.config
+        keys = work.table.schema.partition_keys
+        return replace(made, where=between(keys, getattr(config, "from"), config.to, made.where))
+
+
+class _Rewriting(OfPartitions):
+    """A step whose report is that of a compaction."""
+
+    def show(self, work: Work, report: CompactReport, metadata: Metadata) -> StepSummary:
+        """With the table before and after; fails if a group failed, which must not look like success."""
+        warn_of_finding(work.context, report)
+        before, after = shape_numbers(report.before), shape_numbers(report.after)
+        check_groups(report.groups)
+        # A dry run leaves the table as it is: its plan says what is expected.
+        sizes = {} if work.dry_run else {"before and after": before_and_after(before, after)}
+        work.context.add_output_metadata({**metadata, **report_metadata(report, plotted=False), **sizes})
+        facts = {
+            **report_numbers(report),
+            "input_bytes": sum(group.input_bytes for group in report.groups),
+            "rows": sum(group.output_rows for group in report.groups if group.changed),
+            "proof": str(report.proof.get("mode", "")),
+        }
+        return StepSummary(facts, before, after)
+
+
+class _FileIndex(OfPartitions):
+    def preview(self, work: Work, request: Any) -> Preview:
+        """The plan; and, where it is empty, whether the condition matches no partition."""
+        _, plan = self.operation.keepable(self.run_of(work), work.table, request)
+        finding = no_match(work.table, request.where) if request.where and not plan.groups else None
+        if finding is None:
+            return Preview(plan)
+        work.context.log.warning(finding)
+        return Preview(plan, more={"finding": finding})
+
+
+@dataclass(frozen=True)
+class _Tag(Step):
+    """`keeps_existing`: a tag of that name stays as it is; else it is a mistake."""
+
+    keeps_existing: bool = True
+
+    def request(self, work: Work) -> Any:
+        """The tag that tables.yaml asks for, unless the config of the run says what to tag or how to call it."""
+        config, policy, zone = work.config, work.described.tag, work.described.zone
+        wanted: tuple[str, int] | str = "the table has no snapshot yet"
+        if config.name is None and config.snapshot_id is None:
+            wanted = described.wanted_tag(work.described, work.table, zone)
+        elif snapshot := config.snapshot_id or work.table.snapshots.latest_id():
+            pattern = config.name or (policy.name if policy else DEFAULT_NAME)
+            wanted = described.filled_name(pattern, zone, snapshot), snapshot
+        if isinstance(wanted, str):
+            work.say(f"Nothing to tag: {wanted}.")
+            return None
+        lifetime = policy.lifetime if policy else None
+        if config.time_retained:
+            lifetime = duration(config.time_retained)
+        return CreateTag(*wanted, time_retained=lifetime, ignore_if_exists=self.keeps_existing)
+
+    def run(self, work: Work, request: Any) -> Any:
+        made = super().run(work, request)
+        work.say("A tag is one small file: this process wrote it." if made.created else "The tag was there before.")
+        return made
+
+
+class _ExpirePartitions(Step):
+    def request(self, work: Work) -> Any:
+        made = super().request(work)
+        if PartitionRules.of(work.table, made.expiration_time) is None:
+            work.say("Nothing expires: the table has no partitions, or no 'partition.expiration-time'.")
+            return None
+        return made
+
+
+class _ExpireSnapshots(Step):
+    def show(self, work: Work, report: ExpireSnapshotsReport, metadata: Metadata) -> StepSummary:
+        """With who holds the rest."""
+        left = {}
+        if not work.dry_run:
+            orphans, warn = OrphansOf(work.context.instance), work.context.log.warning
+            found = who_holds(orphans, work.catalog, work.table, IN_RUNS, warn)
+            left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
+        return super().show(work, report, {**metadata, **left})
+
+
+def _folder(work: Work) -> Mapping[str, Any]:
+    return described.folder(work.described)
+
+
+INGEST = _Ingest(
+    operation("ingest_landed"),
+    "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier.",
+    instead=dict.fromkeys(field.name for field in fields(LandingFolder)),
+    policy=_folder,
+    with_plan=_folder,
+)
+REFRESH = _Refresh(
+    operation("refresh_materialized_table"),
+    "Makes rows again from the table's query: those of partitions that changes of its sources reach, or all.",
+    instead={"zone": None},
+    policy=lambda work: {"zone": str(work.described.zone)},
+)
+COMPACT = _Rewriting(
+    operation("compact"),
+    "Dedicated compaction: plans from the snapshot, merges in Spark, commits each group that did not lose.",
+    instead=RANGE,
+)
+CHANGELOG = _Rewriting(
+    operation("produce_changelog"),
+    "Brings every changed bucket to its top level and writes the changes (+I, -U, +U, -D) beside it.",
+    instead=RANGE,
+)
+FILE_INDEX = _FileIndex(
+    operation("rewrite_file_index"),
+    "Builds missing file indexes; commits nothing where every file has its own.",
+    instead=RANGE,
+)
+TAG = _Tag(
+    operation("create_tag"),
+    "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays.",
+    step_config(operation("create_tag"), optional=("name",)),
+)
+EXPIRE_PARTITIONS = _ExpirePartitions(
+    operation("expire_partitions"),
+    "Drops partitions older than partition.expiration-time; without that option it does nothing.",
+)
+EXPIRE_SNAPSHOTS = _ExpireSnapshots(
+    operation("expire_snapshots"),
+    "Expires snapshots and deletes what only they used; tags and consumers keep theirs.",
+    policy=lambda work: described.retention(work.described, work.described.zone),
+)
+EXPIRE_TAGS = Step(operation("expire_tags"), "Deletes tags past their retention, and what only they used.")
+ORPHANS = Step(
+    operation("remove_orphan_files"),
+    "Removes files that no snapshot, tag, changelog or branch names and that are old enough.",
+    policy=lambda work: described.orphans(work.described),
+    with_plan=lambda work: described.time_limit(work.described),
+)
+NEW_TAG = _Tag.alone("create_tag", "Keeps a snapshot under a name.", keeps_existing=False)
 # The steps of each part of the chain, as far as they apply to a table.
 COMPACTION = (COMPACT, CHANGELOG, FILE_INDEX)
 EXPIRY = (TAG, EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS)
@@ -21,7 +205,7 @@ EXPIRY = (TAG, EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS)
 
 def applies(step: Step, table: TableConfig) -> bool:
     """Whether a table has that step."""
-    return step.operation.name in operations_of(table)
+    return step.operation.name in described.operations_of(table)
 
 
 def chain(steps: Sequence[NamedOp], above: Mapping[str, Any] = MappingProxyType({})) -> Any:

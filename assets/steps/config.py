@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any, get_args
 
 import dagster as dg
@@ -47,14 +46,11 @@ def step_config(
     return _config(operation, {"dry_run": (bool, _DRY_RUN), "plan_id": (str | None, _PLAN_ID)}, instead, optional)
 
 
-@cache
-def launched_config(operation: Operation[Any, Any, Any]) -> type[dg.Config]:
-    """What may be set for a job of the operation alone; where it is about a table, which one."""
-    return config_of(operation)
-
-
 def config_of(operation: Operation[Any, Any, Any], instead: Mapping[str, Any] = _AS_IT_IS) -> type[dg.Config]:
-    """The same. `instead`: as of `step_config`."""
+    """What may be set for a job of the operation alone; where it is about a table, which one.
+
+    `instead`: as of `step_config`.
+    """
     table = {"table": (str, _TABLE)} if operation.is_of_table else {}
     dry_run = {"dry_run": (bool, _DRY_RUN)} if operation.has_dry_run else {}
     into_bin = {"into_bin": (bool, _INTO_BIN)} if operation.takes_bin and not operation.is_of_table else {}

@@ -7,7 +7,6 @@ from typing import Any
 
 import dagster as dg
 
-from maintenance.errors import PaimonError
 from maintenance.operations.fleet.fleet_costs import OPERATION as COSTS
 from maintenance.operations.fleet.fleet_costs import CostsReport, FleetCosts
 from maintenance.operations.fleet.plan_fleet import (
@@ -26,15 +25,12 @@ from maintenance.operations.operation import Run
 from maintenance.project.config import Project, TableConfig
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
-from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import write_checks
-from paimon_maintenance.assets.pages.materialization import data_version, materialization
-from paimon_maintenance.assets.pages.metadata import shape_numbers
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.runs.failures import as_dagster_failure, parts_failed, worst_part
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_parts
 from paimon_maintenance.assets.runs.lineage import send_events
 from paimon_maintenance.assets.steps.config import config_of, request_of
+from paimon_maintenance.assets.steps.ops import report_changed
 
 __all__ = ["PLAN_FLEET", "costs", "plan_fleet_op", "planned"]
 _SHOWN = 200
@@ -94,14 +90,9 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
             if line.error is not None:
                 send_events(context, catalog, [entry])
                 return
-            table = catalog.get_table(line.table)
-            shape = table_shape(table)
+            shape = table_shape(catalog.get_table(line.table))
             send_events(context, catalog, [entry], shape)
-            version = data_version(table, shape.snapshot_id)
-            metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
-            write_checks(context, catalog, described[line.table])
-            spot = keys.spot_of(described[line.table])
-            context.log_event(materialization(spot, version, f"After {line.operation}.", metadata))
+            report_changed(context, catalog, described[line.table], shape, line.operation)
 
         def has_bin(identifier: str) -> bool:
             return described[identifier].bin is not None
@@ -116,9 +107,7 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
                 report = carried_out(run, catalog.open(), made, told, run_id=context.run_id, has_bin=has_bin)
             context.log.info(report.summary)
             context.add_output_metadata(_shown(report))
-            outcomes: dict[str, PaimonError | None] = {line.table: line.error for line in report.lines if line.outcome}
-            if worst_part(outcomes) is not None:
-                raise parts_failed(outcomes, "tables")
+            check_parts({line.table: line.error for line in report.lines if line.outcome}, "tables")
 
     return work_within_budget
 

@@ -4,35 +4,28 @@ They need no pool: what has changed since a plan was made is refused, and work t
 planned again.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from zoneinfo import ZoneInfo
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import dagster as dg
 
-from maintenance.operations.acknowledgements.approve_plan import OPERATION as APPROVE
-from maintenance.operations.bin.empty_bin import OPERATION as EMPTY_BIN
+from maintenance.errors import OptionError
 from maintenance.operations.operation import all_operations
-from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
 from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.runs.failures import as_dagster_failure
-from paimon_maintenance.assets.runs.summary import RunSummary
-from paimon_maintenance.assets.steps.compaction import OfPartitions
-from paimon_maintenance.assets.steps.config import RANGE, config_of, launched_config
-from paimon_maintenance.assets.steps.expiry import NEW_TAG
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
+from paimon_maintenance.assets.steps.chain import NEW_TAG, OfPartitions
+from paimon_maintenance.assets.steps.config import RANGE
 from paimon_maintenance.assets.steps.ops import failing, job_of_op, known_table, record_state, resources_of
 from paimon_maintenance.assets.steps.plans import person_of
-from paimon_maintenance.assets.steps.step import Step, run_step
+from paimon_maintenance.assets.steps.step import Metadata, Step, Work, run_step
 from paimon_maintenance.assets.warehouse.bins import emptying_of
 
 # Jobs and ops that are not called by the operation: an op and its job cannot share a name.
 JOBS = {"rollback_to": "rollback", "restore": "restore_from_bin"}
-# Steps that say more than the record.
-_STEPS = {
-    NEW_TAG.operation.name: NEW_TAG,
-    RESTORE_PARTITIONS.name: OfPartitions(RESTORE_PARTITIONS, config=config_of(RESTORE_PARTITIONS, RANGE)),
-}
 _OPS = {
     "create_tag": "new_tag",
     "rollback_to": "earlier_state",
@@ -54,15 +47,43 @@ _OPS = {
 }
 
 
+@dataclass(frozen=True)
+class _Acknowledge(Step):
+    """Acknowledges a conflict: it writes into the history, and the checks of the table at once."""
+
+    tables: Sequence[TableConfig] = ()
+
+    def request(self, work: Work) -> Any:
+        known_table(self.tables, work.config.table, keys.ACKNOWLEDGE)
+        if work.catalog.history is None:
+            fix = "Take 'history: null' out of tables.yaml."
+            raise OptionError("there is no history to write it into", work.config.table, fix)
+        return super().request(work)
+
+    def show(self, work: Work, report: Any, metadata: Metadata) -> StepSummary:
+        work.context.add_output_metadata({**metadata, **report})
+        write_checks(work.context, work.catalog, known_table(self.tables, work.config.table, keys.ACKNOWLEDGE))
+        return StepSummary()
+
+
+def acknowledgement(tables: Sequence[TableConfig]) -> Step:
+    """Acknowledge what a check of one of the tables has found up to now."""
+    return _Acknowledge.alone(
+        "acknowledge",
+        instead={"history": None, "run_id": None},
+        policy=lambda work: {"history": work.catalog.history, "run_id": work.context.run_id},
+        tables=tables,
+    )
+
+
 # Who launches it says who approves.
-APPROVAL = Step(APPROVE, config=launched_config(APPROVE), policy=lambda work: {"name": person_of(work.context)})
+APPROVAL = Step.alone("approve_plan", policy=lambda work: {"name": person_of(work.context)})
 
 
 def empty_bin(tables: Sequence[TableConfig]) -> Step:
     """Destroy what has been in the bin for long enough: as long as the most patient table asks."""
     asked = asdict(emptying_of(tables))
-    text = "Destroys what is past the window of the bin."
-    return Step(EMPTY_BIN, text, launched_config(EMPTY_BIN), policy=lambda _: asked)
+    return Step.alone("empty_bin", "Destroys what is past the window of the bin.", policy=lambda _: asked)
 
 
 def op_name(operation: str) -> str:
@@ -70,26 +91,20 @@ def op_name(operation: str) -> str:
     return _OPS.get(operation, f"{operation}_of_table")
 
 
-def launched_jobs(tables: Sequence[TableConfig], zone: ZoneInfo) -> list[dg.JobDefinition]:
-    """The jobs of operations about one table. `zone`: as of the steps."""
-    return [launched_job(step, tables, zone) for step in _steps()]
+def launched_jobs(tables: Sequence[TableConfig]) -> list[dg.JobDefinition]:
+    """The jobs of operations about one table. Two of their steps say more than the record."""
+    own = {"create_tag": NEW_TAG, "restore_partitions": OfPartitions.alone("restore_partitions", instead=RANGE)}
+    names = [name for name, each in all_operations().items() if each.has_job and each.is_of_table]
+    return [launched_job(own.get(name) or Step.alone(name), tables) for name in names]
 
 
-def launched_job(
-    step: Step, tables: Sequence[TableConfig], zone: ZoneInfo, action: str | None = None
-) -> dg.JobDefinition:
+def launched_job(step: Step, tables: Sequence[TableConfig], action: str | None = None) -> dg.JobDefinition:
     """The job of a step alone. `tables`: of tables.yaml; `action`: what its runs do, if it is not called so."""
     name = step.operation.name
-    return job_of_op(JOBS.get(name, name), launched_op(step, tables, zone), action)
+    return job_of_op(JOBS.get(name, name), launched_op(step, tables), action)
 
 
-def _steps() -> Iterator[Step]:
-    for name, operation in all_operations().items():
-        if operation.has_job and operation.is_of_table:
-            yield _STEPS.get(name) or Step(operation, config=launched_config(operation))
-
-
-def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
+def launched_op(step: Step, tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """An op that carries out a step, for the table of its config if it is about one."""
     operation = step.operation
     dry_run = " dry_run: only say what would be done, and keep a plan." if operation.has_dry_run else ""
@@ -105,12 +120,12 @@ def launched_op(step: Step, tables: Sequence[TableConfig], zone: ZoneInfo) -> dg
         config, catalog = step.config(**context.op_config), context.resources.catalog
         if not operation.is_of_table:
             with as_dagster_failure(context):
-                run_step(step, step.work(context, None, config, zone), RunSummary())
+                run_step(step, step.work(context, None, config), RunSummary())
             return
         with as_dagster_failure(context):
             table = known_table(tables, config.table, step.name)
         with failing(context, catalog, table, step.name):
-            work = step.work(context, table, config, zone)
+            work = step.work(context, table, config)
             summary = run_step(step, work, RunSummary())
             changed = any(not operation.shown(report).nothing_to_do for report in work.reports)
             if changed and not work.dry_run and not operation.looks_only:

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Self
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.project.config import TableConfig
-from maintenance.table.shape import table_shape
+from maintenance.table.shape import TableShape, table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import write_checks
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
+from paimon_maintenance.assets.pages.metadata import shape_numbers
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_if_cancelled
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
@@ -52,12 +52,9 @@ class ChainOp:
     ins: Mapping[str, dg.In] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, step: Step, zone: ZoneInfo, ins: Mapping[str, dg.In] | None = None) -> Self:
-        """That of a step. `zone`: where days begin, unless the table's settings say otherwise."""
-
-        def body(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> dg.Output[RunSummary]:
-            return carried_out(step, context, table, zone, summary)
-
+    def of(cls, step: Step, ins: Mapping[str, dg.In] | None = None) -> Self:
+        """That of a step."""
+        body = functools.partial(carried_out, step)
         return cls(step.name, step.description, body, resources_of(step), step.config, ins or {})
 
     def of_table(self, table: TableConfig) -> NamedOp:
@@ -97,7 +94,7 @@ def resources_of(step: Step) -> set[str]:
 
 
 def carried_out(
-    step: Step, context: dg.OpExecutionContext, table: TableConfig, zone: ZoneInfo, summary: RunSummary
+    step: Step, context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary
 ) -> dg.Output[RunSummary]:
     """A step of a table, with the config of its op; one that the table has not passes on."""
     if not applies(step, table):
@@ -112,7 +109,7 @@ def carried_out(
         context.log.info("Nothing to plan: the table does not exist yet.")
         return dg.Output(summary)
     with failing(context, catalog, table, step.name):
-        return dg.Output(run_step(step, step.work(context, table, config, zone), summary))
+        return dg.Output(run_step(step, step.work(context, table, config), summary))
 
 
 @contextmanager
@@ -198,6 +195,16 @@ def record_state(
     metadata, version = _closed(context, catalog, table, summary)
     text = f"After {', '.join(summary.steps) or 'nothing'}{more}."
     context.log_event(materialization(keys.spot_of(table), version, text, metadata))
+
+
+def report_changed(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, shape: TableShape, operation: str
+) -> None:
+    """Report a table that a run over many has changed to its asset, as far as that needs no look at its files."""
+    write_checks(context, catalog, table)
+    version = data_version(catalog.get_table(table.identifier), shape.snapshot_id)
+    metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
+    context.log_event(materialization(keys.spot_of(table), version, f"After {operation}.", metadata))
 
 
 def _closed(

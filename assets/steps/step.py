@@ -9,22 +9,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
-from zoneinfo import ZoneInfo
+from typing import Any, Self
 
 import dagster as dg
 
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.history import Used
-from maintenance.operations.operation import Operation, Run, Warehouse
+from maintenance.operations.operation import Operation, Run, Warehouse, operation
 from maintenance.operations.plan_store import StoredPlan
+from maintenance.project.chain import options_of
 from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import report_metadata, warn_of_finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.summary import Fact, RunSummary, StepSummary, report_numbers
-from paimon_maintenance.assets.steps.config import request_of, step_config
+from paimon_maintenance.assets.steps.config import config_of, request_of, step_config
 from paimon_maintenance.assets.steps.plans import kept_plan, person_of, planned, refuse_unplanned
 
 Metadata = Mapping[str, Any]
@@ -37,7 +37,6 @@ class Work:
 
     Attributes:
         of: the table as tables.yaml describes it; None: the step is about the whole catalog.
-        zone: where days begin, unless the table's settings say otherwise.
         spark: None for steps that need none.
         opened: how the step opens its table or catalog.
         sessions: of Spark, that the step has asked for.
@@ -48,7 +47,6 @@ class Work:
     of: TableConfig | None
     config: Any
     catalog: PaimonCatalog
-    zone: ZoneInfo
     spark: Spark | None
     opened: "Callable[[Work], Any]"
     sessions: list[Any] = field(default_factory=list)
@@ -121,7 +119,7 @@ class Step:
         config: what may be set for a run; it has `dry_run`. None = what `step_config` makes of the operation.
         policy: fields of the request as tables.yaml says them, where the config leaves them empty.
         with_plan: fields of the request as tables.yaml says them while a kept plan is carried out.
-        options: of the table, as tables.yaml says them.
+        instead: fields of the config, as of `step_config`.
     """
 
     operation: Operation[Any, Any, Any]
@@ -129,22 +127,26 @@ class Step:
     config: Any = None
     policy: Callable[[Work], Metadata] = _nothing
     with_plan: Callable[[Work], Metadata] = _nothing
-    options: Callable[[TableConfig, Table], Mapping[str, str]] = _nothing
+    instead: Metadata = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "config", self.config or step_config(self.operation))
+        object.__setattr__(self, "config", self.config or step_config(self.operation, instead=self.instead))
         object.__setattr__(self, "description", self.description or self.operation.summary)
+
+    @classmethod
+    def alone(cls, name: str, description: str = "", *, instead: Metadata = _NO_METADATA, **more: Any) -> Self:
+        """That of a job of an operation alone. `more`: what else the step says."""
+        return cls(operation(name), description, config_of(operation(name), instead), **more)
 
     @property
     def name(self) -> str:
         """Of the step, in the Launchpad, the history and plans."""
         return self.operation.key
 
-    def work(self, context: dg.OpExecutionContext, table: TableConfig | None, config: Any, zone: ZoneInfo) -> Work:
-        """What it has to do in a run. `table`, `zone`: see `Work`."""
-        resources = context.resources
-        spark = resources.spark if self.operation.uses_spark else None
-        return Work(context, table, config, resources.catalog, zone, spark, self.opened)
+    def work(self, context: dg.OpExecutionContext, table: TableConfig | None, config: Any) -> Work:
+        """What it has to do in a run. `table`: as tables.yaml describes it."""
+        spark = context.resources.spark if self.operation.uses_spark else None
+        return Work(context, table, config, context.resources.catalog, spark, self.opened)
 
     def found(self, work: Work) -> Table:
         """The table as the catalog has it."""
@@ -157,7 +159,7 @@ class Step:
         if self.operation.of_catalog:
             return work.catalog.open()
         table = self.found(work).of_run(work.context.run_id)
-        options = self.options(work.described, table)
+        options = options_of(self.operation.name, work.described, table)
         return table.copy(options) if options else table
 
     def bound(self, work: Work) -> Operation[Any, Any, Any]:

@@ -188,6 +188,7 @@ class TableConfig(TableSettings):
 
     _origin: Origin | None = PrivateAttr(default=None)
     _per_database: bool = PrivateAttr(default=False)
+    _time_zone: str = PrivateAttr(default="UTC")
 
     identifier: str = Field(pattern=r"^\w+\.\w+$", description="database.table")
     columns: dict[str, TypeText] = Field(
@@ -210,8 +211,8 @@ class TableConfig(TableSettings):
 
     @property
     def zone(self) -> ZoneInfo:
-        """Where days begin: as its project's expiry says; UTC where it comes from no file."""
-        return ZoneInfo("UTC" if self._origin is None else self._origin.project.expiry.time_zone)
+        """Where days begin: as its project's expiry says; UTC where it is of none."""
+        return ZoneInfo(self._time_zone)
 
     def kept(self, now: datetime) -> RetentionChoice:
         """What the expiry of its snapshots keeps."""
@@ -249,7 +250,7 @@ class TableConfig(TableSettings):
         """The same table, kept as the other one is."""
         settings = {name: getattr(other, name) for name in TableSettings.model_fields}
         changed = self.model_copy(update={**settings, "description": other.description or self.description})
-        changed._origin = other.origin
+        changed._origin, changed._time_zone = other.origin, other._time_zone
         return changed
 
     def with_found(self, location: str, schema: TableSchema) -> "TableConfig":
@@ -537,7 +538,7 @@ class Project(Entry):
         origin = table.origin or (None if self._file is None else Origin(self._file, self))
         merged = self._with_settings(table).model_copy()
         merged._origin = origin
-        merged._per_database = self.assets.per == "database"
+        merged._per_database, merged._time_zone = self.assets.per == "database", self.expiry.time_zone
         return merged
 
     def _with_settings(self, table: TableConfig) -> TableConfig:

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
@@ -85,7 +84,7 @@ def applied(warehouse: str, plan: str, instance: dg.DagsterInstance) -> dict[str
     tables = [TableConfig(identifier=f"default.{name}") for name in "acgikm"]
     job = job_of_op(
         "apply_plan",
-        apply_plan_op([*tables, TableConfig(identifier="default.t", landing=feed)], ZoneInfo("UTC")),
+        apply_plan_op([*tables, TableConfig(identifier="default.t", landing=feed)]),
     )
     result = job.execute_in_process(
         run_config={"ops": {"plan": {"config": {"plan_id": plan}}}},
