@@ -5,7 +5,6 @@ import click
 TEXTS = ("table", "json", "csv")
 FILES = ("parquet", "arrow")
 FORMATS = (*TEXTS, *FILES)
-ENGINE = click.Option(
-    ["--engine"], help="Runs queries and operations: embedded (this process), spark, sail, auto, or sc://HOST:PORT."
-)
+ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name in FORMATS if name != "table"}}
+"""What a file holds, by the end of its name."""
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print results as JSON: an object for each row.")

@@ -1,11 +1,13 @@
 """Rows from a file, by the end of its name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import csv, feather, json, parquet
 
+from maintenance.cli.choices import ENDINGS
 from maintenance.errors import DataError
 
 
@@ -15,12 +17,12 @@ def rows_of(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
     Args: `types`: of the columns that the rows are for; texts are read as these.
     Raises: DataError: it is none of these, or damaged, or a value is not of its column's type.
     """
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
+    kind = ENDINGS.get(path.suffix.lower())
+    if kind is None:
         end = path.suffix or "no ending"
         raise DataError(f"rows cannot be read from a file with {end}", str(path), "Give csv, json, parquet or arrow.")
     try:
-        rows: pa.Table = read(path, types)
+        rows: pa.Table = _read(path, kind, types)
         names: list[str] = rows.column_names  # which are text by now only
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"the file cannot be read: {error}", str(path), "Correct the file.") from error
@@ -30,18 +32,21 @@ def rows_of(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
     return rows
 
 
-def _csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    from pyarrow import csv
-
-    known = {name: data_type for name, data_type in types.items() if not pa.types.is_nested(data_type)}
-    # An empty field is a missing value; one in quotes is an empty text.
-    options = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, column_types=known)
-    return csv.read_csv(path, convert_options=options)
+def _read(path: Path, kind: str, types: Mapping[str, pa.DataType]) -> Any:
+    match kind:
+        case "csv":
+            known = {name: data_type for name, data_type in types.items() if not pa.types.is_nested(data_type)}
+            # An empty field is a missing value; one in quotes is an empty text.
+            options = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, column_types=known)
+            return csv.read_csv(path, convert_options=options)
+        case "json":
+            return _json(path, types)
+        case "parquet":
+            return parquet.read_table(path, partitioning=None)
+    return feather.read_table(path)
 
 
 def _json(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    from pyarrow import json
-
     names = json.read_json(path).column_names
     known = {name: types[name] for name in names if name in types}
     # Arrow takes days and times of day for numbers in JSON, where they are texts.
@@ -49,25 +54,3 @@ def _json(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
     read = pa.schema({**known, **dict.fromkeys(texts, pa.string())})
     rows = json.read_json(path, parse_options=json.ParseOptions(explicit_schema=read))
     return rows.cast(pa.schema([field.with_type(texts.get(field.name, field.type)) for field in rows.schema]))
-
-
-def _parquet(path: Path, _: Mapping[str, pa.DataType]) -> pa.Table:
-    from pyarrow import parquet
-
-    return parquet.read_table(path, partitioning=None)
-
-
-def _arrow(path: Path, _: Mapping[str, pa.DataType]) -> pa.Table:
-    from pyarrow import feather
-
-    return feather.read_table(path)
-
-
-_READERS: dict[str, Callable[[Path, Mapping[str, pa.DataType]], Any]] = {
-    ".csv": _csv,
-    ".json": _json,
-    ".jsonl": _json,
-    ".parquet": _parquet,
-    ".arrow": _arrow,
-    ".feather": _arrow,
-}

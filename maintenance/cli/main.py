@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from maintenance.amounts import number_of
-from maintenance.cli.choices import ENGINE, FILES, FORMATS, JSON
+from maintenance.cli.choices import FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.operation_names import commands, operation_modules
 
@@ -182,15 +182,6 @@ def _headed() -> dict[str, list[str]]:
 class OperationGroup(click.Group):
     """The commands below, and one for each operation, which is made when it is called."""
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _WITHOUT_ARROW:
-            from maintenance.cli.arrow import load_arrow
-
-            load_arrow()
-        return super().resolve_command(ctx, args)
-
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names and summaries; the commands of operations are not made for it."""
         if incomplete.startswith("-"):
@@ -207,6 +198,10 @@ class OperationGroup(click.Group):
         return sorted([*super().list_commands(ctx), *(name.replace("_", "-") for name in commands())])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _WITHOUT_ARROW:
+            from maintenance.cli.arrow import load_arrow
+
+            load_arrow()
         name = cmd_name.replace("-", "_")
         if name not in commands():
             return super().get_command(ctx, cmd_name)
@@ -236,40 +231,9 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     return [name for name in profile_names() if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What stands before a command, and holds for all of them: see the options of `cli`."""
-
-    warehouse: str | None
-    profile: str | None
-    described: Path | None
-    options: Mapping[str, str]
-    dialect: str | None
-    engine: str | None
-    as_json: bool
-    output: str
-
-    def target(self, source: ParameterSource | None) -> Target:
-        """What it means. `source`: where the tables.yaml is named."""
-        own = {} if self.warehouse is None else {"warehouse": self.warehouse}
-        options = {**own, **self.options}
-        is_typed = self.described is not None and source is ParameterSource.COMMANDLINE
-        if is_typed and self.profile is not None:
-            raise click.UsageError("Give --tables or --profile, not both.")
-        if self.described is not None and self.profile is None and (self.warehouse is None or is_typed):
-            from maintenance.project.catalog_options import catalog_options
-
-            with _extra_cli(self.described):
-                options = {**catalog_options(self.described), **options}
-        dialect, engine = self.dialect, self.engine
-        if self.profile is not None:
-            from maintenance.cli.profiles import load_profile
-
-            settings = load_profile(self.profile)
-            options = {**settings.options, **options}
-            dialect, engine = dialect or settings.dialect, engine or settings.engine
-        shown = "json" if self.as_json else self.output
-        return Target(options, dialect or "spark", shown, engine or "embedded", self.described)
+ENGINE = click.option(
+    "--engine", help="Runs queries and operations: embedded (this process), spark, sail, auto, or sc://HOST:PORT."
+)
 
 
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -297,7 +261,7 @@ class Before:
     help="An option of the catalog, as KEY=VALUE. It may be repeated.",
 )
 @click.option("--dialect", type=click.Choice(["flink", "spark"]), help="The dialect of SQL, spark unless it is given.")
-@click.option(*ENGINE.opts, help=ENGINE.help)
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
 @click.option(
     "--format",
@@ -308,7 +272,16 @@ class Before:
     help="How results are printed.",
 )
 @click.pass_context
-def cli(context: click.Context, /, **given: Any) -> None:
+def cli(
+    context: click.Context,
+    /,
+    warehouse: str | None,
+    profile: str | None,
+    described: Path | None,
+    options: Mapping[str, str],
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Read, change and maintain Apache Paimon tables.
 
     \b
@@ -326,14 +299,30 @@ def cli(context: click.Context, /, **given: Any) -> None:
       2  refused: something must be corrected first
       3  nothing to do
     """
-    context.obj = Before(**given).target(context.get_parameter_source("described"))
+    own = {**({} if warehouse is None else {"warehouse": warehouse}), **options}
+    is_typed = context.get_parameter_source("described") is ParameterSource.COMMANDLINE
+    if is_typed and profile is not None:
+        raise click.UsageError("Give --tables or --profile, not both.")
+    named: Mapping[str, str] = {}
+    dialect, engine = given["dialect"], given["engine"]
+    if profile is not None:
+        from maintenance.cli.profiles import load_profile
+
+        settings = load_profile(profile)
+        named, dialect, engine = settings.options, dialect or settings.dialect, engine or settings.engine
+    elif described is not None and (warehouse is None or is_typed):
+        from maintenance.project.catalog_options import catalog_options
+
+        with _extra_cli(described):
+            named = catalog_options(described)
+    output = "json" if as_json else given["output"]
+    context.obj = Target({**named, **own}, dialect or "spark", output, engine or "embedded", described)
 
 
 Command = Callable[..., int | None]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 TABLE = click.argument("table")
 WHERE = click.option("--where", help="Print only rows for which this SQL condition is true.")
-RUNS_ON = click.option(*ENGINE.opts, help=ENGINE.help)
 LIMIT = click.option("--limit", type=click.IntRange(min=0), help="Print at most this many rows.")
 
 
@@ -347,9 +336,9 @@ def _command(*parameters: Callable[[Any], Any]) -> Callable[[Command], Command]:
             return command(target.as_json() if as_json else target, **given)
 
         shown: Any = run
-        for each in (click.option(*JSON.opts, "as_json", is_flag=True, help=JSON.help), *reversed(parameters)):
+        for each in reversed(parameters):
             shown = each(shown)
-        cli.command()(shown)
+        cli.command()(shown).params.append(JSON)
         return command
 
     return made
@@ -361,7 +350,7 @@ def _command(*parameters: Callable[[Any], Any]) -> Callable[[Command], Command]:
     click.option(
         "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
     ),
-    RUNS_ON,
+    ENGINE,
 )
 def sql(target: Target, text: str | None, path: Path | None, dry_run: bool, engine: str | None) -> int | None:
     """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maintenance.amounts import size_text
-from maintenance.cli.choices import FILES, FORMATS
+from maintenance.cli.choices import ENDINGS, FILES
 
 # Names are listed without Arrow, which takes longer to import than all else.
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # Characters of a line, and those around each column.
 _WIDTH, _AROUND_COLUMN = 160, 3
 _IS_SIZE = re.compile(r"(^|_)bytes$|Bytes$")
-_ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name in FORMATS if name != "table"}}
 
 
 def for_people(rows: "pa.Table") -> "pa.Table":
@@ -88,7 +87,7 @@ def bytes_of(rows: "pa.Table", output: str) -> bytes:
 
 def format_of(path: Path) -> str:
     """What a file is written as. Raises: click.UsageError: its name does not say."""
-    known = _ENDINGS.get(path.suffix.lower())
+    known = ENDINGS.get(path.suffix.lower())
     if known is None:
         raise click.UsageError(f"'{path}' does not end in csv, json, parquet or arrow.")
     return known

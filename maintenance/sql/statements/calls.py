@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maintenance.operations.parameters import Param
     from maintenance.operations.plan_store import StoredPlan
     from maintenance.sql.procedures.procedure import Call, Procedure
-    from maintenance.sql.procedures.signature import Signature
+    from maintenance.sql.procedures.signatures import Signature
     from maintenance.sql.session_state import SessionState
 
 

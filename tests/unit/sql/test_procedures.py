@@ -15,8 +15,7 @@ from maintenance.operations import merge_tables
 from maintenance.sql import Session
 from maintenance.sql.procedures.refused import REFUSED
 from maintenance.sql.procedures.registry import PROCEDURES
-from maintenance.sql.procedures.signature import Signature
-from maintenance.sql.procedures.signatures import FLINK, SPARK
+from maintenance.sql.procedures.signatures import FLINK, SPARK, Signature
 from tests.answers import rows
 
 # Names, parameters and columns of Paimon's procedure classes, by engine.
