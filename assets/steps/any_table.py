@@ -24,6 +24,7 @@ from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_pa
 from paimon_maintenance.assets.runs.history import keep_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
+from paimon_maintenance.assets.steps.config import TablesConfig
 from paimon_maintenance.assets.steps.ops import (
     BEFORE,
     ChainOp,
@@ -43,11 +44,9 @@ class ChooseConfig(dg.Config):
     table: str = Field(description="database.table, one of those that Dagster has, such as sales.orders.")
 
 
-class ExpireTablesConfig(dg.Config):
+class ExpireTablesConfig(TablesConfig):
     """Which tables to expire."""
 
-    tables: list[str] = Field(default=["*.*"], description="Patterns such as sales.*, of the tables that Dagster has.")
-    without: list[str] = Field(default=[], description="Patterns of tables to leave out.")
     dry_run: bool = Field(default=False, description="Only say what would be done, and keep a plan for each table.")
 
 

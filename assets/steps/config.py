@@ -36,6 +36,13 @@ class PlanConfig(dg.Config):
     into_bin: bool = _INTO_BIN
 
 
+class TablesConfig(dg.Config):
+    """Which tables a run over many is about."""
+
+    tables: list[str] = Field(default=["*.*"], description="Patterns such as sales.*, of the tables that Dagster has.")
+    without: list[str] = Field(default=[], description="Patterns of tables to leave out.")
+
+
 def step_config(
     operation: Operation[Any, Any, Any], *, optional: Sequence[str] = (), instead: Mapping[str, Any] = _AS_IT_IS
 ) -> type[dg.Config]:

@@ -118,17 +118,14 @@ def launched_op(step: Step, tables: Sequence[TableConfig]) -> dg.OpDefinition:
     )
     def launched(context: dg.OpExecutionContext) -> None:
         config, catalog = step.config(**context.op_config), context.resources.catalog
-        if not operation.is_of_table:
-            with as_dagster_failure(context):
-                run_step(step, step.work(context, None, config), RunSummary())
-            return
         with as_dagster_failure(context):
-            table = known_table(tables, config.table, step.name)
-        with failing(context, catalog, table, step.name):
+            table = known_table(tables, config.table, step.name) if operation.is_of_table else None
+        with as_dagster_failure(context) if table is None else failing(context, catalog, table, step.name):
             work = step.work(context, table, config)
             summary = run_step(step, work, RunSummary())
-            changed = any(not operation.shown(report).nothing_to_do for report in work.reports)
-            if changed and not work.dry_run and not operation.looks_only:
+            if table is None or work.dry_run or operation.looks_only:
+                return
+            if not all(operation.shown(report).nothing_to_do for report in work.reports):
                 record_state(context, catalog, table, summary)
 
     return launched

@@ -40,6 +40,7 @@ from paimon_maintenance.assets.runs.failures import (
 )
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
+from paimon_maintenance.assets.steps.config import TablesConfig
 from paimon_maintenance.assets.steps.ops import matching_tables, report_changed
 from paimon_maintenance.assets.steps.plans import kept_plan
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work
@@ -108,11 +109,7 @@ def compact_many(tables: Sequence[TableConfig]) -> Step:
         compaction.OPERATION,
         "Compacts many tables in one run, a few at a time. A table that fails does not block the others.",
         instead={
-            "tables": (
-                list[str],
-                Field(["*.*"], description="Patterns such as sales.*, of the tables that Dagster has."),
-            ),
-            "without": (list[str], Field([], description="Patterns of tables to leave out.")),
+            **{name: (list[str], field) for name, field in TablesConfig.model_fields.items()},
             **dict.fromkeys(("databases", "excluded", "options", "mode")),
         },
         with_plan=lambda work: {"max_concurrent": getattr(work.config, "max_concurrent", 2)},

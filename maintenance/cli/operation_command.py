@@ -1,25 +1,31 @@
-"""A command for each operation, made of the parameters of its procedure."""
+"""A command for each operation, made of the parameters of its procedure; and plans of dry runs, kept and shown.
 
-from collections.abc import Mapping
+They lie where Dagster keeps its own, so each carries out the other's.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import click
+import pyarrow as pa
 
 from maintenance.cli.choices import JSON
 from maintenance.cli.exits import NOTHING_TO_DO
-from maintenance.cli.plans import applied, shown
 from maintenance.cli.progress import shown_progress
+from maintenance.errors import OptionError, PaimonError
 from maintenance.operation_names import commands
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import StoredPlan
-from maintenance.sql.plans import keep_plan
+from maintenance.sql.plans import apply_plan, keep_plan, kept_plan, noted
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
+from maintenance.sql.result import Result
 from maintenance.sql.session_state import SessionState
 
 # What may stand beside --apply: all else the plan says.
 _WITH_A_PLAN = (TABLE.name, INTO_BIN.name)
+_GROUPS_SHOWN = 1000
 
 
 def operation_command(name: str) -> click.Command:
@@ -49,7 +55,7 @@ def operation_command(name: str) -> click.Command:
         with shown_progress() as progress:
             call = Call(target.session(), values, progress, beside)
             if plan_id is not None:
-                result = applied(procedure, call, plan_id)
+                result = _applied(procedure, call, plan_id)
             elif dry_run and procedure.has_plans:
                 plan = procedure.make(call)
                 if plan is None and only_id:
@@ -68,16 +74,59 @@ def operation_command(name: str) -> click.Command:
     )
 
 
+def _applied(procedure: Procedure, call: Call, plan_id: str) -> Result:
+    """Do what a plan says. `call`: says where deleted files go, and the table if it is named.
+
+    Raises: NotFoundError: there is no such plan; OptionError: it is of another operation or table; OutdatedPlanError:
+        what it names has changed, and nothing was done.
+    """
+    plan = kept_plan(call.session, plan_id)
+    named = call.get("table", plan.table)
+    if plan.operation not in procedure.operation.keys or plan.table != named:
+        raise OptionError(
+            f"this plan is about {plan.operation} of {plan.table}",
+            f"plan {plan.id}, {procedure.operation.key} of {named}",
+            "Use the command of that operation, without a table or with that one.",
+        )
+    with noted(call.session, plan):
+        return apply_plan(call.session, plan, into_bin=bool(call.get("into_bin")), progress=call.progress)
+
+
 def show_plan(target: Any, session: SessionState, command: str, plan: StoredPlan, *, only_id: bool) -> int:
-    """Keep a plan and print it, or its id alone. Returns: the exit code."""
+    """Keep a plan and print what it would do and its id, or its id alone. Returns: the exit code.
+
+    Where plans cannot be kept, a warning says so in place of the id.
+    """
     if not plan.groups:
         return NOTHING_TO_DO
     if only_id:
         plan_id = keep_plan(session, plan)
         target.say({"plan": plan_id}, plan_id)
+        return 0
+    is_table = target.output == "table"
+    shown = plan.groups[:_GROUPS_SHOWN] if is_table else plan.groups
+    columns = ("group", "files", "bytes", "expected_files", "reason")
+    groups = [(each.name, len(each.files), each.bytes, each.expected_files, each.reason) for each in shown]
+    target.print_report(pa.table([list(column) for column in zip(*groups, strict=True)], names=columns))
+    if len(shown) < len(plan.groups):
+        click.echo(f"… and {len(plan.groups) - len(shown):,} more")
+    _warn(plan.warnings)
+    try:
+        plan_id = keep_plan(session, plan)
+    except (PaimonError, OSError) as error:
+        _warn([f"the plan is not kept: {error}"])
+        return 0
+    if target.output == "json":
+        click.echo(f'{{"plan": "{plan_id}"}}')
     else:
-        shown(target, command, session, plan)
+        how = f"apply {plan_id}" if command == "apply" else f"{command} --apply {plan_id}"
+        click.echo(f"plan {plan_id}: paimonctl {how}", err=not is_table)
     return 0
+
+
+def _warn(lines: Sequence[str]) -> None:
+    for line in lines:
+        click.echo(f"Warning: {line}", err=True)
 
 
 def _help(command: str, procedure: Procedure) -> str:

@@ -473,7 +473,7 @@ class Operation(Generic[Request, P, Report]):
     @property
     def parameters(self) -> tuple[Param, ...]:
         """What it may be asked for."""
-        return parameters_of(self.request)
+        return parameters_of(self.request)  # type: ignore[arg-type] # classes are hashable
 
     def spelt(self) -> Sequence[Spelling]:
         """The names under which calls find it."""
@@ -484,7 +484,7 @@ def _named(place: Any, request: Request) -> Request:
     """The request with partitions as what they are in a table. Raises: DataError: a name may mean several."""
     if not isinstance(place, Table):
         return request
-    kinds = {parameter.field: parameter.type for parameter in parameters_of(type(request))}
+    kinds = {parameter.field: parameter.type for parameter in parameters_of(type(request))}  # type: ignore[arg-type]
     found: dict[str, Any] = {}
     for name, kind in kinds.items():
         value = getattr(request, name)

@@ -6,7 +6,7 @@ says how a value is read, and `Param` what it means. A field without `Param` bel
 
 import inspect
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import cache, wraps
@@ -87,15 +87,9 @@ class Param:
         )
 
 
-def parameters_of(request: type[Any]) -> tuple[Param, ...]:
-    """The parameters of a request, in the order of its fields."""
-    of: Hashable = request  # type: ignore[assignment]
-    return _parameters_of(of)
-
-
 @cache
-def _parameters_of(request: Hashable) -> tuple[Param, ...]:
-    assert isinstance(request, type)
+def parameters_of(request: type) -> tuple[Param, ...]:
+    """The parameters of a request, in the order of its fields."""
     hints = get_type_hints(request, include_extras=True)
     told = [(each, hints[each.name], _told(hints[each.name])) for each in fields(request)]
     return tuple(param.of(each, get_args(hint)[0]) for each, hint, param in told if param is not None)
@@ -176,22 +170,21 @@ def keywords_of(
     def made(function: Callable[..., Result]) -> Callable[..., Result]:
         own = inspect.signature(function)
         place = list(own.parameters).index(name)
+        first, behind = list(own.parameters.values())[:place], list(own.parameters.values())[place + 1 :]
+        shown = [_shown(each) for each in chosen]
+        parameters = sorted([*first, *shown, *behind], key=lambda parameter: parameter.kind)
+        signature = own.replace(parameters=parameters)
 
         @wraps(function)
         def called(*args: Any, **given: Any) -> Result:
             if len(args) > place + len(required):
                 raise TypeError(f"{function.__name__}() takes {place + len(required)} arguments by position")
-            by_position = dict(zip(required, args[place:], strict=False))
-            by_name = {each.name: given.pop(each.name) for each in chosen if each.name in given}
-            for twice in by_position.keys() & by_name:
-                raise TypeError(f"{function.__name__}() got multiple values for argument '{twice}'")
-            return function(*args[:place], **given, **{name: record(**by_position, **by_name)})
+            arguments = signature.bind(*args, **given).arguments
+            asked = record(**{each.name: arguments.pop(each.name) for each in chosen if each.name in arguments})
+            return function(**arguments, **{name: asked})
 
-        first, behind = list(own.parameters.values())[:place], list(own.parameters.values())[place + 1 :]
-        shown = [_shown(each) for each in chosen]
-        parameters = sorted([*first, *shown, *behind], key=lambda parameter: parameter.kind)
         called.record = record  # type: ignore[attr-defined]
-        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__signature__ = signature  # type: ignore[attr-defined]
         called.__doc__ = _described(function.__doc__ or "", record, [each.name for each in parameters])
         return called
 
