@@ -165,18 +165,16 @@ def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parameters(procedure: Procedure) -> list[click.Parameter]:
     """Arguments may be left out for the sake of --apply; what is missing is said before anything is done."""
-    parameters = [_parameter(parameter) for parameter in procedure.parameters]
+    known = {each.name: each for each in procedure.parameters}
+    kept: list[click.Parameter] = []
     if procedure.has_plans:
-        if DRY_RUN not in procedure.parameters:
-            parameters.append(_parameter(DRY_RUN))
-        told_dry = next(each for each in parameters if each.name == DRY_RUN.name and isinstance(each, click.Option))
-        told_dry.help = "Say what would happen, change nothing; keep it as a plan, and print its id."
+        keeps = "Say what would happen, change nothing; keep it as a plan, and print its id."
+        known[DRY_RUN.name] = replace(DRY_RUN, text=keeps)
         only = "As --dry-run, but print nothing but the plan's id."
+        kept.append(click.Option(["--plan", "only_id"], is_flag=True, help=only))
         exactly = "Do what this plan of a dry run says and nothing else, or refuse if the table has changed."
-        parameters.append(click.Option(["--plan", "only_id"], is_flag=True, help=only))
-        parameters.append(click.Option(["--apply", "apply_plan"], metavar="PLAN", help=exactly))
-    parameters.append(JSON)
-    return parameters
+        kept.append(click.Option(["--apply", "apply_plan"], metavar="PLAN", help=exactly))
+    return [*map(_parameter, known.values()), *kept, JSON]
 
 
 def _parameter(parameter: Param) -> click.Parameter:
