@@ -18,20 +18,21 @@ from tests.examples import SEARCHES
 
 # One of how many cases of a test runs, by the beginning of the test's path.
 ONE_OF: Mapping[str, int] = {
-    "tests/chaos/test_chaos.py": 2,
-    "tests/crash/test_crash.py": 2,
-    "tests/crash/test_full_disk.py": 2,
-    "tests/crash/test_on_store.py": 2,
-    "tests/crash/test_power_cut.py": 2,
+    "tests/chaos/test_chaos.py": 3,
+    "tests/crash/test_crash.py": 3,
+    "tests/crash/test_full_disk.py": 3,
+    "tests/crash/test_on_store.py": 4,
+    "tests/crash/test_power_cut.py": 3,
     "tests/browser/test_console.py": 2,
     "tests/dagster/test_plans_told.py": 3,
-    "tests/damage/": 4,
+    "tests/damage/": 8,
     "tests/flink/": 2,
-    "tests/golden/test_on_store.py": 3,
+    "tests/golden/test_on_store.py": 6,
     "tests/java/": 4,
     "tests/pypaimon/": 2,
     "tests/spark/": 4,
     "tests/unit/compaction/test_proof": 3,
+    "tests/unit/fs/test_store_faults.py": 2,
     "tests/unit/operations/test_row_change_matrix.py": 3,
     "tests/unit/operations/test_row_changes_concurrent.py": 2,
 }
