@@ -23,7 +23,7 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets.pages.metadata import report_metadata, warn_of_finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
-from paimon_maintenance.assets.runs.summary import Fact, RunSummary, StepSummary, report_numbers
+from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary, report_numbers
 from paimon_maintenance.assets.steps.config import config_of, request_of, step_config
 from paimon_maintenance.assets.steps.plans import kept_plan, person_of, planned, refuse_unplanned
 
@@ -215,17 +215,30 @@ def into_bin(work: Work, operation: str) -> BinRun:
 def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     """Carry out a step; returns the summary behind it. Raises: as the operation; OptionError: more than a plan."""
     plan = planned(work.config, work.catalog)
-    started = time.monotonic(), Used.so_far()
+    started, before = time.monotonic(), Used.so_far()
+    metadata, facts = _NO_METADATA, _NO_METADATA
     if plan is not None:
         if plan.table_options:
             work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
-        facts = plan.people(person_of(work.context))
-        return _done(step, work, summary, started, step.apply(work, plan), {"plan id": plan.id}, facts)
-    request = step.request(work)
-    if request is None:
-        return summary.and_dry() if work.dry_run else summary
-    if not work.dry_run:
-        return _done(step, work, summary, started, step.run(work, request))
+        metadata, facts = {"plan id": plan.id}, plan.people(person_of(work.context))
+        report = step.apply(work, plan)
+    else:
+        request = step.request(work)
+        if work.dry_run:
+            if request is not None:
+                _preview(step, work, request)
+            return summary.and_dry()
+        report = None if request is None else step.run(work, request)
+    if report is None:
+        return summary
+    seconds, used = time.monotonic() - started, before.until_now()
+    done = _shown(step, work, report, metadata)
+    # How long it took, if its report does not say it.
+    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **used, **done.facts, **facts}))
+
+
+def _preview(step: Step, work: Work, request: Any) -> None:
+    """Show what would be done, and keep it as a plan. Raises: dg.Failure: some tables could not be planned."""
     made = step.preview(work, request)
     kept = {**kept_plan(work.context, work.catalog, made.plan), **made.more}
     if made.report is None:
@@ -233,27 +246,6 @@ def run_step(step: Step, work: Work, summary: RunSummary) -> RunSummary:
     else:
         _shown(step, work, made.report, kept)
     refuse_unplanned(made.plan, kept)
-    return summary.and_dry()
-
-
-def _done(
-    step: Step,
-    work: Work,
-    summary: RunSummary,
-    started: tuple[float, Used],
-    report: Any,
-    metadata: Metadata = _NO_METADATA,
-    facts: Mapping[str, Fact] = _NO_METADATA,
-) -> RunSummary:
-    """The summary behind a step that was carried out; with how long it took, if its report does not say it.
-
-    Args: `facts`: more than its report says.
-    """
-    if report is None:
-        return summary
-    seconds, used = time.monotonic() - started[0], started[1].until_now()
-    done = _shown(step, work, report, metadata)
-    return summary.and_then(step.name, replace(done, facts={"seconds": seconds, **used, **done.facts, **facts}))
 
 
 def _shown(step: Step, work: Work, report: Any, metadata: Metadata) -> StepSummary:
