@@ -20,7 +20,7 @@ from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.operations.operation import Run, operation
 from maintenance.operations.refs.create_tag import CreateTag
 from maintenance.options.option import duration
-from maintenance.project import chain as described
+from maintenance.project.chain import filled_name, folder, operations_of, orphans, retention, time_limit, wanted_tag
 from maintenance.project.config import TableConfig
 from maintenance.project.policies import DEFAULT_NAME
 from maintenance.sql import Session
@@ -106,10 +106,10 @@ class _Tag(Step):
         config, policy, zone = work.config, work.described.tag, work.described.zone
         wanted: tuple[str, int] | str = "the table has no snapshot yet"
         if config.name is None and config.snapshot_id is None:
-            wanted = described.wanted_tag(work.described, work.table, zone)
+            wanted = wanted_tag(work.described, work.table, zone)
         elif snapshot := config.snapshot_id or work.table.snapshots.latest_id():
             pattern = config.name or (policy.name if policy else DEFAULT_NAME)
-            wanted = described.filled_name(pattern, zone, snapshot), snapshot
+            wanted = filled_name(pattern, zone, snapshot), snapshot
         if isinstance(wanted, str):
             work.say(f"Nothing to tag: {wanted}.")
             return None
@@ -138,14 +138,14 @@ class _ExpireSnapshots(Step):
         """With who holds the rest."""
         left = {}
         if not work.dry_run:
-            orphans, warn = OrphansOf(work.context.instance), work.context.log.warning
-            found = who_holds(orphans, work.catalog, work.table, IN_RUNS, warn)
+            asked, warn = OrphansOf(work.context.instance), work.context.log.warning
+            found = who_holds(asked, work.catalog, work.table, IN_RUNS, warn)
             left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
         return super().show(work, report, {**metadata, **left})
 
 
 def _folder(work: Work) -> Mapping[str, Any]:
-    return described.folder(work.described)
+    return folder(work.described)
 
 
 INGEST = _Ingest(
@@ -188,14 +188,14 @@ EXPIRE_PARTITIONS = _ExpirePartitions(
 EXPIRE_SNAPSHOTS = _ExpireSnapshots(
     operation("expire_snapshots"),
     "Expires snapshots and deletes what only they used; tags and consumers keep theirs.",
-    policy=lambda work: described.retention(work.described, work.described.zone),
+    policy=lambda work: retention(work.described, work.described.zone),
 )
 EXPIRE_TAGS = Step(operation("expire_tags"), "Deletes tags past their retention, and what only they used.")
 ORPHANS = Step(
     operation("remove_orphan_files"),
     "Removes files that no snapshot, tag, changelog or branch names and that are old enough.",
-    policy=lambda work: described.orphans(work.described),
-    with_plan=lambda work: described.time_limit(work.described),
+    policy=lambda work: orphans(work.described),
+    with_plan=lambda work: time_limit(work.described),
 )
 NEW_TAG = _Tag.alone("create_tag", "Keeps a snapshot under a name.", keeps_existing=False)
 # The steps of each part of the chain, as far as they apply to a table.
@@ -205,7 +205,7 @@ EXPIRY = (TAG, EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS)
 
 def applies(step: Step, table: TableConfig) -> bool:
     """Whether a table has that step."""
-    return step.operation.name in described.operations_of(table)
+    return step.operation.name in operations_of(table)
 
 
 def chain(steps: Sequence[NamedOp], above: Mapping[str, Any] = MappingProxyType({})) -> Any:

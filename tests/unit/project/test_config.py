@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pydantic
 import pytest
 
 from maintenance.errors import OptionError
-from maintenance.project.config import load_project
+from maintenance.project.config import Project, load_project
 
 GOOD = """\
 warehouse: lake
@@ -79,6 +80,16 @@ def test_a_project_is_frozen(tmp_path: Path) -> None:
     project = load_project(written(GOOD, tmp_path), tmp_path)
     with pytest.raises(pydantic.ValidationError, match="frozen"):
         project.warehouse = "elsewhere"  # type: ignore[misc]
+
+
+def test_days_of_a_table_begin_in_the_zone_of_its_project_though_that_comes_from_no_file() -> None:
+    project = Project.model_validate(
+        {"warehouse": "lake", "expiry": {"time_zone": "Asia/Tokyo"}, "tables": [{"identifier": "shop.orders"}]}
+    )
+    of_project = project.table("shop.orders")
+    assert of_project is not None
+    assert of_project.zone == ZoneInfo("Asia/Tokyo")
+    assert project.with_patterns([]).tables[0].zone == ZoneInfo("Asia/Tokyo")
 
 
 def test_which_steps_apply_follows_from_the_options(tmp_path: Path) -> None:
