@@ -17,6 +17,7 @@ from maintenance.format.data_format import (
     natural_table,
 )
 from maintenance.format.parquet.int96 import without_int96
+from maintenance.format.parquet.prefiltered import is_prefiltered, matching_rows, stored_schema
 from maintenance.format.parquet.writer import prepare_writer
 from maintenance.types.chosen_rows import chosen_rows
 from maintenance.types.data_type import DataField
@@ -146,12 +147,34 @@ class _ParquetReader:
         if not groups:
             return
         if selection.matching is not None and selection.matching.columns < set(names):
+            every = len(groups) == reader.num_row_groups
+            tables = self._prefiltered(reader, fields, batch_rows, selection.matching) if every else None
+            if tables is not None:
+                yield from tables
+                return
             for group in groups:
                 yield from self._matching(reader, group, fields, batch_rows, selection.matching)
             return
         with decoding(self._path):
             for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
                 yield natural_table(without_dictionaries(pa.Table.from_batches([batch])), fields, self._path)
+
+    def _prefiltered(
+        self, reader: pq.ParquetFile, fields: Sequence[DataField], batch_rows: int, wanted: RowFilter
+    ) -> Iterator[pa.Table] | None:
+        """The wanted rows of the file; None where they are better decoded by `_matching`."""
+        names = [field.name for field in fields]
+        telling = [field for field in fields if field.name in wanted.columns]
+        if not isinstance(self._source, pa.OSFile) or not is_prefiltered(reader, names, self._source.size()):
+            return None
+
+        def mask(rows: pa.Table) -> np.ndarray:
+            return wanted.mask(natural_table(rows, telling, self._path))
+
+        data = self._source.read_at(self._source.size(), 0)
+        told_by = [field.name for field in telling]
+        tables = matching_rows(data, stored_schema(reader), names, told_by, mask, batch_rows)
+        return None if tables is None else (natural_table(rows, fields, self._path) for rows in tables)
 
     def _matching(
         self, reader: pq.ParquetFile, group: int, fields: Sequence[DataField], batch_rows: int, wanted: RowFilter

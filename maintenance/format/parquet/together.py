@@ -26,7 +26,7 @@ def read_together(files: Sequence[bytes], names: Sequence[str]) -> pa.Table | No
     try:
         schema = pq.read_schema(pa.BufferReader(files[0]))
         stored = [schema.field(name) for name in names]
-        if not all(_is_simple(field.type) for field in stored):
+        if not all(is_simple(field.type) for field in stored):
             return None
         frame = pl.read_parquet(list(files), columns=list(names), hive_partitioning=False, glob=False)
         columns = [frame.get_column(field.name).to_arrow().cast(field.type) for field in stored]
@@ -37,7 +37,7 @@ def read_together(files: Sequence[bytes], names: Sequence[str]) -> pa.Table | No
     return pa.Table.from_arrays(columns, names=list(names))
 
 
-def _is_simple(stored: pa.DataType) -> bool:
+def is_simple(stored: pa.DataType) -> bool:
     """Whether both libraries decode a type to equal values."""
     return (
         pa.types.is_boolean(stored)
