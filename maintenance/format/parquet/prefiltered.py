@@ -31,7 +31,7 @@ def is_prefiltered(reader: pq.ParquetFile, names: Sequence[str], file_size: int)
     parts = [group.column(schema.get_field_index(name)) for group in groups for name in names]
     if sum(part.total_uncompressed_size for part in parts) > _MOST_BYTES:
         return False
-    return sum(part.total_compressed_size for part in parts) >= _LEAST_PART * file_size
+    return bool(sum(part.total_compressed_size for part in parts) >= _LEAST_PART * file_size)
 
 
 def stored_schema(reader: pq.ParquetFile) -> pa.Schema:
