@@ -19,7 +19,6 @@ from maintenance.operations.fleet.plan_fleet import (
     carried_out,
 )
 from maintenance.operations.fleet.plan_fleet import plan as plan_work
-from maintenance.operations.fleet.settings import FleetSettings
 from maintenance.operations.history import HistoryEntry
 from maintenance.operations.operation import Run
 from maintenance.project.config import Project, TableConfig
@@ -34,44 +33,32 @@ from paimon_maintenance.assets.steps.ops import report_changed
 
 __all__ = ["PLAN_FLEET", "costs", "plan_fleet_op", "planned"]
 _SHOWN = 200
-_INSTEAD = dict.fromkeys(("databases", "tables", "excluded", "history"))
 
 
-def settings_of(project: Project, tables: Sequence[TableConfig], now: datetime) -> FleetSettings:
-    """What tables.yaml says of the work on all tables. `tables`: with what the patterns say of each."""
+def _asked(project: Project, tables: Sequence[TableConfig], now: datetime) -> dict[str, Any]:
+    """Over which tables, and by what tables.yaml says of them. `tables`: with what the patterns say of each."""
     described = {table.identifier: table for table in tables}
-    return project.fleet_settings(lambda identifier: described[identifier].kept(now))
-
-
-def request_for(project: Project, tables: Sequence[TableConfig], now: datetime, asked: PlanFleet | None = None) -> Any:
-    """The request over the tables of the project. `asked`: of its budget, what a run has set."""
-    given = {} if asked is None else {name: getattr(asked, name) for name in ("seconds", "bytes", "per", "windows")}
-    return PlanFleet(
-        only=tuple(table.identifier for table in tables),
-        history=project.history,
-        settings=settings_of(project, tables, now),
-        **given,
-    )
+    settings = project.fleet_settings(lambda identifier: described[identifier].kept(now))
+    return {"only": tuple(described), "history": project.history, "settings": settings}
 
 
 def planned(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConfig], now: datetime) -> FleetReport:
     """What would be done now."""
-    made = plan_work(Run(now=now), catalog.open(), request_for(project, tables, now), partial(_opened, tables, ""))
-    return made.report
+    request = PlanFleet(**_asked(project, tables, now))
+    return plan_work(Run(now=now), catalog.open(), request, partial(_opened, tables, "")).report
 
 
 def costs(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConfig], now: datetime) -> CostsReport:
     """What the maintenance of all tables costs and saves."""
-    names, settings = tuple(table.identifier for table in tables), settings_of(project, tables, now)
-    request = FleetCosts(history=project.history, settings=settings, only=names)
     root = catalog.root() if catalog.has_root() else ""
+    request = FleetCosts(**_asked(project, tables, now))
     report: CostsReport = COSTS.run(Run(now=now, warehouse=root), catalog.open(), request)
     return report
 
 
 def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """An op that does what brings most within the budget; in a dry run it shows what that is."""
-    config_type = config_of(OPERATION, _INSTEAD)
+    config_type = config_of(OPERATION, dict.fromkeys(("databases", "tables", "excluded", "history")))
     schema: Any = config_type.to_config_schema()
     described = {table.identifier: table for table in tables}
 
@@ -98,8 +85,7 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
             return described[identifier].bin is not None
 
         with as_dagster_failure(context):
-            asked = request_of(OPERATION, config, {})
-            request = request_for(project, tables, datetime.now(UTC), asked)
+            request = request_of(OPERATION, config, _asked(project, tables, datetime.now(UTC)))
             run = Run(spark.session, context.log.info, warehouse=catalog.root, into_bin=config.into_bin)
             made = plan_work(run, catalog.open(), request, partial(_opened, tables, context.run_id))
             report = made.report
