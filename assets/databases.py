@@ -6,7 +6,6 @@ and what others commit to it are events of the partition. Checks are of the data
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,6 +13,7 @@ import dagster as dg
 
 from maintenance.monitor.judgement import Judgement
 from maintenance.project.config import TableConfig
+from maintenance.threads import map_in_threads
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.databases import evaluations
 from paimon_maintenance.assets.checks.due import automation_of, location_of
@@ -94,9 +94,9 @@ def _short_checks(database: Database) -> dg.AssetChecksDefinition:
         def judged(table: TableConfig) -> Sequence[Judgement]:
             return look_at(catalog, table, now, automation=automation)
 
-        with as_dagster_failure(context), ThreadPoolExecutor(_READERS) as pool:
+        with as_dagster_failure(context):
             names = [table.identifier for table in database.tables]
-            found = dict(zip(names, pool.map(judged, database.tables), strict=True))
+            found = dict(zip(names, map_in_threads(judged, database.tables, _READERS), strict=True))
             for event in evaluations(database.name, names, found, {}):
                 if event.check_name in selected:
                     yield dg.AssetCheckResult(

@@ -1,7 +1,6 @@
 """The report of a day, sent to the alert targets as one message: what was done, what failed and what is open."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -13,6 +12,7 @@ from maintenance.operations.report import Report, StillOpen, lines_of, open_prob
 from maintenance.options.option import duration
 from maintenance.project.config import Project, TableConfig
 from maintenance.project.targets.alert import Alert
+from maintenance.threads import map_in_threads
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judging import see
@@ -48,8 +48,7 @@ def night_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefinition
                 judgements = see(catalog, table, now, automation=automation, zone=zone).judgements
                 return open_problems(table.identifier, judgements, ", ".join(table.owners))
 
-            with ThreadPoolExecutor(_READERS) as pool:
-                still_open = [each for found in pool.map(look, tables) for each in found]
+            still_open = [each for found in map_in_threads(look, tables, _READERS) for each in found]
             since = now - duration(config.since)
             if catalog.history is None:
                 found = Report(since, now, (), still_open)

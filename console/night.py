@@ -1,7 +1,6 @@
 """The morning's page: what was done in a span of time, what failed, what is open now and whose it is."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +10,7 @@ from maintenance.errors import OptionError
 from maintenance.operations.history import history_table
 from maintenance.operations.report import Deed, Report, StillOpen, open_problems, report
 from maintenance.options.option import duration
+from maintenance.threads import map_in_threads
 from paimon_maintenance.assets.checks.judging import see
 from paimon_maintenance.assets.pages.fleet import ILL
 from paimon_maintenance.console.fleet import Line
@@ -85,8 +85,7 @@ def night_view(
 def _still_open(known: Known, lines: Sequence[Line], now: datetime) -> list[StillOpen]:
     """What is wrong, the most urgent table first: of the first ones each failing check with its next step."""
     ranked = sorted((line for line in lines if line.state in ILL), key=lambda line: line.rank)
-    with ThreadPoolExecutor(_READERS) as pool:
-        judged = list(pool.map(lambda line: _failing(known, line, now), ranked[:_JUDGED]))
+    judged = map_in_threads(lambda line: _failing(known, line, now), ranked[:_JUDGED], _READERS)
     return [each for found in judged for each in found] + [_open(line) for line in ranked[_JUDGED:]]
 
 

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from maintenance.fs import local_disk
+
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
 
-_FSYNC = os.fsync
+_FSYNC, _THREADS = os.fsync, local_disk._THREADS
 
 
 def number_of(descriptor: "FileDescriptorLike") -> int:
@@ -26,14 +28,15 @@ def _without_waiting(fd: "FileDescriptorLike") -> None:
 
 def without_flushing() -> None:
     """From now on this process, and those forked from it, leave it to the operating system when the disk is written."""
-    os.fsync = _without_waiting
+    os.fsync, local_disk._THREADS = _without_waiting, 1
 
 
 @contextmanager
 def with_flushing() -> Iterator[None]:
     """Within, the disk is waited for."""
-    before, os.fsync = os.fsync, _FSYNC
+    before = os.fsync, local_disk._THREADS
+    os.fsync, local_disk._THREADS = _FSYNC, _THREADS
     try:
         yield
     finally:
-        os.fsync = before
+        os.fsync, local_disk._THREADS = before

@@ -4,7 +4,6 @@ A sensor makes it from what it has read, the job `fleet_summary` from what it re
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -18,6 +17,7 @@ from maintenance.operations.expiry.expire_partitions import DuePartitions
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
 from maintenance.operations.retention.forecast import Forecast
 from maintenance.project.config import Project, TableConfig
+from maintenance.threads import map_in_threads
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import check_result
@@ -226,8 +226,7 @@ def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDef
     )
     def fleet(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
         automation = automation_of(context.instance, location_of(context.run))
-        with ThreadPoolExecutor(_READERS) as pool:
-            rows = list(pool.map(lambda table: fleet_row(catalog, table, zone, automation=automation), tables))
+        rows = map_in_threads(lambda table: fleet_row(catalog, table, zone, automation=automation), tables, _READERS)
         page = FleetPage(rows, beside_of(context.instance, lambda: due_in_bin(catalog, tables, datetime.now(UTC))))
         return dg.MaterializeResult(
             metadata=page.metadata(),

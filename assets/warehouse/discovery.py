@@ -6,7 +6,6 @@ described column by column, the schema says which steps apply to it.
 
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import dagster as dg
@@ -15,6 +14,7 @@ from maintenance.errors import ErrorClass, NotFoundError, PaimonError
 from maintenance.project.config import Project, TableConfig, TablePattern
 from maintenance.project.findings import Finding
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
 
@@ -75,8 +75,7 @@ def _survey(project: Project, catalog: PaimonCatalog) -> Discovery:
     names = holdings.names()
     fit = tuple(name for name in names if _NAME.fullmatch(name))
     whole = project.with_patterns(fit)
-    with ThreadPoolExecutor(_READERS) as pool:
-        tables = list(pool.map(lambda table: _known(table, catalog), whole.tables))
+    tables = map_in_threads(lambda table: _known(table, catalog), whole.tables, _READERS)
     missing = [seen.table.identifier for seen in tables if not seen.exists]
     findings = catalog_findings(whole, with_databases_of(holdings, catalog, missing), missing)
     return Discovery(

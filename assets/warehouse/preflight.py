@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from maintenance.amounts import number_of
@@ -13,6 +12,7 @@ from maintenance.project.config import Project, TableConfig, TableSettings
 from maintenance.project.effective import entries_of
 from maintenance.project.findings import Finding, Place
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
 from paimon_maintenance.assets.warehouse.discovery import Discovery, survey
@@ -51,10 +51,11 @@ def warehouse_problems(project: Project, catalog: PaimonCatalog) -> tuple[Discov
         fault = ReadFault.of(unreadable)
         problems.append(Finding(place_of(project, name), f"{name} cannot be read: {fault}", fault.fix, name))
     problems += _missing_columns(project, found.project.tables)
-    with ThreadPoolExecutor(_READERS) as pool:
-        readable = [table for table in found.project.tables if table.found is not None]
-        problems += _together(pool.map(lambda table: _newest(project, catalog, table), readable))
-        problems += _together(pool.map(lambda table: _landing(project, catalog, table), found.project.tables))
+    readable = [table for table in found.project.tables if table.found is not None]
+    problems += _together(map_in_threads(lambda table: _newest(project, catalog, table), readable, _READERS))
+    problems += _together(
+        map_in_threads(lambda table: _landing(project, catalog, table), found.project.tables, _READERS)
+    )
     return found, problems
 
 

@@ -13,7 +13,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -24,6 +23,7 @@ from maintenance.fs.object_file import WHOLE_BYTES, ObjectInput
 from maintenance.fs.storage import FileStatus
 from maintenance.fs.webhdfs import ATTEMPTS, UnclearAnswerError, WebHdfs, pause
 from maintenance.fs.write_only import WriteOnly
+from maintenance.threads import map_in_threads
 
 T = TypeVar("T")
 
@@ -245,10 +245,7 @@ class HdfsStorage:
             query = {"startAfter": page[-1]["pathSuffix"]}
 
     def _each(self, action: Callable[[Any], T], values: Sequence[Any]) -> list[T]:
-        if len(values) < 2:
-            return [action(value) for value in values]
-        with ThreadPoolExecutor(min(_THREADS, len(values))) as pool:
-            return list(pool.map(action, values))
+        return map_in_threads(action, values, _THREADS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ import errno
 import logging
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from maintenance.errors import WriteError, storage_fix
+from maintenance.threads import map_in_threads
 
 _LOG = logging.getLogger(__name__)
 _THREADS = 8
@@ -125,18 +125,9 @@ def flush(paths: Iterable[str], root: str) -> None:
     """Flush files, their folders, and those between them and `root`. Raises: OSError, also for a missing file."""
     files = list(dict.fromkeys(paths))
     folders = {folder for path in files for folder in _folders_up_to(os.path.dirname(path), root)}
-    _each(_flush_file, files)
-    _each(flush_folder, list(folders))
-
-
-def _each(flush_one: Callable[[str], None], paths: Sequence[str]) -> None:
-    """Flush several at the same time: a disk writes them together."""
-    if len(paths) > 1:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(flush_one, paths))
-    else:
-        for path in paths:
-            flush_one(path)
+    # Several at the same time: a disk writes them together.
+    map_in_threads(_flush_file, files, _THREADS)
+    map_in_threads(flush_folder, folders, _THREADS)
 
 
 def flush_folder(folder: str) -> None:
@@ -158,7 +149,7 @@ def flush_folders(folders: Iterable[str]) -> None:
         with suppress(FileNotFoundError):
             flush_folder(folder)
 
-    _each(flush_one, list(dict.fromkeys(folders)))
+    map_in_threads(flush_one, dict.fromkeys(folders), _THREADS)
 
 
 def make_folders(folder: str) -> None:

@@ -14,7 +14,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +28,7 @@ from maintenance.fs.object_errors import is_behind_the_end, is_refused, is_worth
 from maintenance.fs.object_file import WHOLE_BYTES, ObjectInput, ObjectOutput
 from maintenance.fs.staged import InMemory
 from maintenance.fs.storage import FileStatus
+from maintenance.threads import map_in_threads
 
 T = TypeVar("T")
 
@@ -298,10 +298,7 @@ class ObjectStorage:
         return key
 
     def _each(self, action: Callable[[str], T], paths: Sequence[str]) -> list[T]:
-        if len(paths) < 2:
-            return [action(path) for path in paths]
-        with ThreadPoolExecutor(min(_THREADS, len(paths))) as pool:
-            return list(pool.map(action, paths))
+        return map_in_threads(action, paths, _THREADS)
 
     def _call(self, path: str, request: Callable[..., T], *args: Any) -> T:
         """Carry out a request that has the same effect twice. Raises: FileNotFoundError; the driver's errors."""

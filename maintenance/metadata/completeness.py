@@ -5,7 +5,6 @@ listing their folders. The content of the files is not read.
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from maintenance.errors import RESTORE, CorruptFileError, ExpiredError, MissingFileError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
@@ -15,6 +14,7 @@ from maintenance.metadata.dead_vectors import DeadVector, unspent
 from maintenance.metadata.identity import check_size, unexpected
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.schemas import Schemas
+from maintenance.threads import map_in_threads
 
 _THREADS = 8
 # Path and bytes; None where nothing says how many.
@@ -93,13 +93,12 @@ def _index_files(manifests: Manifests, snapshot: Snapshot, index: Sequence[Index
 def _check_stored(manifests: Manifests, files: Sequence[_File]) -> None:
     """Raises: CorruptFileError: a file is missing, or has another size."""
     folders = list(dict.fromkeys(path.rpartition("/")[0] for path, _ in files))
-    with ThreadPoolExecutor(_THREADS) as pool:
-        listed = pool.map(manifests.file_io.list_files, folders)
-        stored = {
-            f"{folder}/{file.name}": file.size
-            for folder, in_folder in zip(folders, listed, strict=True)
-            for file in in_folder
-        }
+    listed = map_in_threads(manifests.file_io.list_files, folders, _THREADS)
+    stored = {
+        f"{folder}/{file.name}": file.size
+        for folder, in_folder in zip(folders, listed, strict=True)
+        for file in in_folder
+    }
     for path, size in files:
         if path not in stored:
             raise CorruptFileError("a file that the state needs is missing", path, RESTORE)

@@ -1,10 +1,10 @@
 """Reading many small files of one folder: snapshots, tags, changelogs."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from maintenance.fs.location import is_local
+from maintenance.threads import map_in_threads
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -22,5 +22,5 @@ def each_read(read: Callable[[K], V], keys: Sequence[K], folder: str) -> list[V]
         return [read(key) for key in keys]
     size = min(_SHARE, -(-len(keys) // _READERS))
     shares = [keys[start : start + size] for start in range(0, len(keys), size)]
-    with ThreadPoolExecutor(_READERS) as pool:
-        return [value for share in pool.map(lambda share: [read(key) for key in share], shares) for value in share]
+    found = map_in_threads(lambda share: [read(key) for key in share], shares, _READERS)
+    return [value for of_share in found for value in of_share]

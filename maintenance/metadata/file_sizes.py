@@ -1,7 +1,6 @@
 """How large many files are, and which of them are missing."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby
@@ -9,6 +8,7 @@ from itertools import chain, groupby
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
 from maintenance.metadata.shares import FILES, Sharing, in_one_batch
+from maintenance.threads import map_in_threads
 
 _THREADS = 8
 # Files that a thread asks for one after the other.
@@ -54,8 +54,7 @@ def _lookups(paths: Sequence[str]) -> Iterator[_Lookup]:
 
 def _sizes(file_io: FileIO, threads: int, lookups: Sequence[_Lookup]) -> list[list[int | None]]:
     """Of each lookup the sizes in order. Runs in this process or in a task."""
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(partial(_found, file_io), lookups))
+    return map_in_threads(partial(_found, file_io), lookups, threads)
 
 
 def _found(file_io: FileIO, lookup: _Lookup) -> list[int | None]:

@@ -9,7 +9,6 @@ Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only t
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,6 +35,7 @@ from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_batch
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import TagRead
+from maintenance.threads import map_in_threads
 from maintenance.types.integer_order import distinct_integers
 
 READERS = 8
@@ -157,8 +157,7 @@ def _entries_of(
         with naming_holder(holder, manifests):
             return manifests.read_manifest(meta, selection)
 
-    with ThreadPoolExecutor(READERS) as pool:
-        return list(pool.map(found, metas))
+    return map_in_threads(found, metas, READERS)
 
 
 def counting_ids(snapshots: Snapshots, manifests: Manifests) -> list[int]:
@@ -245,9 +244,8 @@ class HolderCensus:
     def of(cls, branches: Branches, before: "HolderCensus | None" = None) -> "HolderCensus":
         """The census now. `before`: an earlier one; tags whose files are the same are not read again."""
         names, known = branches.names(), {} if before is None else before.read
-        with ThreadPoolExecutor(READERS) as pool:
-            read = list(pool.map(lambda name: branches.tags(name).read(known.get(name, {})), names))
-            earliest = list(pool.map(lambda name: branches.snapshots(name).earliest_id(), names))
+        read = map_in_threads(lambda name: branches.tags(name).read(known.get(name, {})), names, READERS)
+        earliest = map_in_threads(lambda name: branches.snapshots(name).earliest_id(), names, READERS)
         held = [{name: each.tag.snapshot for name, each in of_branch.items()} for of_branch in read]
         tags, first = dict(zip(names, held, strict=True)), dict(zip(names, earliest, strict=True))
         return cls(tags, first, dict(zip(names, read, strict=True)))

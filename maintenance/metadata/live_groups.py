@@ -89,7 +89,8 @@ def _added_up(tables: Iterable[pa.Table], keys: list[str], how: Mapping[str, str
             parts, waiting = [_summed(pa.concat_tables(parts), keys, how)], 0
     if not parts:
         return
-    found = _summed(pa.concat_tables(parts), keys, how).select([*keys, *how])
+    found = parts[0] if len(parts) == 1 else _summed(pa.concat_tables(parts), keys, how)
+    found = found.select([*keys, *how])
     yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 

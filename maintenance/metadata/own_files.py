@@ -5,7 +5,6 @@ unknown content is not examined further: it is damaged, and nothing is lost with
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError
@@ -14,6 +13,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.identity import BEGINNINGS, unexpected
 from maintenance.metadata.schemas import Schemas
+from maintenance.threads import map_in_threads
 
 _READERS = 8
 _STATE = "baseManifestList"
@@ -32,8 +32,7 @@ class _Named:
 def check_own_files(branches: Branches) -> None:
     """Check the snapshots, tags, changelogs and schemas of all branches. Raises: CorruptFileError."""
     files = [named for branch in branches.names() for named in _files(branches, branch)]
-    with ThreadPoolExecutor(_READERS) as pool:
-        list(pool.map(lambda named: _check(branches.file_io, named), files))
+    map_in_threads(lambda named: _check(branches.file_io, named), files, _READERS)
 
 
 def _files(branches: Branches, branch: str) -> Iterator[_Named]:

@@ -13,7 +13,6 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
@@ -25,6 +24,7 @@ from maintenance.spark.application import is_connect
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.errors import as_paimon_error, errors_marked
 from maintenance.spark.sail import is_sail
+from maintenance.threads import map_in_threads
 from maintenance.write.renumber import Runner
 
 if TYPE_CHECKING:
@@ -168,8 +168,7 @@ def _in_process(function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | 
     def guarded(payload: P) -> "R | TaskError":
         return _guarded(function, payload)
 
-    with ThreadPoolExecutor(min(len(payloads), os.cpu_count() or 1)) as pool:
-        return list(pool.map(guarded, payloads))
+    return map_in_threads(guarded, payloads, os.cpu_count() or 1)
 
 
 def _guarded(function: Callable[[P], R], payload: P) -> "R | TaskError":

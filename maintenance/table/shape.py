@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from maintenance.metadata.expired import reads_again
 from maintenance.metadata.live_groups import LiveSizes, live_sizes
 from maintenance.scan.file_index import INDEX_SUFFIX, index_path
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 _MEASURED = 256
 _THREADS = 16
@@ -172,8 +172,7 @@ class _FileIndexes:
         measured = self._some[:: 1 + len(self._some) // _MEASURED]
         if not measured:
             return 0
-        with ThreadPoolExecutor(_THREADS) as pool:
-            return sum(pool.map(self._size, measured)) * self.side_files // len(measured)
+        return sum(map_in_threads(self._size, measured, _THREADS)) * self.side_files // len(measured)
 
     def _size(self, entry: ManifestEntry) -> int:
         path = index_path(self._table.paths.data_file(entry.partition, entry.bucket, entry.file), entry.file)

@@ -1,7 +1,6 @@
 """Spread rows over partitions and buckets."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.errors import BucketNumberError, UnsupportedError
 from maintenance.metadata.paths import TablePaths
+from maintenance.threads import map_in_threads
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
 
@@ -69,8 +69,7 @@ def _taken(rows: pa.Table, numbers: pa.Array, threads: int) -> pa.Table:
     """Rows by their numbers, column by column in threads."""
     if threads == 1:
         return rows.take(numbers)
-    with ThreadPoolExecutor(min(threads, rows.num_columns)) as pool:
-        columns = list(pool.map(lambda column: column.take(numbers), rows.columns))
+    columns = map_in_threads(lambda column: column.take(numbers), rows.columns, threads)
     return pa.Table.from_arrays(columns, schema=rows.schema)
 
 

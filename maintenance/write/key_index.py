@@ -6,7 +6,6 @@ where there was. Source: data section 8.3, Java `IndexBootstrap`, `GlobalIndexAs
 """
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from maintenance.format.rows.binary_row import parse_row, row_array, row_hashes
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
+from maintenance.threads import map_in_threads
 from maintenance.types.integer_order import distinct_integers
 from maintenance.types.row_kind import RowKind
 from maintenance.types.values import arrow_of_values
@@ -153,8 +153,7 @@ def with_known(records: KeyRecords, index: KeyIndex, context: WriteContext) -> K
     def entries(split: Split) -> list[KeyRecords]:
         return [_chosen(part, np.isin(part.hashes, hashes)) for part in indexed(index, split, context)]
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        indexed_records = [record for part in pool.map(entries, index.splits) for record in part]
+    indexed_records = [record for part in map_in_threads(entries, index.splits, _THREADS) for record in part]
     return together([*indexed_records, records])
 
 

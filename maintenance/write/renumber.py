@@ -5,7 +5,6 @@ committed later is newer. The order of the rows stays, so the new file is as sor
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -16,6 +15,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import DEFAULT_BATCH_ROWS, partition_values
+from maintenance.threads import map_in_threads
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.rolling import FileObserver, FilePlace, RollingFileWriter
 
@@ -97,5 +97,4 @@ def in_threads(function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | E
         except Exception as error:  # noqa: BLE001 - whoever asked clears up before raising it
             return error
 
-    with ThreadPoolExecutor(max(1, min(_THREADS, len(payloads)))) as pool:
-        return list(pool.map(guarded, payloads))
+    return map_in_threads(guarded, payloads, _THREADS)

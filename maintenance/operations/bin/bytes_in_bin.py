@@ -1,7 +1,6 @@
 """What the bin of a warehouse holds of one table."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +12,7 @@ from maintenance.operations.bin.empty_bin import plan as plan_emptying
 from maintenance.operations.bin.run import RunHead, list_runs, outside_folders, read_run, run_folder
 from maintenance.operations.operation import Run, Warehouse
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 _RUNS_READ = 1000
 _THREADS = 8
@@ -77,10 +77,9 @@ def _by_table(file_io: FileIO, warehouse: str, is_asked: Callable[[RunHead], boo
     if len(runs) > _RUNS_READ:
         return None
     found: dict[str, BytesInBin] = {}
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for table, sizes in pool.map(lambda run: _sizes(file_io, warehouse, run, is_asked), runs):
-            if sizes:
-                found[table] = found.get(table, BytesInBin()) + BytesInBin(1, len(sizes), sum(sizes))
+    for table, sizes in map_in_threads(lambda run: _sizes(file_io, warehouse, run, is_asked), runs, _THREADS):
+        if sizes:
+            found[table] = found.get(table, BytesInBin()) + BytesInBin(1, len(sizes), sum(sizes))
     return found
 
 

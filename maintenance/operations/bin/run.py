@@ -10,7 +10,6 @@ ended, and `emptying` before the run is destroyed.
 import json
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from maintenance.metadata.external_folders import roots_ever
 from maintenance.metadata.external_paths import root_of
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 BIN = "_maintenance/bin"
 CLOSED, EMPTYING = "closed", "emptying"
@@ -133,8 +133,7 @@ class BinRun:
         binned = [self._binned(file) for file in files]
         self._say_outside(binned)
         self._write_journal(binned)
-        with ThreadPoolExecutor(1 if in_order else _THREADS) as pool:
-            list(pool.map(self._move, files, binned))
+        map_in_threads(lambda move: self._move(*move), zip(files, binned, strict=True), 1 if in_order else _THREADS)
         self.taken_files += len(files)
         self.taken_bytes += sum(file.bytes or 0 for file in files)
 

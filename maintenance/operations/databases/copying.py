@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 from maintenance.errors import CorruptFileError
 from maintenance.fs.file_io import FileIO
 from maintenance.spark.tasks import all_done, run_tasks
+from maintenance.threads import map_in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,8 +72,7 @@ def copy_files(
         on_done(1)
         return done
 
-    with ThreadPoolExecutor(max(1, parallelism)) as pool:
-        return list(pool.map(one, files))
+    return map_in_threads(one, files, parallelism)
 
 
 @dataclass(frozen=True, slots=True)

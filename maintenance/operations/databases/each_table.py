@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,6 +10,7 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.operations.progress import Progress
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 _LOOKED_AT_AT_ONCE = 8
 Done = TypeVar("Done")
@@ -58,8 +58,7 @@ def looked_at(names: Sequence[str], look: Callable[[str], Done]) -> list[Done]:
         except NotFoundError:
             return []
 
-    with ThreadPoolExecutor(_LOOKED_AT_AT_ONCE) as pool:
-        return [found for each in pool.map(one, names) for found in each]
+    return [found for each in map_in_threads(one, names, _LOOKED_AT_AT_ONCE) for found in each]
 
 
 class Skipped(Exception):  # noqa: N818 - it is not an error
@@ -103,7 +102,6 @@ def each_name(
         except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
             failed[identifier] = as_paimon_error(error, f"table {identifier}")
 
-    with ThreadPoolExecutor(max(1, at_a_time)) as pool:
-        list(pool.map(one, names))
+    map_in_threads(one, names, at_a_time)
     in_order = [name for name in names if name in done]
     return {name: done[name] for name in in_order}, skipped, failed

@@ -35,6 +35,7 @@ from maintenance.operations.progress import Counted, Progress
 from maintenance.options import table as table_options
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table, new_commit_user
+from maintenance.threads import map_in_threads
 
 _FORMATS = ("parquet", "orc")
 _NOTHING = "the target has these files already"
@@ -253,8 +254,8 @@ class Migration:
             newest, compare = target.latest_snapshot(), FileMigration(self.source, target)
             live = () if newest is None else target.manifests.live_entries(newest)
             paths = {e.file.file_name: target.paths.data_file(e.partition, e.bucket, e.file) for e in live}
-            with ThreadPoolExecutor(max(1, self.taken.parallelism)) as pool:
-                changed = not all(pool.map(lambda file: compare.is_there(file, paths), files))
+            there = map_in_threads(lambda file: compare.is_there(file, paths), files, self.taken.parallelism)
+            changed = not all(there)
         if changed:
             raise ConflictError(
                 "the files of the source changed since they were migrated, so it stays",

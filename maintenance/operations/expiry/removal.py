@@ -8,7 +8,6 @@ name goes with the last one.
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -34,6 +33,7 @@ from maintenance.operations.expiry.survey import (
     of_another,
     survey,
 )
+from maintenance.threads import map_in_threads
 
 _THREADS = 8
 # Files that a thread deletes at once: of a disk, and as many as one request of a store takes.
@@ -145,8 +145,7 @@ def remove(
 def _delete(file_io: FileIO, paths: Sequence[str]) -> None:
     """Delete files in any order, by several threads. Runs in this process or in a task."""
     size = _CHUNK if is_local(paths[0]) else _CHUNK_OF_STORE
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(file_io.delete_unordered, (paths[i : i + size] for i in range(0, len(paths), size))))
+    map_in_threads(file_io.delete_unordered, (paths[i : i + size] for i in range(0, len(paths), size)), _THREADS)
 
 
 def _going(deletion: Deletion) -> Going:

@@ -5,7 +5,6 @@ index manifests may belong to another state (`doubtful`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cache, partial
@@ -26,6 +25,7 @@ from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import all_files_in
 from maintenance.metadata.shares import STATES, Sharing
 from maintenance.operations.expiry.doubtful_vectors import doubtful_index_manifests
+from maintenance.threads import map_in_threads
 
 T = TypeVar("T")
 
@@ -143,8 +143,7 @@ class _Surveyor:
     def of(self, leaving: Sequence[Leaving]) -> Survey:
         """What a share of them names. Errors as of `survey`."""
         here = replace(self, notes=[], sound=set())
-        with ThreadPoolExecutor(self._threads) as pool:
-            files = tuple(pool.map(here._named_by, leaving))
+        files = tuple(map_in_threads(here._named_by, leaving, self._threads))
         return Survey(self._looked_for(files) if is_looked_for(self.manifests.paths.root) else files, tuple(here.notes))
 
     def _looked_for(self, files: Sequence[Sequence[NamedFile]]) -> tuple[tuple[NamedFile, ...], ...]:
@@ -155,8 +154,7 @@ class _Surveyor:
     def doubtful_among(self, leaving: Sequence[Leaving]) -> set[str]:
         """Index manifests of a share of those that go whole which are not for the files of their states."""
         here = replace(self, notes=[], sound=set())  # what they say is said again by `of`
-        with ThreadPoolExecutor(self._threads) as pool:
-            return {name for name in pool.map(here._doubtful, leaving) if name is not None}
+        return {name for name in map_in_threads(here._doubtful, leaving, self._threads) if name is not None}
 
     @property
     def _threads(self) -> int:

@@ -7,7 +7,6 @@ comes next is the best action of the plan of all tables.
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated, Any
@@ -28,6 +27,7 @@ from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.parameters import Param
 from maintenance.operations.retention.held_bytes import LIVE, holdings
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 _READERS = 4
 _MONTH = 30
@@ -175,8 +175,7 @@ def apply(run: Run, catalog: Catalog, planned: Plan[FleetCosts, None]) -> CostsR
         except PaimonError as error:
             return replace(found, problem=error.found)
 
-    with ThreadPoolExecutor(_READERS) as pool:
-        tables = list(pool.map(look, plan.names))
+    tables = map_in_threads(look, plan.names, _READERS)
     order = sorted(tables, key=lambda each: (-each.work.core_seconds, -each.stored, each.table))
     return CostsReport(asked.days, tuple(order), settings.prices)
 

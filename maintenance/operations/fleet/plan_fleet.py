@@ -10,7 +10,6 @@ import math
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,6 +51,7 @@ from maintenance.operations.parameters import Param, one_of
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -406,8 +406,7 @@ def _possible_of(
         except Exception as error:  # noqa: BLE001 - one table that cannot be read does not keep the others waiting
             unread[name] = as_paimon_error(error, f"table {name}")
 
-    with ThreadPoolExecutor(_READERS) as pool:
-        list(pool.map(look, names))
+    map_in_threads(look, names, _READERS)
     return {name: found[name] for name in names if name in found}, unread
 
 

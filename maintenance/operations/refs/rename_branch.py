@@ -6,7 +6,6 @@ there; the same call ends that, unless somebody has committed to the old one sin
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from maintenance.operations.refs.branch_states import branch_state
 from maintenance.operations.refs.create_branch import check_branch_name
 from maintenance.operations.refs.delete_branch import READ_BRANCHES, check_branch_exists, remove_branch
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 _THREADS = 8
 _ATTEMPTS = 3
@@ -125,9 +125,8 @@ def _copy(table: Table, source: str, target: str) -> None:
         changed = {path: data for path, data in wanted.items() if there.get(path) != data}
         if there and not changed:
             return
-        with ThreadPoolExecutor(_THREADS) as pool:
-            paths = (f"{target}/{path}" for path in changed)
-            list(pool.map(table.file_io.overwrite, paths, changed.values()))
+        copies = [(f"{target}/{path}", content) for path, content in changed.items()]
+        map_in_threads(lambda copy: table.file_io.overwrite(*copy), copies, _THREADS)
         there |= changed
     raise ConflictError(
         "the branch kept changing while it was copied", source, "Stop its writers, and run again: nothing was renamed."

@@ -6,7 +6,6 @@ numbers, and files that are only simulated get keys in between.
 
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -21,6 +20,7 @@ from maintenance.operations.ingestion.inline import compacts_inline
 from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
+from maintenance.threads import map_in_threads
 
 _PLACE = struct.Struct(">d")
 # Snapshots that are read at the same time.
@@ -126,8 +126,7 @@ def _read(table: Table, snapshots: int) -> Past:
     first = found[0]
     manifests = table.manifests
     start = manifests.entries_before(first)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        deltas = list(pool.map(manifests.delta_entries, found))
+    deltas = map_in_threads(manifests.delta_entries, found, _AT_ONCE)
     if any(e.bucket == table_options.POSTPONE_BUCKET for e in [*start, *(e for delta in deltas for e in delta)]):
         raise _unsupported(table, "rows wait for their bucket in it")
     if table.is_primary_key_table:
