@@ -25,14 +25,7 @@ from paimon_maintenance.assets.runs.history import keep_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
 from paimon_maintenance.assets.steps.config import TablesConfig
-from paimon_maintenance.assets.steps.ops import (
-    BEFORE,
-    ChainOp,
-    failing,
-    known_table,
-    matching_tables,
-    record_state,
-)
+from paimon_maintenance.assets.steps.ops import BEFORE, ChainOp, failing, known_table, matching_tables, record_state
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 _POLL_SECONDS = 0.5

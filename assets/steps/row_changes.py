@@ -21,12 +21,7 @@ from maintenance.operations.rows.update import Update
 from maintenance.project.config import TableConfig
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
-from paimon_maintenance.assets.pages.metadata import (
-    before_and_after,
-    report_metadata,
-    shape_numbers,
-    warn_of_finding,
-)
+from paimon_maintenance.assets.pages.metadata import before_and_after, report_metadata, shape_numbers, warn_of_finding
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.failures import as_dagster_failure

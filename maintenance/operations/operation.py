@@ -25,13 +25,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.partition_names import Spec
 from maintenance.operation_names import operation_modules
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.parameters import (
-    Param,
-    Specs,
-    arguments_of,
-    fields_of_arguments,
-    parameters_of,
-)
+from maintenance.operations.parameters import Param, Specs, arguments_of, fields_of_arguments, parameters_of
 from maintenance.operations.plan_store import (
     MANY,
     PlannedGroup,

@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 Value = Any
 """Of an argument: a text, number, truth value, or a list or mapping of them."""
 
+Specs = Sequence[Spec]
 MILLIS = "milliseconds since 1970-01-01 UTC"
 """The unit of a moment that is given as a number."""
 
@@ -79,7 +80,7 @@ class Param:
         return replace(
             self,
             name=self.name or field.name,
-            read=names if self.is_each else self.read or reader_of(plain),
+            read=names if self.is_each else self.read or _READERS.get(plain, names),
             field=field.name,
             required=_is_required(field),
             type=plain,
@@ -109,21 +110,6 @@ def bare(hint: Any) -> Any:
         (only,) = (part for part in get_args(hint) if part is not NoneType)
         return only
     return hint
-
-
-def reader_of(kind: Any) -> Callable[[Value], Any]:
-    """How a value of a type is read from a call."""
-    if kind in _READERS:
-        return _READERS[kind]
-    origin = get_origin(kind)
-    if kind == Spec:
-        return spec
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return options
-    (part, *_) = get_args(kind)
-    if part == Spec:
-        return specs
-    return numbers if part is int else names
 
 
 def arguments_of(request: Any) -> dict[str, Any]:
@@ -204,19 +190,18 @@ def _described(doc: str, record: type[Any], parameters: Sequence[str]) -> str:
     text = inspect.cleandoc(doc)
     about = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
     own = re.search(r"^Args:\n((?: {4}.*\n)*)", text, re.MULTILINE)
-    said = re.findall(r"^ {4}\w.*\n(?: {8}.*\n)*", f"{about.rstrip()}\n" + (own[1] if own else ""), re.MULTILINE)
-    named = {name for item in said for name in item.partition(":")[0].strip().split(", ")}
     hints = get_type_hints(record, include_extras=True)
     told = {name: param.text for name, hint in hints.items() if (param := _told(hint)) is not None}
     texts = _OF_RUNS | {name: text[0].lower() + text[1:] for name, text in told.items()}
-    more = [f"    {name}: {texts[name]}\n" for name in parameters if name in texts]
-    all_items = [*said, *(item for item in more if item.partition(":")[0].strip() not in named)]
-    first = {item: re.findall(r"\w+", item)[0] for item in all_items}
-    items = sorted((item for item in all_items if first[item] in parameters), key=lambda i: parameters.index(first[i]))
+    items = {name: f"    {name}: {text}\n" for name, text in texts.items()}
+    said = f"{about.rstrip()}\n" + (own[1] if own else "")
+    for item in re.findall(r"^ {4}\w.*\n(?: {8}.*\n)*", said, re.MULTILINE):
+        items |= dict.fromkeys(item.partition(":")[0].strip().split(", "), item)
+    chosen = dict.fromkeys(items[name] for name in parameters if name in items)
     above, below = (text[: own.start()], text[own.end() :]) if own else text.partition("Raises:")[::2]
     if not own:
         below = f"Raises:{below}" if below else ""
-    return f"{above.rstrip()}\n\nArgs:\n{''.join(items)}{below}"
+    return f"{above.rstrip()}\n\nArgs:\n{''.join(chosen)}{below}"
 
 
 _TIME, _PERIOD = "time:", "seconds:"
@@ -361,5 +346,10 @@ _READERS: Mapping[Any, Callable[[Value], Any]] = {
     bool: truth,
     timedelta: period,
     datetime: moment,
+    Spec: spec,
+    Specs: specs,
+    Sequence[int]: numbers,
+    Mapping[str, str]: options,
+    Mapping[str, object]: options,
 }
-Specs = Sequence[Spec]
+"""How values of a type are read from a call, unless its parameter says it; those of all others are names."""
