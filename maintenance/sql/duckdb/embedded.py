@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.sql.dialects import Flink
-from maintenance.sql.duckdb.dataset import RelationDataset
+from maintenance.sql.duckdb.dataset import RelationDataset, held
 from maintenance.sql.duckdb.digests import register_digests
 from maintenance.sql.duckdb.duck_types import like_given, named_like, shown_type
 from maintenance.sql.duckdb.faults import explained
@@ -25,10 +25,11 @@ from maintenance.sql.expressions.queries import unique_names
 from maintenance.sql.expressions.templates import Duck
 from maintenance.sql.query.carried import carried, uncarried
 from maintenance.sql.query.case_names import marked_rows, plain_rows
-from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
+from maintenance.sql.query.relations import PlannedTable, fields_of_view
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.sql.zones import duck_zone
+from maintenance.table.rows import WHOLE_TABLE_MEMORY
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
@@ -121,10 +122,16 @@ def _run(
             if over_files is not None:
                 plain[relation.name] = over_files
                 continue
-            rows = _rows(relation)
-            if isinstance(rows, RelationDataset):
-                datasets[relation.name] = rows
-            connection.register(relation.name, rows)
+            view = relation.opened()
+            if isinstance(view, PlannedTable):
+                datasets[relation.name] = RelationDataset(relation, view)
+            else:
+                rows = carried(view.to_arrow(), fields_of_view(view))
+                connection.register(relation.name, marked_rows(rows, relation.same))
+        is_joined = len(resolved.relations) + len(resolved.bound) > 1
+        tables = held(list(datasets.values()), WHOLE_TABLE_MEMORY) if is_joined else None
+        for name, planned in zip(datasets, tables or datasets.values(), strict=True):
+            connection.register(name, planned)
         for name, bound_rows in resolved.bound.items():
             connection.register(name, bound_rows)
         query = _over_files(query, plain)
@@ -160,13 +167,6 @@ def translated(resolved: Resolved) -> str:
     except SqlglotError as error:
         fix = "Open the session with a Spark session, or with engine='spark'."
         raise SqlError("something in the query is not known without Spark", "query", fix) from error
-
-
-def _rows(relation: Relation) -> "RelationDataset | pa.Table":
-    view = relation.opened()
-    if isinstance(view, PlannedTable):
-        return RelationDataset(relation, view)
-    return marked_rows(carried(view.to_arrow(), fields_of_view(view)), relation.same)
 
 
 def _over_files(query: str, plain: Mapping[str, str]) -> str:
