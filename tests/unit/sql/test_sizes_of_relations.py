@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.sql import Session
 from maintenance.sql.duckdb import embedded
@@ -88,7 +89,7 @@ def test_relations_are_held_together_or_not_at_all(session: Session) -> None:
 
 def test_a_damaged_file_is_named(session: Session) -> None:
     table = session.table(("a",))
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     (first, *_) = live_files(table)
     path = next(Path(table.location).rglob(first.file_name))
     path.write_bytes(b"\0" * path.stat().st_size)
