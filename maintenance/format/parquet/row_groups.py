@@ -6,9 +6,11 @@ positions in it are moved on, and the row groups of all footers become the list 
 """
 
 import io
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Protocol
 
 import pyarrow as pa
@@ -33,6 +35,12 @@ class Encoder(Protocol):
     def close(self) -> None: ...
 
 
+@cache
+def _encoding_threads(threads: int, _: int) -> ThreadPoolExecutor:
+    """So many for all files that a process writes at a time; a fork, which has another id, needs its own."""
+    return ThreadPoolExecutor(threads, "encoding")
+
+
 class RowGroupsWriter:
     """A parquet writer with threads. A table given to it is a row group; the next one may come before it is encoded.
 
@@ -44,7 +52,7 @@ class RowGroupsWriter:
         self._start = int(sink.tell())
         self._open = open_
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads)
+        self._pool = _encoding_threads(threads, os.getpid())
         self._waiting: deque[tuple[Future[_HeldFile], int]] = deque()
         self._footers: list[bytes] = []
         self._taken = 0
@@ -69,7 +77,8 @@ class RowGroupsWriter:
         try:
             self._put_all()
         finally:
-            self._pool.shutdown(cancel_futures=True)
+            for encoding, _ in self._waiting:
+                encoding.cancel()
         footer = _joined(self._footers)
         self._sink.write(footer + len(footer).to_bytes(4, "little") + _MAGIC)
 

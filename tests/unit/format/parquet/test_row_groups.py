@@ -1,6 +1,8 @@
 """Row groups that threads encode make the same file, to the byte, as those that are encoded one after the other."""
 
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.format.data_format import FileSettings
-from maintenance.format.parquet.row_groups import RowGroupsWriter
+from maintenance.format.parquet.row_groups import Encoder, RowGroupsWriter
 from maintenance.format.parquet.writer import ParquetOptions, open_writer, physical_schema, prepare_writer
 from maintenance.types.data_type import DataField
 from maintenance.types.nanos import array_of
@@ -112,3 +114,24 @@ def test_an_error_in_a_thread_is_raised_by_the_writer() -> None:
     writer.write_table(rows_of(1), 1)
     with pytest.raises(OSError, match="no space"):
         writer.close()
+
+
+def test_files_that_are_written_at_a_time_share_threads() -> None:
+    """Three files are written, and no more threads encode them than one may have."""
+    used: set[int] = set()
+    together = threading.Barrier(3)
+
+    def open_(sink: pa.NativeFile) -> Encoder:
+        used.add(threading.get_ident())
+        # With a third thread nobody waits in vain.
+        with suppress(threading.BrokenBarrierError):
+            together.wait(0.2)
+        return open_writer(sink, SCHEMA, ParquetOptions(), ())
+
+    writers = [RowGroupsWriter(pa.BufferOutputStream(), open_, 2) for _ in range(3)]
+    for writer in writers:
+        for _ in range(2):
+            writer.write_table(rows_of(10), 10)
+    for writer in writers:
+        writer.close()
+    assert len(used) == 2
