@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.partition_range import between
@@ -18,7 +19,7 @@ from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.operations.ingestion.ingest_landed import plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.operations.operation import Run, operation
-from maintenance.operations.refs.create_tag import CreateTag
+from maintenance.operations.refs.create_tag import snapshot_asked_for
 from maintenance.options.option import duration
 from maintenance.project.chain import filled_name, folder, operations_of, orphans, retention, time_limit, wanted_tag
 from maintenance.project.config import TableConfig
@@ -31,7 +32,7 @@ from paimon_maintenance.assets.pages.metadata import before_and_after, report_me
 from paimon_maintenance.assets.pages.table_page import text_table
 from paimon_maintenance.assets.runs.failures import check_groups
 from paimon_maintenance.assets.runs.summary import StepSummary, report_numbers
-from paimon_maintenance.assets.steps.config import RANGE, step_config
+from paimon_maintenance.assets.steps.config import RANGE, request_of, step_config
 from paimon_maintenance.assets.steps.step import Metadata, Preview, Step, Work
 
 # The short name of a step, and its op.
@@ -95,28 +96,25 @@ class _FileIndex(OfPartitions):
         return Preview(plan, more={"finding": finding})
 
 
-@dataclass(frozen=True)
 class _Tag(Step):
-    """`keeps_existing`: a tag of that name stays as it is; else it is a mistake."""
-
-    keeps_existing: bool = True
-
     def request(self, work: Work) -> Any:
         """The tag that tables.yaml asks for, unless the config of the run says what to tag or how to call it."""
-        config, policy, zone = work.config, work.described.tag, work.described.zone
+        policy, zone, table = work.described.tag, work.described.zone, work.table
+        lifetime = policy.lifetime if policy else None
+        name = policy.name if policy else DEFAULT_NAME
+        asked = request_of(self.operation, work.config, {"name": name, "time_retained": lifetime})
+        targets = (work.config.name, asked.snapshot_id, asked.timestamp_millis, asked.watermark)
         wanted: tuple[str, int] | str = "the table has no snapshot yet"
-        if config.name is None and config.snapshot_id is None:
-            wanted = wanted_tag(work.described, work.table, zone)
-        elif snapshot := config.snapshot_id or work.table.snapshots.latest_id():
-            pattern = config.name or (policy.name if policy else DEFAULT_NAME)
-            wanted = filled_name(pattern, zone, snapshot), snapshot
+        if all(each is None for each in targets):
+            wanted = wanted_tag(work.described, table, zone)
+        elif table.snapshots.latest_id() is not None:
+            snapshot = snapshot_asked_for(table, asked).id
+            wanted = filled_name(asked.name, zone, snapshot), snapshot
         if isinstance(wanted, str):
             work.say(f"Nothing to tag: {wanted}.")
             return None
-        lifetime = policy.lifetime if policy else None
-        if config.time_retained:
-            lifetime = duration(config.time_retained)
-        return CreateTag(*wanted, time_retained=lifetime, ignore_if_exists=self.keeps_existing)
+        named, snapshot = wanted
+        return replace(asked, name=named, snapshot_id=snapshot, timestamp_millis=None, watermark=None)
 
     def run(self, work: Work, request: Any) -> Any:
         made = super().run(work, request)
@@ -176,10 +174,11 @@ FILE_INDEX = _FileIndex(
     "Builds missing file indexes; commits nothing where every file has its own.",
     instead=RANGE,
 )
+_STAYS = (bool, Field(default=True, description="Leave a tag of that name as it is; else it is an error."))
 TAG = _Tag(
     operation("create_tag"),
     "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays.",
-    step_config(operation("create_tag"), optional=("name",)),
+    step_config(operation("create_tag"), optional=("name",), instead={"ignore_if_exists": _STAYS}),
 )
 EXPIRE_PARTITIONS = _ExpirePartitions(
     operation("expire_partitions"),
@@ -197,7 +196,7 @@ ORPHANS = Step(
     policy=lambda work: orphans(work.described),
     with_plan=lambda work: time_limit(work.described),
 )
-NEW_TAG = _Tag.alone("create_tag", "Keeps a snapshot under a name.", keeps_existing=False)
+NEW_TAG = _Tag.alone("create_tag", "Keeps a snapshot under a name.")
 # The steps of each part of the chain, as far as they apply to a table.
 COMPACTION = (COMPACT, CHANGELOG, FILE_INDEX)
 EXPIRY = (TAG, EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, ORPHANS)

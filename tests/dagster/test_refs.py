@@ -1,5 +1,6 @@
 """The jobs that tag a state and go back to one: what they would do is said first, and what they did is on the page."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
@@ -42,6 +43,12 @@ def output(result: Any, label: str) -> Any:
     return event.event_specific_data.metadata[label].value
 
 
+def failure_of(result: Any) -> Any:
+    assert not result.success
+    failure = result.failure_data_for_node("new_tag")
+    return failure.user_failure_data.description
+
+
 def test_a_tag_is_created_by_hand(project: Project, instance: dg.DagsterInstance, visits: CatalogTable) -> None:
     chosen = {"name": "month-end", "snapshot_id": 2, "time_retained": "30 d"}
     assert launch(project, instance, "create_tag", "new_tag", dry_run=True, **chosen).success
@@ -53,6 +60,22 @@ def test_a_tag_is_created_by_hand(project: Project, instance: dg.DagsterInstance
     failure = again.failure_data_for_node("new_tag")
     assert failure is not None
     assert "tag 'month-end' exists" in str(failure.user_failure_data.description)
+
+
+def test_what_a_tag_is_to_hold_is_named_by_a_time_or_a_watermark(
+    project: Project, instance: dg.DagsterInstance, visits: CatalogTable
+) -> None:
+    second = datetime.fromtimestamp(visits.snapshots.get(2).time_millis / 1000, UTC)
+    assert launch(project, instance, "create_tag", "new_tag", name="at-{snapshot}", time=second.isoformat()).success
+    assert {name: tag.snapshot.id for name, tag in visits.tags.all().items()} == {"at-2": 2}
+    late = launch(project, instance, "create_tag", "new_tag", name="late", watermark=5)
+    assert "watermark" in str(failure_of(late)), "no snapshot has one, and the newest is not meant"
+    twice = launch(project, instance, "create_tag", "new_tag", name="two", snapshot_id=1, watermark=5)
+    assert "a tag holds one snapshot" in str(failure_of(twice))
+    again = {"name": "at-2", "snapshot_id": 3}
+    assert launch(project, instance, "create_tag", "new_tag", **again, ignore_if_exists=True).success
+    assert "exists" in str(failure_of(launch(project, instance, "create_tag", "new_tag", **again)))
+    assert {name: tag.snapshot.id for name, tag in visits.tags.all().items()} == {"at-2": 2}
 
 
 def test_a_table_is_rolled_back_after_it_was_said_what_goes(

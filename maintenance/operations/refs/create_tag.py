@@ -57,18 +57,24 @@ class CreateTag:
 def plan(_: Run, table: Table, request: CreateTag) -> Plan[CreateTag, TagReport]:
     """The tag, and its snapshot; nothing is to be done where one of that name exists."""
     table_options.check_keepable(table.options, table.identifier)
-    targets = (request.snapshot_id, request.timestamp_millis, request.watermark)
-    if sum(part is not None for part in targets) > 1:
-        raise OptionError("a tag holds one snapshot", table.identifier, "Name it by its id, its time or its watermark.")
+    _check_target(table, request)
     existing = table.tags.find(request.name)
     if existing is not None:
         report = TagReport.of(table, request.name, existing.snapshot, created=False)
         return Plan(request, report, work=existing, of=existing.snapshot)
     check_tag_name(request.name, table.identifier)
-    return _to_create(table, request, _chosen(table, request))
+    return _to_create(table, request, snapshot_asked_for(table, request))
 
 
-def _chosen(table: Table, request: CreateTag) -> Snapshot:
+def _check_target(table: Table, request: CreateTag) -> None:
+    targets = (request.snapshot_id, request.timestamp_millis, request.watermark)
+    if sum(part is not None for part in targets) > 1:
+        raise OptionError("a tag holds one snapshot", table.identifier, "Name it by its id, its time or its watermark.")
+
+
+def snapshot_asked_for(table: Table, request: CreateTag) -> Snapshot:
+    """The snapshot that a tag is to hold. Raises: NotFoundError: there is none; OptionError: it is named twice."""
+    _check_target(table, request)
     if request.timestamp_millis is not None:
         return first_at_time(table, request.timestamp_millis)
     if request.watermark is not None:
