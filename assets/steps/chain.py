@@ -4,7 +4,7 @@ Which steps a table has, and what tables.yaml says of each, is in `project/chain
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +20,6 @@ from maintenance.operations.ingestion.ingest_landed import plan_ingest
 from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.operations.operation import Run, operation
 from maintenance.operations.refs.create_tag import snapshot_asked_for
-from maintenance.options.option import duration
 from maintenance.project.chain import filled_name, folder, operations_of, orphans, retention, time_limit, wanted_tag
 from maintenance.project.config import TableConfig
 from maintenance.project.policies import DEFAULT_NAME
