@@ -32,9 +32,12 @@ class World:
         return table
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser. Where there is none, tests are skipped, in CI failed."""
+    """The browser. Where there is none, tests are skipped, in CI failed.
+
+    It goes with the file: while Playwright runs, its thread can run no other coroutine.
+    """
     reason = ui.missing()
     if reason is not None and os.environ.get("CI") == "true":
         pytest.fail(reason)

@@ -124,7 +124,10 @@ class Flink:
         """``RUNNING``, or how the job ended, with the reason if it failed."""
         import jpype
 
-        state = str(self._jobs[job].getJobStatus().get())
+        try:
+            state = str(self._jobs[job].getJobStatus().get())
+        except jpype.JException:  # its cluster has ended with it
+            state = "FAILED"
         if state != "FAILED":
             return state
         try:

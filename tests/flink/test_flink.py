@@ -20,6 +20,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.fs import file_io
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
@@ -95,7 +96,15 @@ def until(what: str, reached: Callable[[], bool]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory, flink_jars: None) -> Iterator[Story]:
+def patient() -> Iterator[None]:
+    """Files that are written in two steps are waited for, as outside of tests: Flink writes those of consumers so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_io, "_SETTLED_SECONDS", 10.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory, flink_jars: None, patient: None) -> Iterator[Story]:
     warehouse, folder = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("flink")
     lake = Lake(warehouse, random.Random(20))
     lake.create()

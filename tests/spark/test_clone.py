@@ -19,7 +19,7 @@ def test_much_is_copied_in_tasks(spark: SparkSession, tmp_path: Path, monkeypatc
         put(table, {number: "a"})
     monkeypatch.setattr(copying, "_MUCH", 0)
     lines: list[str] = []
-    monkeypatch.setattr(copying, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(copying, "map_in_threads", None)
     report = clone(table, there, "db.copy", spark=spark, progress=lines.append)
     assert (report.copied_files, report.digest) == (3, digest_of_files(table))
     assert lines == ["3 of 3 files are there"]
