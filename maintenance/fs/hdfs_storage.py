@@ -12,7 +12,7 @@ import posixpath
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -57,7 +57,7 @@ class HdfsStorage:
         return self.hdfs.request("GET", "OPEN", path).data
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
-        return self._each(self.read_bytes, paths)
+        return map_in_threads(self.read_bytes, paths, _THREADS)
 
     def read_part(self, path: str, offset: int, length: int) -> tuple[bytes, int]:
         size = self.size(path)
@@ -71,7 +71,7 @@ class HdfsStorage:
 
     def get_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Parts of a file, each from a first byte up to before another one, fetched at the same time."""
-        return self._each(lambda part: self._read(path, part[0], part[1] - part[0]), ranges)
+        return map_in_threads(lambda part: self._read(path, part[0], part[1] - part[0]), ranges, _THREADS)
 
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         size_there = self.size(path) if size is None or size > WHOLE_BYTES else 0
@@ -118,7 +118,7 @@ class HdfsStorage:
             below: list[str] = []
             for start in range(0, len(level), _THREADS):
                 some = level[start : start + _THREADS]
-                listed = self._each(lambda name: list(self._pages(f"{folder}/{name}".rstrip("/"))), some)
+                listed = map_in_threads(lambda name: list(self._pages(f"{folder}/{name}".rstrip("/"))), some, _THREADS)
                 for name, pages in zip(some, listed, strict=True):
                     for page in pages:
                         files = [item for item in page if item["type"] == "FILE"]
@@ -142,7 +142,7 @@ class HdfsStorage:
         self._deleted(path, recursive=False)
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        self._each(self.delete, paths)
+        map_in_threads(self.delete, paths, _THREADS)
 
     def delete_empty_folder(self, folder: str) -> bool:
         if not self.folder_exists(folder):
@@ -243,9 +243,6 @@ class HdfsStorage:
             if not listing["remainingEntries"] or not page:
                 return
             query = {"startAfter": page[-1]["pathSuffix"]}
-
-    def _each(self, action: Callable[[Any], T], values: Sequence[Any]) -> list[T]:
-        return map_in_threads(action, values, _THREADS)
 
 
 @dataclass(frozen=True, slots=True)

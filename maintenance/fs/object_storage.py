@@ -84,7 +84,7 @@ class ObjectStorage:
         return self._get(path)[0]
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
-        return self._each(self.read_bytes, paths)
+        return map_in_threads(self.read_bytes, paths, _THREADS)
 
     def read_part(self, path: str, offset: int, length: int) -> tuple[bytes, int]:
         if length <= 0:
@@ -198,7 +198,7 @@ class ObjectStorage:
             self._call(paths[0], obstore.delete, [self.key(path) for path in paths])
         except FileNotFoundError:
             # Stores but for S3 stop at what is missing.
-            self._each(self.delete, paths)
+            map_in_threads(self.delete, paths, _THREADS)
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Such stores have no folders: one that has no files is gone."""
@@ -223,14 +223,14 @@ class ObjectStorage:
             with suppress(FileNotFoundError):
                 self._call(source, obstore.copy, self.key(source), self._valid_key(targets[source]))
 
-        self._each(copy, list(targets))
+        map_in_threads(copy, list(targets), _THREADS)
         self.delete_many(list(targets))
 
     def copy_files(self, targets: Mapping[str, str]) -> None:
         def copy(source: str) -> None:
             self._call(source, obstore.copy, self.key(source), self._valid_key(targets[source]))
 
-        self._each(copy, list(targets))
+        map_in_threads(copy, list(targets), _THREADS)
 
     def rename_folder(self, source: str, target: str) -> None:
         """Objects are copied, several at a time, and deleted once all copies are there. Raises: FileNotFoundError."""
@@ -248,7 +248,7 @@ class ObjectStorage:
                     raise
 
         markers = {str(meta["path"]) for meta in metas if not meta["size"]}
-        self._each(copy, names)
+        map_in_threads(copy, names, _THREADS)
         self.delete_many([f"{self.root}/{name}" for name in names])
         self._delete_markers(source, metas)
 
@@ -296,9 +296,6 @@ class ObjectStorage:
         if not key:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         return key
-
-    def _each(self, action: Callable[[str], T], paths: Sequence[str]) -> list[T]:
-        return map_in_threads(action, paths, _THREADS)
 
     def _call(self, path: str, request: Callable[..., T], *args: Any) -> T:
         """Carry out a request that has the same effect twice. Raises: FileNotFoundError; the driver's errors."""

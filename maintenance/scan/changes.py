@@ -38,7 +38,7 @@ def plan_changes(source: ScanSource, changes: RecordChanges, predicate: Predicat
     entries = [entry for _, entry in added]
     brought = {entry.file.file_name: snapshot_id for snapshot_id, entry in added}
     schemas = _schemas(source, entries)
-    pruning = Pruning(source.schema, schemas, predicate)
+    pruning = Pruning(source.schema, schemas, predicate).of_files
     kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
     options = SplitOptions.of(source.model)
     if source.model.evolves:

@@ -8,7 +8,6 @@ senders, and those of one sender in the order in which they were sent.
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from types import TracebackType
 from typing import Self, TypeVar
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from maintenance.spark.exchange import Sender, deserialized, serialized
 from maintenance.spark.tasks import TaskError, portable
+from maintenance.threads import map_in_threads
 
 P = TypeVar("P")
 Q = TypeVar("Q")
@@ -119,6 +119,6 @@ def exchange_here(
             except Exception as error:  # noqa: BLE001 - the edge of a task
                 return TaskError(portable(error))
 
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            list(pool.map(sent, range(len(senders))))
-            return list(pool.map(received, range(len(receivers))))
+        threads = os.cpu_count() or 1
+        map_in_threads(sent, range(len(senders)), threads)
+        return map_in_threads(received, range(len(receivers)), threads)

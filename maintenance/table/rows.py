@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow as pa
 from maintenance.errors import PredicateError
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
+from maintenance.threads import map_in_threads
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -47,7 +47,4 @@ def read_splits(splits: Sequence[AnySplit], read: ReadsSplits) -> list[pa.Table]
     def whole(split: AnySplit) -> list[pa.Table]:
         return list(read.tables(split))
 
-    if len(splits) <= 1:
-        return [table for split in splits for table in whole(split)]
-    with ThreadPoolExecutor(min(len(splits), os.cpu_count() or 1)) as pool:
-        return [table for tables in pool.map(whole, splits) for table in tables]
+    return [table for tables in map_in_threads(whole, splits, os.cpu_count() or 1) for table in tables]

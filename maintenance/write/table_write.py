@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from maintenance.options.table import (
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
 )
+from maintenance.threads import map_in_threads
 from maintenance.write.bucket_writer import BucketObserver, BucketWriter
 from maintenance.write.buckets import (
     BucketRows,
@@ -148,13 +148,8 @@ class TableWrite:
 
         Returns one message for each bucket; on an error nothing of what was written stays.
         """
-        writers = list(self._writers.values())
         try:
-            if self._context.threads > 1 and len(writers) > 1:
-                with ThreadPoolExecutor(min(self._context.threads, len(writers))) as pool:
-                    messages = list(pool.map(BucketWriter.finish, writers))
-            else:
-                messages = [writer.finish() for writer in writers]
+            messages = map_in_threads(BucketWriter.finish, self._writers.values(), self._context.threads)
         except BaseException:
             self.abort()
             raise
