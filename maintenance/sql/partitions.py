@@ -1,7 +1,7 @@
 """Partitions as statements write them: columns and literals, of which NULL is one."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from maintenance.errors import DataError, SqlError
 from maintenance.metadata.partition_names import PartitionNames
-from maintenance.metadata.partition_path import partition_text
+from maintenance.metadata.partition_path import escape, partition_text
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.predicate.moments import NANOS_PER_SECOND, nanos_of_text, text_of_nanos
 from maintenance.spelling import suggestion
@@ -18,7 +18,8 @@ from maintenance.table.format_table import FormatTable
 from maintenance.table.partitions import live_partitions, partition_names
 from maintenance.table.table import Table
 from maintenance.types.casts.zones import instants_of
-from maintenance.types.values import Value, values_of_arrow
+from maintenance.types.data_type import DataField, DataType
+from maintenance.types.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,28 @@ def newest_partition(table: Table | FormatTable, zone: str) -> str:
     largest = max((value for value in _first_values(table) if value is not None), key=_order, default=None)
     if largest is None:
         raise SqlError(f"table '{table.identifier}' has no partition", "query", "Name a table that has one.")
-    data_type = table.schema.field(table.schema.partition_keys[0]).type
-    text = partition_text(largest, data_type, legacy=False, zone=zone)
+    return _spark_text(largest, table.schema.field(table.schema.partition_keys[0]).type, zone)
+
+
+def spark_name(partition: Mapping[str, Value], fields: Iterable[DataField], zone: str) -> list[str]:
+    """A partition as Spark's statements print it: ``name=value`` for each column, which are no folders of Paimon.
+
+    Args: `partition`: columns to values; `zone`: of the session.
+    """
+    return [f"{_escaped(f.name)}={_escaped(_spark_text(partition[f.name], f.type, zone))}" for f in fields]
+
+
+def _spark_text(value: Value, data_type: DataType, zone: str) -> str:
+    """A value as Spark casts it to a text."""
+    if value is None:
+        return "null"
+    text = partition_text(value, data_type, legacy=False, zone=zone)
     return text.rstrip("0").rstrip(".") if data_type.is_timestamp and "." in text else text
+
+
+def _escaped(text: str) -> str:
+    # Of what Paimon escapes in folders, Spark leaves one character.
+    return escape(text).replace("%7D", "}")
 
 
 def _first_values(table: Table | FormatTable) -> list[Value]:
@@ -110,8 +130,7 @@ def _first_values(table: Table | FormatTable) -> list[Value]:
         return []
     if isinstance(table, Table):
         return [table.paths.partition(row).values_by_name[keys[0]] for row in live_partitions(table)]
-    scalars = [table.partition_value(keys[0], spec[keys[0]]) for spec, *_ in table.partitions()]
-    return [value for scalar in scalars for value in values_of_arrow(pa.repeat(scalar, 1))]
+    return [table.partition_values(spec)[keys[0]] for spec, *_ in table.partitions()]
 
 
 def _order(value: Value) -> tuple[bool, Any]:

@@ -26,6 +26,7 @@ from maintenance.options.formats import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE, 
 from maintenance.table.folder_table import FolderTable
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
+from maintenance.types.values import Value, values_of_arrow
 from maintenance.write.rows import fitting
 
 TYPE = "format-table"
@@ -163,6 +164,11 @@ class FormatTable(FolderTable):
         """What the text of a folder means. Raises: DataError: it is not of the column's type."""
         known = None if text == self._default_name else text
         return typed(pa.array([known], pa.string()), self.schema.field(key))[0]
+
+    def partition_values(self, spec: Spec) -> dict[str, Value]:
+        """What the texts of the folders of a partition mean. Raises: DataError: one is not of its column's type."""
+        scalars = {key: self.partition_value(key, text) for key, text in spec.items()}
+        return {key: values_of_arrow(pa.repeat(scalar, 1))[0] for key, scalar in scalars.items()}
 
     def partitions(self) -> list[tuple[Spec, int, int]]:
         """The partitions that have files: columns to texts, number of files, their bytes."""

@@ -12,7 +12,7 @@ from maintenance.metadata.paths import matches_spec, partition_text_of
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.expressions.table import function_names
-from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition
+from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition, spark_name
 from maintenance.sql.patterns import fits
 from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.result import Result
@@ -155,18 +155,27 @@ class ShowPartitions:
         asked = {name: value for name, value in self.spec.items() if value is not None}
         if isinstance(table, FormatTable):
             chosen = plain_spec(table, asked)
+            specs = [spec for spec, *_ in table.partitions() if matches_spec(spec, [chosen])]
             return self._shown(
-                partition_text_of(spec) for spec, *_ in table.partitions() if matches_spec(spec, [chosen])
+                "/".join(spark_name(table.partition_values(spec), table.schema.partition_fields, session.zone))
+                if self.is_spark
+                else partition_text_of(spec)
+                for spec in specs
             )
-        partitions = live_partitions(table)
+        partitions = [table.paths.partition(row) for row in live_partitions(table)]
         if asked:
             covers = covering(table.schema.partition_fields, [partition_of(table, asked, session.zone)])
-            partitions = [partition for partition in partitions if covers(partition)]
-        folders = {partition: partition_text_of(table.paths.spec_of(partition)) for partition in partitions}
-        # A folder of several partitions would name none of them.
-        counts = Counter(folders.values())
+            partitions = [partition for partition in partitions if covers(partition.row)]
+        names = [
+            "/".join(spark_name(partition.values_by_name, partition.fields, session.zone))
+            if self.is_spark
+            else partition_text_of(table.paths.spec_of(partition.row))
+            for partition in partitions
+        ]
+        # A name of several partitions would name none of them.
+        counts = Counter(names)
         return self._shown(
-            name if counts[name] == 1 else str(table.paths.partition(partition)) for partition, name in folders.items()
+            name if counts[name] == 1 else str(partition) for name, partition in zip(names, partitions, strict=True)
         )
 
     def _shown(self, names: Iterable[str]) -> Result:

@@ -16,7 +16,7 @@ from maintenance.metadata.paths import partition_text_of
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.partitions import Partition
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition
+from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition, spark_name
 from maintenance.sql.patterns import fits
 from maintenance.sql.place import unknown_column
 from maintenance.sql.plain_partitions import folder_of, known_partitions
@@ -170,7 +170,14 @@ class ShowTableExtended:
         table = session.view(path)
         assert isinstance(table, Detailed)
         if self.spec is not None:
-            facts = _partition_facts(_known_partition(session, session.writable(path), path, self.spec))
+            writable = session.writable(path)
+            partition = _known_partition(session, writable, path, self.spec)
+            facts = _partition_facts(partition)
+            if partition.value is not None:
+                value = partition.value
+                facts["Partition Values"] = f"[{', '.join(spark_name(value.values_by_name, value.fields, session.zone))}]"
+            rows, size = partition.record_count, partition.file_size_in_bytes
+            facts["Partition Statistics"] = f"{rows} rows, {size} bytes"
         else:
             facts = {"Catalog": path[0], "Namespace": path[1], "Table": path[2], **_facts(table)}
             if table.schema.partition_keys:

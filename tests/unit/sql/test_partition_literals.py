@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
@@ -66,10 +67,33 @@ def test_null_names_the_null_partition_of_any_type(session: Session, kind: str) 
         session.sql("ALTER TABLE t DROP PARTITION (p = NULL)")
 
 
+def test_spark_prints_the_values_of_partitions(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("SET spark.sql.session.timeZone = Asia/Shanghai")
+    session.sql("CREATE TABLE t (id INT, d DATE, n TIMESTAMP_NTZ, z TIMESTAMP, p STRING) PARTITIONED BY (d, n, z, p)")
+    session.sql(
+        "INSERT INTO t VALUES (1, DATE '2024-01-02', TIMESTAMP_NTZ '2024-01-02 03:04:05.120',"
+        " TIMESTAMP '2024-01-02 10:00:00', '{a/b}')"
+    )
+    session.sql("INSERT INTO t VALUES (2, NULL, NULL, NULL, NULL)")
+    name = "d=2024-01-02/n=2024-01-02 03%3A04%3A05.12/z=2024-01-02 10%3A00%3A00/p=%7Ba%2Fb}"
+    assert shown(session) == [name, "d=null/n=null/z=null/p=null"]
+    told = session.sql(
+        "SHOW TABLE EXTENDED LIKE 't' PARTITION (d = '2024-01-02', n = TIMESTAMP '2024-01-02 03:04:05.120',"
+        " z = TIMESTAMP '2024-01-02 10:00:00', p = '{a/b}')"
+    )
+    facts = dict(line.split(": ", 1) for line in told.to_arrow()["information"][0].as_py().splitlines())
+    assert facts["Partition Values"] == f"[{name.replace('/', ', ')}]"
+    assert facts["Partition Statistics"].startswith("1 rows, ")
+
+
 def test_null_beside_its_name(session: Session) -> None:
     session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
     session.sql(f"INSERT INTO t VALUES (1, NULL), (2, ''), (3, ' '), (4, '{NULL_NAME}'), (5, 'NULL')")
-    assert shown(session) == ["p=' '", "p=''", f"p='{NULL_NAME}'", "p=NULL", f"p={NULL_NAME}"]
+    of_flink = ["p=' '", "p=''", f"p='{NULL_NAME}'", "p=NULL", f"p={NULL_NAME}"]
+    # Spark prints the values, not Paimon's folders.
+    of_spark = ["p=", "p= ", "p=NULL", f"p={NULL_NAME}", "p=null"]
+    assert shown(session) == (of_spark if session.dialect == "spark" else of_flink)
     for statement in (
         "ALTER TABLE t DROP PARTITION (p = '{}')",
         "TRUNCATE TABLE t PARTITION (p = '{}')",
@@ -142,7 +166,7 @@ def test_a_printed_time_is_taken_back(tmp_path: Path, statement: str, legacy: st
     )
     by_system = session.sql("SELECT `partition` FROM t$partitions").to_arrow().column(0).to_pylist()
     for name in (shown(session)[10], sorted(by_system)[5]):
-        text = name.partition("=")[2]
+        text = unquote(name.partition("=")[2])
         local = datetime.fromisoformat(text)
         moment = local.replace(tzinfo=UTC) if "T" in text else local.astimezone(UTC)
         before = set(ids(session))
