@@ -175,7 +175,9 @@ class ShowTableExtended:
             facts = _partition_facts(partition)
             if partition.value is not None:
                 value = partition.value
-                facts["Partition Values"] = f"[{', '.join(spark_name(value.values_by_name, value.fields, session.zone))}]"
+                facts["Partition Values"] = (
+                    f"[{', '.join(spark_name(value.values_by_name, value.fields, session.zone))}]"
+                )
             rows, size = partition.record_count, partition.file_size_in_bytes
             facts["Partition Statistics"] = f"{rows} rows, {size} bytes"
         else:
