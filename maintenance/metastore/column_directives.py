@@ -1,7 +1,8 @@
-"""Comments of new columns that say how they are stored: ``__BLOB_FIELD; a photo``, ``__VECTOR_FIELD;128``.
+"""Which columns of bytes are BLOBs, and which arrays VECTORs, that SQL engines have no types for.
 
-SQL engines have no BLOB and no VECTOR, so a column of bytes or an array whose comment begins so becomes one. An option
-names the column too, and the comment is what follows. Source: Java `ColumnDirectiveUtils`.
+An option of the table names them, or the comment of a new column: ``__BLOB_FIELD; a photo``, ``__VECTOR_FIELD;128``.
+Then the option names the column too, and the comment is what follows. Source: Java `ColumnDirectiveUtils`,
+`FlinkCatalog`, `SparkCatalog`.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,22 @@ _OPTIONS: Mapping[str, Option[tuple[str, ...]]] = {
 _BYTES = ("BINARY", "VARBINARY", "BLOB")
 
 
+def named_by_options(field: DataField, options: Mapping[str, str], where: str) -> DataField:
+    """A column of a statement that creates a table, as the options of the table say that it is stored.
+
+    Raises: SchemaError: it has another type; a vector's length is not said.
+    """
+    word = next((word for word, option in _OPTIONS.items() if field.name in option.of(options)), None)
+    if word is None or field.type.is_blobs or field.type.root == "VECTOR":
+        return field
+    where, key = f"{where}, column {field.name}", _OPTIONS[word].key
+    if word != "__VECTOR_FIELD":
+        return replace(field, type=_blob(field.type, key, where, is_nested=word == "__BLOB_FIELD"))
+    length = f"field.{field.name}.vector-dim"
+    fix = f"Set '{length}' to the number of its elements."
+    return replace(field, type=_vector(field.type, options.get(length, "").strip(), key, where, fix))
+
+
 def directed(field: DataField, options: Mapping[str, str], where: str) -> tuple[DataField, dict[str, str]]:
     """The column and the table's options after what its comment says.
 
@@ -37,9 +54,9 @@ def directed(field: DataField, options: Mapping[str, str], where: str) -> tuple[
     comment = rest[0] if rest else ""
     if word == "__VECTOR_FIELD":
         length, _, comment = comment.partition(";")
-        data_type = _vector(field.type, length.strip(), where)
+        data_type = _vector(field.type, length.strip(), word, where, "Write '__VECTOR_FIELD;128'.")
     else:
-        data_type = _blob(field.type, word, where)
+        data_type = _blob(field.type, word, where, is_nested=word == "__BLOB_FIELD")
     option = _OPTIONS[word]
     named = (*(name for name in option.of(options) if name != field.name), field.name)
     changed = {key: text for key, text in options.items() if key not in option.fallbacks}
@@ -47,20 +64,22 @@ def directed(field: DataField, options: Mapping[str, str], where: str) -> tuple[
     return made, {**changed, option.key: ",".join(named)}
 
 
-def _vector(data_type: DataType, length: str, where: str) -> DataType:
+def _vector(data_type: DataType, length: str, what: str, where: str, fix: str) -> DataType:
+    """`what`: says that it is one; `fix`: where its length is to be said."""
     if data_type.root != "ARRAY":
-        fix = "Declare the column as ARRAY<FLOAT>, or of another type of numbers."
-        raise SchemaError(f"a __VECTOR_FIELD of type {data_type}", where, fix)
+        declared = "Declare the column as ARRAY<FLOAT>, or of another type of numbers."
+        raise SchemaError(f"a column of '{what}' of type {data_type}", where, declared)
     if not length.isdecimal():
-        raise SchemaError(f"'{length}' is not the length of a vector", where, "Write '__VECTOR_FIELD;128'.")
+        raise SchemaError(f"'{length}' is not the length of a vector", where, fix)
     return vector(element_of(data_type), int(length), data_type.nullable)
 
 
-def _blob(data_type: DataType, word: str, where: str) -> DataType:
+def _blob(data_type: DataType, what: str, where: str, *, is_nested: bool) -> DataType:
+    """`is_nested`: lists and maps of bytes can be such, too."""
     held = {"ARRAY": data_type.element, "MAP": data_type.value}.get(data_type.root, data_type)
-    if held is None or held.root not in _BYTES or (held is not data_type and word != "__BLOB_FIELD"):
-        also = ", ARRAY<BYTES> or MAP<…, BYTES>" if word == "__BLOB_FIELD" else ""
-        raise SchemaError(f"a column of '{word}' of type {data_type}", where, f"Declare it BYTES{also}.")
+    if held is None or held.root not in _BYTES or (held is not data_type and not is_nested):
+        also = ", ARRAY<BYTES> or MAP<…, BYTES>" if is_nested else ""
+        raise SchemaError(f"a column of '{what}' of type {data_type}", where, f"Declare it BYTES{also}.")
     blob = DataType("BLOB", held.nullable)
     if data_type.root == "ARRAY":
         return replace(data_type, element=blob)

@@ -12,6 +12,7 @@ from maintenance.catalog import Catalog, Schema
 from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.schemas import Schemas
+from maintenance.metastore.column_directives import named_by_options
 from maintenance.metastore.hive.parameters import METASTORE_PARAMETERS
 from maintenance.options import table as table_options
 from maintenance.options.known import AUDIT
@@ -131,6 +132,7 @@ class CreateTable:
         keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
         if made.like is None and not fields and "path" in options and "type" not in options:
             return self._of_place(session, options["path"])
+        fields = [named_by_options(each, options, f"table {self.path[-1]}") for each in fields]
         given = Schema(fields, keys, made.partition_keys, options, made.comment)
         if made.like is None:
             return given

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import SqlError, UnsupportedError
+from maintenance.errors import SchemaError, SqlError, UnsupportedError
 from maintenance.sql import Session
 
 EVOLVING = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
@@ -51,6 +51,28 @@ def test_global_indexes_are_called_by_name(session: Session) -> None:
     session.sql("UPDATE db.t SET s = 'c' WHERE id = 1")
     with pytest.raises(UnsupportedError, match="lumina"):
         session.sql("CALL sys.create_global_index('db.t', 's', 'lumina')")
+
+
+@pytest.mark.parametrize("dialect", ["spark", "flink"])
+def test_options_say_which_columns_are_blobs_and_vectors(session: Session, dialect: str) -> None:
+    session = Session(session.catalog, dialect=dialect)
+    options = f"{EVOLVING}, 'blob-field' = 'b,l', 'blob-descriptor-field' = 'd'"
+    options += ", 'vector-field' = 'v', 'field.v.vector-dim' = '2'"
+    kind, given = ("BINARY", "TBLPROPERTIES") if dialect == "spark" else ("BYTES", "WITH")
+    session.sql(
+        f"CREATE TABLE db.t (id INT, b {kind}, l ARRAY<{kind}>, d {kind}, v ARRAY<FLOAT>, o {kind}) {given} ({options})"
+    )
+    fields = session.current().get_table("db.t").schema.fields
+    assert [str(field.type) for field in fields] == ["INT", "BLOB", "ARRAY<BLOB>", "BLOB", "VECTOR<FLOAT, 2>", "BYTES"]
+    for wrong, said in (
+        ("s STRING) {given} ('blob-field' = 's'", "'blob-field' of type STRING"),
+        ("s ARRAY<{kind}>) {given} ('blob-descriptor-field' = 's'", "'blob-descriptor-field' of type ARRAY<BYTES>"),
+        ("s INT) {given} ('vector-field' = 's', 'field.s.vector-dim' = '2'", "'vector-field' of type INT"),
+        ("s ARRAY<FLOAT>) {given} ('vector-field' = 's'", "'field.s.vector-dim'"),
+    ):
+        text = wrong.format(given=given, kind=kind)
+        with pytest.raises(SchemaError, match=said):
+            session.sql(f"CREATE TABLE db.u (id INT, {text}, {EVOLVING})")
 
 
 def test_blobs_are_created_written_and_changed(session: Session) -> None:
