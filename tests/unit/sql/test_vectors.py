@@ -1,6 +1,7 @@
 """VECTOR, BLOB and global indexes in SQL without Spark."""
 
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -54,7 +55,7 @@ def test_global_indexes_are_called_by_name(session: Session) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["spark", "flink"])
-def test_options_say_which_columns_are_blobs_and_vectors(session: Session, dialect: str) -> None:
+def test_options_say_which_columns_are_blobs_and_vectors(session: Session, dialect: Literal["flink", "spark"]) -> None:
     session = Session(session.catalog, dialect=dialect)
     options = f"{EVOLVING}, 'blob-field' = 'b,l', 'blob-descriptor-field' = 'd'"
     options += ", 'vector-field' = 'v', 'field.v.vector-dim' = '2'"
