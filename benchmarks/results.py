@@ -18,7 +18,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "results"
 # Names the file that figures are told to, a JSON line each; without it they are only printed.
 TOLD = "BENCHMARK_FIGURES"
-# A larger share of the processors in others' hands makes a run one on a loaded machine.
+# If other processes use a larger share of the processors, a run counts as one on a loaded machine.
 _MOST_OTHERS = 0.1
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -106,14 +106,14 @@ class Result:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether others had so much of the machine that the seconds only compare."""
+        """Whether other processes used so much of the machine that seconds compare only within the run."""
         return self.others > _MOST_OTHERS
 
     @property
     def machine_text(self) -> str:
         """What the machine did, in a sentence."""
-        beside = f"load {self.load[0]} before and {self.load[1]} after, {self.others:.0%} of it in others' hands"
-        return f"**on a loaded machine** ({beside}): the seconds only compare" if self.is_loaded else beside
+        load = f"load {self.load[0]} before, {self.load[1]} after; other processes used {self.others:.0%} of the cores"
+        return f"**on a loaded machine** ({load}): compare seconds only within this table" if self.is_loaded else load
 
     def store(self) -> Path:
         FOLDER.mkdir(exist_ok=True)
