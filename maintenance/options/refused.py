@@ -10,7 +10,10 @@ from maintenance.options.state import ALWAYS, OFF, ON, READS, WRITES, Refused, o
 
 _CLASS_OF_JAVA = "it names a class of Java, which cannot run here"
 _EXACT = "reads here return all rows or fail"
-_EVOLVES = Refused("writes here do not change columns; use ALTER TABLE first", OFF)
+_EVOLVES = Refused(
+    "a table's options change no columns; use ALTER TABLE first, or SET spark.paimon.write.merge-schema in Spark's SQL",
+    OFF,
+)
 
 REFUSED: tuple[Option[Any], ...] = (
     Option("query-auth.enabled", boolean, False, state=Refused("no server is asked what a user may see", OFF, ALWAYS)),

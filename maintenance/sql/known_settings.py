@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maintenance.errors import SqlError
 from maintenance.spelling import suggestion
-from maintenance.sql.settings import READ_SETTINGS, check_option
+from maintenance.sql.settings import OF_STATEMENTS, READ_SETTINGS, check_option
 from maintenance.sql.zones import SETTINGS, named_zone
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _HONOURED: Mapping[str, tuple[str, ...]] = {
     "table.exec.legacy-cast-behaviour": ("disabled",),
     "table.exec.sink.not-null-enforcer": ("error",),
     "table.exec.sink.type-length-enforcer": ("error",),
+    **dict.fromkeys(OF_STATEMENTS, ("true", "false")),
 }
 # How much of a cluster is used, how results are drawn, and what only streams of Flink have: nothing here depends on it.
 _HARMLESS = (
@@ -56,7 +57,7 @@ def check_setting(key: str, value: str, spark: "SparkSession | None") -> None:
     """Raises: SqlError: the setting is not known, or this value of it is not honoured; as `check_option`."""
     if key in SETTINGS.values():
         named_zone(value, key)
-    elif key.startswith(READ_SETTINGS):
+    elif key.startswith(READ_SETTINGS) and key not in OF_STATEMENTS:
         check_option(key, value)
     elif key in _HONOURED:
         if _HONOURED[key] and value.lower() not in _HONOURED[key] and not _is_of_spark(key, spark):

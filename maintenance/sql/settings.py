@@ -14,6 +14,11 @@ from maintenance.sql.names import TableName
 
 READ_SETTINGS = ("paimon.", "spark.paimon.")
 """What they begin with."""
+MERGES_SCHEMA = "spark.paimon.write.merge-schema"
+WIDENS_TYPES = f"{MERGES_SCHEMA}.type-widening"
+WIDENS_WITH_LOSS = f"{MERGES_SCHEMA}.explicit-cast"
+OF_STATEMENTS = (MERGES_SCHEMA, WIDENS_TYPES, WIDENS_WITH_LOSS)
+"""What they say of statements that write, and of no table. Source: Java `OptionUtils` of Spark's connector."""
 
 
 def table_settings(settings: Mapping[str, str], name: TableName) -> dict[str, str]:
@@ -21,7 +26,7 @@ def table_settings(settings: Mapping[str, str], name: TableName) -> dict[str, st
     weighted: dict[str, tuple[int, str]] = {}
     for setting, value in settings.items():
         prefix = next((p for p in READ_SETTINGS if setting.startswith(p)), None)
-        if prefix is None:
+        if prefix is None or setting in OF_STATEMENTS:
             continue
         for key, weight in _keys(setting.removeprefix(prefix), name.plain, everywhere=prefix == READ_SETTINGS[1]):
             if key not in weighted or weighted[key][0] <= weight:

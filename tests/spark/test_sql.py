@@ -391,3 +391,19 @@ def test_spark_gets_its_settings_and_refuses_digits_that_it_does_not_keep(tmp_pa
     for text in ("UPDATE fine SET id = 1", "INSERT INTO fine SELECT * FROM fine", "SELECT * FROM fine"):
         with pytest.raises(SqlError, match=r"more digits than Spark keeps \(column a\)"):
             session.sql(text)
+
+
+def test_rows_by_name_are_the_same_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark)
+    session.sql("CREATE TABLE s (Note STRING, r STRUCT<B: STRING, a: INT>, ID INT)")
+    session.sql("CREATE TABLE t (id BIGINT, r STRUCT<a: INT, b: STRING>)")
+    session.sql("INSERT INTO s VALUES ('n', named_struct('B', 'x', 'a', 1), 1)")
+    with pytest.raises(SqlError, match="'Note', which the table has not"):
+        session.sql("INSERT INTO t BY NAME SELECT * FROM s")
+    session.sql("SET spark.paimon.write.merge-schema = true")
+    session.sql("INSERT INTO t BY NAME SELECT * FROM s")
+    session.sql("INSERT INTO t BY NAME SELECT 2 AS id, named_struct('c', array(1L)) AS r")
+    assert session.sql("SELECT * FROM t ORDER BY id").to_arrow().to_pylist() == [
+        {"id": 1, "r": {"a": 1, "b": "x", "c": None}, "Note": "n"},
+        {"id": 2, "r": {"a": None, "b": None, "c": [1]}, "Note": None},
+    ]

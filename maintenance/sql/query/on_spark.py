@@ -12,10 +12,11 @@ from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.types import spark_type
 from maintenance.spark.variants import collected, has_variants
+from maintenance.sql.expressions.kinds import NULL, VARIANT
 from maintenance.sql.query.carried import uncarried
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
-from maintenance.types.arrow import arrow_type, has_nanos
+from maintenance.types.arrow import arrow_type, data_type_of_arrow, has_nanos
 from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
@@ -42,6 +43,29 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
     if fields is None and resolved.columns:
         rows = _in_types(rows, [kind for _, kind in resolved.columns])
     return with_variants(rows) if has_variants(chosen) else rows
+
+
+def fields_of_frame(spark: "SparkSession", resolved: Resolved) -> list[DataField]:
+    """The columns that a query gives. Raises: SqlError: Spark does not take it, or no table has a type."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import NullType
+
+    try:
+        columns = frame_of(spark, resolved).schema.fields
+    except PySparkException as error:
+        raise SqlError(str(error).strip().splitlines()[0], "query on Spark", "") from error
+    kinds = []
+    for column in columns:
+        if isinstance(column.dataType, NullType):
+            kinds.append(NULL)
+        elif column.dataType.typeName() == "variant":
+            kinds.append(VARIANT)
+        else:
+            kinds.append(data_type_of_arrow(to_arrow_type(column.dataType), where=f"column {column.name}"))
+    return [
+        DataField(number, column.name, kind) for number, (column, kind) in enumerate(zip(columns, kinds, strict=True))
+    ]
 
 
 def _cause_of(error: Any) -> str:

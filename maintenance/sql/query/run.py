@@ -1,6 +1,6 @@
 """Run a query: by Spark when the session has one, else by DuckDB."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,30 @@ def run_query(
     """
     source = cursor_or_source.source if isinstance(cursor_or_source, Cursor) else cursor_or_source
     return _rows_of(session, prepared(session, tree, source), fields)
+
+
+def run_by_name(
+    session: "SessionState",
+    tree: exp.Expr,
+    cursor: Cursor,
+    chosen: Callable[[Sequence[DataField]], Sequence[DataField]],
+) -> pa.Table:
+    """The rows of a query, whose columns get the names and types that are chosen for what it gives.
+
+    Raises: as `run_query`, and as `chosen`.
+    """
+    resolved = prepared(session, tree, cursor.source)
+    return _rows_of(session, resolved, chosen(given_columns(session, resolved)))
+
+
+def given_columns(session: "SessionState", resolved: Resolved) -> list[DataField]:
+    """What a prepared query gives."""
+    spark = session.spark
+    if spark is not None:
+        from maintenance.sql.query.on_spark import fields_of_frame
+
+        return fields_of_frame(spark, resolved)
+    return [DataField(number, name, kind) for number, (name, kind) in enumerate(resolved.columns)]
 
 
 def run_for_table(

@@ -10,29 +10,32 @@ from sqlglot.tokens import TokenType
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.metadata.partition_names import Spec
+from maintenance.metastore.schema_change import ColumnChange
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import put_defaults
 from maintenance.sql.partitions import PartitionLiteral, Written, read_partition, target_of
 from maintenance.sql.place import unknown_column
 from maintenance.sql.plain_partitions import plain_spec
-from maintenance.sql.query.run import prepared, run_query
+from maintenance.sql.query.run import prepared, run_by_name, run_query
 from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
 from maintenance.sql.query.upsert import has_upserts, upsert
 from maintenance.sql.result import Result
+from maintenance.sql.schema_evolution import by_name, change, changed_fields, schema_changes
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
+    from maintenance.catalog import CatalogTable
     from maintenance.sql.session_state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
 class Insert:
     """Attributes: `partition`: its columns, None for one whose values the rows give; `columns`: those that the rows
-    give, in order, None = all that `partition` does not."""
+    give, in order, None = all that `partition` does not; `is_by_name`: each goes to the column of its name."""
 
     path: tuple[str, ...]
     overwrites: bool
@@ -41,6 +44,7 @@ class Insert:
     columns: tuple[str, ...] | None
     query: exp.Expr
     cursor: Cursor
+    is_by_name: bool = False
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path).copy({**session.read_options(self.path), **self.options})
@@ -51,7 +55,10 @@ class Insert:
         if checkpoint is not None:
             self._stream(session, table, (targets, columns), checkpoint)
             return Result()
-        rows = run_query(session.writing, self.query, self.cursor, targets)
+        if self.is_by_name:
+            table, rows = self._by_name(session.writing, table, targets)
+        else:
+            rows = run_query(session.writing, self.query, self.cursor, targets)
         for name, value in columns.items():
             rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
         if self.overwrites:
@@ -61,6 +68,29 @@ class Insert:
         elif rows.num_rows:
             table.write_arrow(rows)
         return Result()
+
+    def _by_name(
+        self, session: "SessionState", table: "CatalogTable | FormatTable", targets: Sequence[DataField]
+    ) -> "tuple[CatalogTable | FormatTable, pa.Table]":
+        """The rows, and the table with the columns that it gets by them. `targets`: columns that rows may give.
+
+        A query that fails leaves the columns as they are.
+        """
+        names, changes = by_name(session, f"table {table.identifier}"), list[ColumnChange]()
+        kept = [field for field in table.schema.fields if field not in targets]
+
+        def chosen(given: Sequence[DataField]) -> Sequence[DataField]:
+            fields = targets
+            if names.merging is not None and isinstance(table, Table):
+                changes.extend(schema_changes(table, given, names.merging))
+                fields = [field for field in changed_fields(table, changes) if field not in kept]
+            return names.columns(given, fields)
+
+        rows = run_by_name(session, self.query, self.cursor, chosen)
+        if not changes:
+            return table, rows
+        change(session, self.path, changes)
+        return session.writable(self.path).copy({**session.read_options(self.path), **self.options}), rows
 
     def _stream(
         self,
@@ -81,6 +111,9 @@ class Insert:
                 f"Run it with the engine 'spark', or {batch}.",
                 token=self.cursor.words[0],
             )
+        if self.is_by_name:
+            problem = "a stream gives its columns by position"
+            raise self.cursor.error(problem, "Write INSERT INTO without BY NAME.", token=self.cursor.words[0])
         if self.overwrites:
             raise self.cursor.error("a stream replaces no rows", f"Write INTO, or {batch}.", token=self.cursor.words[1])
         resolved = prepared(session, self.query, self.cursor.source)
@@ -95,12 +128,12 @@ class Insert:
 
     def _targets(self, fields: Sequence[DataField], fixed: Collection[str]) -> list[DataField]:
         """The columns that the rows give, in order. Raises: SqlError: one of them does not exist."""
-        by_name = {field.name: field for field in fields}
+        known = {field.name: field for field in fields}
         for name in (*(self.columns or ()), *self.partition):
-            if name not in by_name:
-                raise self.cursor.error(*unknown_column(name, by_name), token=self.cursor.find("column", name))
+            if name not in known:
+                raise self.cursor.error(*unknown_column(name, known), token=self.cursor.find("column", name))
         if self.columns is not None:
-            return [by_name[name] for name in self.columns]
+            return [known[name] for name in self.columns]
         return [field for field in fields if field.name not in fixed]
 
     def _target(
@@ -126,11 +159,8 @@ def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
         options = hint_options(token.comments[0] if token.comments else None, cursor.source)
     partition = read_partition(cursor) if cursor.take("PARTITION") else {}
     columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
-    by_name = columns is None and cursor.take("BY", "NAME")
-    query = put_defaults(cursor.query())
-    if by_name:
-        columns = tuple(getattr(query, "named_selects", ()))
-    return Insert(path, overwrites, options, partition, columns, query, cursor)
+    is_by_name = columns is None and cursor.take("BY", "NAME")
+    return Insert(path, overwrites, options, partition, columns, put_defaults(cursor.query()), cursor, is_by_name)
 
 
 def _is_query(cursor: Cursor) -> bool:
