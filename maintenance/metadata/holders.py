@@ -36,7 +36,7 @@ from maintenance.metadata.shares import MANIFEST_BYTES, STATES, Sharing, in_one_
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import TagRead
 from maintenance.threads import map_in_threads
-from maintenance.types.integer_order import distinct_integers
+from maintenance.types.integer_order import are_among, distinct_integers
 
 READERS = 8
 StateKey = tuple[str | None, ...]
@@ -150,7 +150,7 @@ def _entries_of(
     manifests: Manifests, wanted: npt.NDArray[np.uint64], metas: Sequence[tuple[ManifestFileMeta, Holder]]
 ) -> list[list[ManifestEntry]]:
     """Of each manifest the entries whose names have one of these hashes. Runs in this process or in a task."""
-    selection = EntrySelection(names=lambda names: np.isin(text_hashes(names), wanted))
+    selection = EntrySelection(names=lambda names: are_among(text_hashes(names), wanted))
 
     def found(item: tuple[ManifestFileMeta, Holder]) -> list[ManifestEntry]:
         meta, holder = item

@@ -39,6 +39,18 @@ def _distinct(ordered: np.ndarray) -> np.ndarray:
     return np.asarray(ordered[is_first])
 
 
+def are_among(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Whether each value is one of others. bool, shape (n,).
+
+    Numpy would sort the others again for each call, which many small calls beside many others cannot afford.
+    Args: `ascending`: the others, in ascending order.
+    """
+    if not len(ascending):
+        return np.zeros(len(values), bool)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.asarray(ascending[at] == values)
+
+
 def ascending_order(values: np.ndarray) -> np.ndarray:
     """Places of values in ascending order; equal ones stay in order. int64, shape (n,). `values`: uint64."""
     n = len(values)

@@ -19,7 +19,7 @@ from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
 from maintenance.threads import map_in_threads
-from maintenance.types.integer_order import distinct_integers
+from maintenance.types.integer_order import are_among, distinct_integers
 from maintenance.types.row_kind import RowKind
 from maintenance.types.values import arrow_of_values
 from maintenance.write.context import WriteContext
@@ -151,7 +151,7 @@ def with_known(records: KeyRecords, index: KeyIndex, context: WriteContext) -> K
     hashes = distinct_integers(records.hashes)
 
     def entries(split: Split) -> list[KeyRecords]:
-        return [_chosen(part, np.isin(part.hashes, hashes)) for part in indexed(index, split, context)]
+        return [_chosen(part, are_among(part.hashes, hashes)) for part in indexed(index, split, context)]
 
     indexed_records = [record for part in map_in_threads(entries, index.splits, _THREADS) for record in part]
     return together([*indexed_records, records])

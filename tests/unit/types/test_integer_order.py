@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from maintenance.types.integer_order import ascending_order, distinct_integers, distinct_of_runs, sorted_integers
+from maintenance.types.integer_order import (
+    are_among,
+    ascending_order,
+    distinct_integers,
+    distinct_of_runs,
+    sorted_integers,
+)
 
 COUNT = 20_000
 
@@ -53,3 +59,10 @@ def test_different_values_are_sorted_and_keep_their_type(name: str, kind: type) 
     for found in (distinct_integers(values), distinct_of_runs(values)):
         assert found.tolist() == sorted(set(values.tolist()))
         assert found.dtype == kind
+
+
+@pytest.mark.parametrize("others", [[], [5], [1, 5, 9, 2**64 - 1]])
+def test_values_are_looked_for_among_others(others: list[int]) -> None:
+    values = np.array([0, 1, 4, 5, 5, 9, 10, 2**64 - 1], np.uint64)
+    found = are_among(values, np.array(others, np.uint64))
+    assert found.tolist() == [int(value) in others for value in values]
