@@ -33,19 +33,19 @@ UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 
 
 help:
 	@echo "make demo        ingest, compact, index and expire real tables with Dagster on Spark, then report"
-	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
-	@echo "make test        run the tests, the same ones every time (make test-slow: the long ones)"
-	@echo "make test-all    both in one go, as continuous integration does"
-	@echo "make test-nightly  both with every case, and a search with new seeds; what it finds is to become an example"
-	@echo "make soak        20 commits per second over 20 tables for MINUTES=$(MINUTES), maintained by Dagster, then a verdict"
-	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
-	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
-	@echo "make site        build the pages of docs/ with a search, into .artifacts/site; a dead link is an error"
-	@echo "make matrix      try other releases of Python, Java, Spark, Dagster, Airflow …; CELLS='…' chooses"
-	@echo "make lint        formatting, style, types, import order, dead code"
-	@echo "make figures     how large the code is, how it hangs together, which files three ways go through"
-	@echo "make benchmarks  time all of it beside the Java core, pypaimon and pypaimon-rust, and store it; BENCHMARKS='…' chooses"
-	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
+	@echo "make ui          start Dagster at http://localhost:$(PORT), with the tables of the demo"
+	@echo "make test        run the tests with the same examples every time (make test-slow: the long ones)"
+	@echo "make test-all    run both in one go, as continuous integration does"
+	@echo "make test-nightly  run both with every case and new random seeds; turn what it finds into a fixed example"
+	@echo "make soak        write 20 commits per second to 20 tables for MINUTES=$(MINUTES) while Dagster maintains them, then check them"
+	@echo "make chaos       kill processes that work on one table, for MINUTES=$(MINUTES) per scenario, then check the table"
+	@echo "make mutants     change the code in small ways (a seeded sample) and check that tests fail"
+	@echo "make site        build docs/ as a searchable site in .artifacts/site; a dead link is an error"
+	@echo "make matrix      test with other releases of Python, Java, Spark, Dagster, Airflow …; CELLS='…' chooses"
+	@echo "make lint        check formatting, style, types, import order, dead code and the docs"
+	@echo "make figures     print the size and structure of the code, and the files that a row, a CALL and a run go through"
+	@echo "make benchmarks  compare with the Java core, pypaimon and pypaimon-rust, and store the results; BENCHMARKS='…' chooses"
+	@echo "make lock        lock pyproject.toml and requirements-*.in as requirements*.txt, with hashes"
 	@echo "make clean       remove environments, caches, the demo's warehouse and report, and Dagster's storage"
 
 install-run:
@@ -55,10 +55,10 @@ install-test:
 	@scripts/install test
 
 demo: install-run
-	@$(JAVA) || echo "Without a Java the demo runs on Sail." >&2; export JAVA_HOME; $(BIN)/python -m paimon_maintenance.demo
+	@$(JAVA) || echo "No Java found: the demo runs on Sail, a Spark-compatible engine without a JVM." >&2; export JAVA_HOME; $(BIN)/python -m paimon_maintenance.demo
 
 ui: install-run
-	@$(JAVA) || echo "Without a Java runs work on Sail." >&2; export JAVA_HOME; mkdir -p .dagster_home && \
+	@$(JAVA) || echo "No Java found: runs use Sail, a Spark-compatible engine without a JVM." >&2; export JAVA_HOME; mkdir -p .dagster_home && \
 	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/python -m paimon_maintenance.assets.ui -p $(PORT)
 
 # Compiling the tests takes a processor as long as fetching the rest takes the network, so both are done at once.
