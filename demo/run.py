@@ -30,6 +30,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.resources.spark import spark_of
+from paimon_maintenance.assets.runs.records import records_kept_open
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.row_changes import CHANGE_ROWS, STEP, RowChange
 from paimon_maintenance.definitions import build_definitions
@@ -257,7 +258,7 @@ def dagster_instance() -> Iterator[dg.DagsterInstance]:
     """The instance that `make ui` shows. Its configuration lies in the project's folder, its storage under that."""
     os.chdir(FOLDER)
     os.environ["DAGSTER_HOME"] = str(FOLDER)
-    with dg.DagsterInstance.get() as instance:
+    with records_kept_open(), dg.DagsterInstance.get() as instance:
         yield instance
 
 

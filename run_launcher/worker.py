@@ -8,6 +8,7 @@ import os
 import dagster as dg
 
 from paimon_maintenance.assets.project.scope import within_run
+from paimon_maintenance.assets.runs.records import records_kept_open
 from paimon_maintenance.run_launcher.internals import (
     EngineEventData,
     InstanceRef,
@@ -21,7 +22,7 @@ from paimon_maintenance.run_launcher.internals import (
 
 def execute(run_id: str, instance_ref: str) -> int:
     """Carry out the run. `instance_ref`: serialized. Returns: the exit code, 0 if the run has come to an end."""
-    with capture_interrupts(), _instance(instance_ref) as instance:
+    with capture_interrupts(), records_kept_open(), _instance(instance_ref) as instance:
         run = instance.get_run_by_id(run_id)
         if run is None or run.job_code_origin is None:
             return 1

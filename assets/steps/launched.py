@@ -4,6 +4,7 @@ They need no pool: what has changed since a plan was made is refused, and work t
 planned again.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,7 +20,14 @@ from paimon_maintenance.assets.runs.failures import as_dagster_failure
 from paimon_maintenance.assets.runs.summary import RunSummary, StepSummary
 from paimon_maintenance.assets.steps.chain import NEW_TAG, OfPartitions
 from paimon_maintenance.assets.steps.config import RANGE
-from paimon_maintenance.assets.steps.ops import failing, job_of_op, known_table, record_state, resources_of
+from paimon_maintenance.assets.steps.ops import (
+    config_schema_of,
+    failing,
+    job_of_op,
+    known_table,
+    record_state,
+    resources_of,
+)
 from paimon_maintenance.assets.steps.plans import person_of
 from paimon_maintenance.assets.steps.step import Metadata, Step, Work, run_step
 from paimon_maintenance.assets.warehouse.bins import emptying_of
@@ -45,6 +53,9 @@ _OPS = {
     "migrate_table": "plain_table",
     "migrate_database": "plain_tables",
 }
+
+# Steps that say more than the record of their operation.
+_OWN_STEPS = {"create_tag": NEW_TAG, "restore_partitions": OfPartitions.alone("restore_partitions", instead=RANGE)}
 
 
 @dataclass(frozen=True)
@@ -92,10 +103,15 @@ def op_name(operation: str) -> str:
 
 
 def launched_jobs(tables: Sequence[TableConfig]) -> list[dg.JobDefinition]:
-    """The jobs of operations about one table. Two of their steps say more than the record."""
-    own = {"create_tag": NEW_TAG, "restore_partitions": OfPartitions.alone("restore_partitions", instead=RANGE)}
+    """The jobs of operations about one table."""
     names = [name for name, each in all_operations().items() if each.has_job and each.is_of_table]
-    return [launched_job(own.get(name) or Step.alone(name), tables) for name in names]
+    return [launched_job(_OWN_STEPS.get(name) or _step(name), tables) for name in names]
+
+
+@functools.cache
+def _step(operation: str) -> Step:
+    """The step of an operation alone. The same for all tables, and its config is slow to make."""
+    return Step.alone(operation)
 
 
 def launched_job(step: Step, tables: Sequence[TableConfig], action: str | None = None) -> dg.JobDefinition:
@@ -113,7 +129,7 @@ def launched_op(step: Step, tables: Sequence[TableConfig]) -> dg.OpDefinition:
         name=op_name(operation.name),
         description=f"{step.description}{dry_run}",
         out=dg.Out(dg.Nothing),
-        config_schema=step.config.to_config_schema(),
+        config_schema=config_schema_of(step.config),
         required_resource_keys=resources_of(step),
     )
     def launched(context: dg.OpExecutionContext) -> None:

@@ -16,7 +16,7 @@ _KEYS = ["_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_LEVEL"]
 _SUMMED = {"files": "sum", "_MAX_SEQUENCE_NUMBER": "max", "_CREATION_TIME": "max"}
 _KEYS_OF_SIZES = ["_PARTITION", "_BUCKET", "_LEVEL"]
 _SIZES = {"files": "sum", "_FILE_SIZE": "sum", "largest": "max", "_ROW_COUNT": "sum", "retracted": "sum"}
-# So many groups of single manifests wait to be added up.
+# So many files, and groups of those before them, wait to be added up: each sum takes as long as hundreds of files.
 _AT_ONCE = 200_000
 
 
@@ -80,21 +80,20 @@ def _counted(table: pa.Table) -> pa.Table:
 
 def _added_up(tables: Iterable[pa.Table], keys: list[str], how: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
     """The keys of each group, and its sums."""
-    parts, waiting = [], 0
+    parts: list[pa.Table] = []
+    waiting = 0
     for table in tables:
-        part = _summed(table, keys, how)
-        parts.append(part)
-        waiting += part.num_rows
+        parts.append(table.select([*keys, *how]))
+        waiting += table.num_rows
         if waiting > _AT_ONCE:
             parts, waiting = [_summed(pa.concat_tables(parts), keys, how)], 0
-    if not parts:
-        return
-    found = parts[0] if len(parts) == 1 else _summed(pa.concat_tables(parts), keys, how)
-    found = found.select([*keys, *how])
-    yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
+    if parts:
+        found = _summed(pa.concat_tables(parts), keys, how)
+        yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
 def _summed(rows: pa.Table, keys: list[str], how: Mapping[str, str]) -> pa.Table:
     # In one thread: groups of a manifest are few, and this may be a forked process.
     grouped = rows.group_by(keys, use_threads=False).aggregate(list(how.items()))
-    return grouped.rename_columns([name.removesuffix("_sum").removesuffix("_max") for name in grouped.column_names])
+    sums = grouped.rename_columns([name.removesuffix("_sum").removesuffix("_max") for name in grouped.column_names])
+    return sums.select([*keys, *how])

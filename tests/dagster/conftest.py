@@ -2,12 +2,14 @@
 
 import http.server
 import json
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
@@ -23,11 +25,11 @@ from dagster._core.remote_origin import (
     RemoteRepositoryOrigin,
 )
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
-from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.event_log.sqlite import SqliteEventLogStorage, sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, QueuePool, create_engine
 from sqlalchemy.event import listens_for
 
 from maintenance.project.config import Project, load_project
@@ -95,23 +97,80 @@ def keeping_scripts(load: Callable[[Config], ScriptDirectory]) -> Callable[[Conf
 @pytest.fixture(scope="session", autouse=True)
 def _engines_kept() -> Iterator[None]:
     """Dagster makes an engine of SQLAlchemy for each connection to SQLite, which compiles every statement again."""
+    kept = KeptEngines(create_engine)
     with pytest.MonkeyPatch.context() as patch:
         for module in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
-            patch.setattr(module, "create_engine", keeping_engines(create_engine))
+            patch.setattr(module, "create_engine", kept.engine_of)
+        yield
+    kept.close()
+
+
+class KeptEngines:
+    """Gives the engine that was made for a database before, with the connections that it has.
+
+    SQLite puts its log into the database and removes it when the last connection is closed, and reads the schema for
+    each that is opened: both take longer than the event of a step that is written between them.
+    """
+
+    def __init__(self, make: Callable[..., Engine], most: int = 16) -> None:
+        self._make, self._most = make, most
+        # With the number of the file: one that was removed and made again is another database.
+        self._kept: dict[str, tuple[Engine, int | None]] = {}
+
+    def engine_of(self, url: str, **options: Any) -> Engine:
+        engine, file = self._kept.pop(url, (None, None))
+        if engine is not None and file not in (None, _file_of(engine)):
+            Engine.dispose(engine)
+            engine = None
+        if engine is None:
+            engine = self._make(url, **{**options, "poolclass": QueuePool})
+            engine.dispose = lambda *_, **__: None  # type: ignore[method-assign] # Dagster does so after each use
+        self._kept[url] = (engine, _file_of(engine))
+        while len(self._kept) > self._most:
+            oldest, _ = self._kept.pop(next(iter(self._kept)))
+            Engine.dispose(oldest)
+        return engine
+
+    def close(self) -> None:
+        for engine, _ in self._kept.values():
+            Engine.dispose(engine)
+        self._kept.clear()
+
+
+def _file_of(engine: Engine) -> int | None:
+    try:
+        return Path(str(engine.url.database)).stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _run_databases_copied() -> Iterator[None]:
+    """The events of each run are in a database of their own. That of the first one, still empty, is copied."""
+    make, empty = SqliteEventLogStorage._initdb, dict[bool, bytes]()
+
+    def copied(storage: SqliteEventLogStorage, engine: Engine, for_index_shard: bool = False) -> None:
+        database = Path(str(engine.url.database))
+        if not database.exists() and for_index_shard in empty:
+            database.write_bytes(empty[for_index_shard])
+            return
+        is_new = not database.exists()
+        make(storage, engine, for_index_shard)
+        if is_new:
+            with closing(sqlite3.connect(database)) as connection:
+                empty[for_index_shard] = connection.serialize()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteEventLogStorage, "_initdb", copied)
         yield
 
 
-def keeping_engines(make: Callable[..., Engine], most: int = 16) -> Callable[..., Engine]:
-    """The same, but for the last databases it gives the engine that it has made for each. They keep no connection."""
-    kept: dict[str, Engine] = {}
-
-    def engine_of(url: str, **options: Any) -> Engine:
-        kept[url] = kept.pop(url) if url in kept else make(url, **options)
-        if len(kept) > most:
-            del kept[next(iter(kept))]
-        return kept[url]
-
-    return engine_of
+@pytest.fixture(scope="session")
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an instance that has no runs: its databases are made once."""
+    home = tmp_path_factory.mktemp("dagster")
+    with dg.instance_for_test(temp_dir=str(home)):
+        return home
 
 
 @pytest.fixture
@@ -122,9 +181,11 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.instance_for_test() as instance:
-        yield instance
+def instance(empty_home: Path) -> Iterator[dg.DagsterInstance]:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        shutil.copytree(empty_home, home, ignore=shutil.ignore_patterns("*-shm"), dirs_exist_ok=True)
+        with dg.instance_for_test(temp_dir=home) as instance:
+            yield instance
 
 
 def land(project: Project, delivery: int, batch: int, rows: list[tuple[int, str, str]]) -> None:
@@ -183,6 +244,22 @@ def second() -> Iterator[tuple[str, type[Receiver]]]:
         yield actual
 
 
+# The newest ones that were made, each with its project.
+_MADE: list[tuple[Project, dg.Definitions]] = []
+
+
+def definitions_of(project: Project) -> dg.Definitions:
+    """The definitions of a project, which are made once, as when a code location is loaded.
+
+    Those of patterns are made each time: the tables that they find may be others.
+    """
+    for known, definitions in _MADE:
+        if known is project and not project.patterns:
+            return definitions
+    _MADE[:] = [*_MADE[-3:], (project, build_definitions(project))]
+    return _MADE[-1][1]
+
+
 def state_of(name: str, ticked: float, location: str = "here") -> InstigatorState:
     """A sensor of a code location that is on. `ticked`: when it last did, seconds since 1970."""
     target = LoadableTargetOrigin(python_file="definitions.py")
@@ -216,7 +293,7 @@ def evaluate(
     definitions: dg.Definitions | None = None,
 ) -> Any:
     """One tick, as the daemon does it: what it reports is stored. `definitions`: those of the project, if known."""
-    definitions = definitions or build_definitions(project)
+    definitions = definitions or definitions_of(project)
     resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
     with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
         data = definitions.resolve_sensor_def(sensor).evaluate_tick(context)

@@ -16,7 +16,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 ORDERS = "shop.orders"
 
@@ -36,7 +36,7 @@ def overlap(project: Project) -> Judgement:
 
 def acknowledge(project: Project, instance: dg.DagsterInstance, **more: str) -> dg.ExecuteInProcessResult:
     config = {"table": ORDERS, "check": NO_BUCKET_OVERLAP, "name": "Ada", "reason": "a backfill", **more}
-    job = build_definitions(project).resolve_job_def(keys.ACKNOWLEDGE)
+    job = definitions_of(project).resolve_job_def(keys.ACKNOWLEDGE)
     return job.execute_in_process(
         {"ops": {keys.ACKNOWLEDGED: {"config": config}}}, instance=instance, raise_on_error=False
     )

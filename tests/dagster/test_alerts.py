@@ -26,7 +26,7 @@ from paimon_maintenance.sensors.recoveries import what_was_done
 from paimon_maintenance.sensors.routes import Reported, Routes, parse_reported, reported_text
 from paimon_maintenance.sensors.targets.__main__ import main
 from paimon_maintenance.sensors.telling import tell
-from tests.dagster.conftest import Receiver, checks_of, evaluate, state_of
+from tests.dagster.conftest import Receiver, checks_of, definitions_of, evaluate, state_of
 from tests.tables import create_table
 
 Sink = tuple[str, type[Receiver]]
@@ -215,7 +215,7 @@ def test_a_recovery_has_its_link_and_says_what_was_done(
     (told,) = receiver[1].received
     assert told["kind"] == "backlog"
     assert told["console"] == "http://console/tables/shop.visits"
-    done = build_definitions(project).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
+    done = definitions_of(project).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
     evaluate(project, instance, "alerts", cursor)
     over = receiver[1].received[1]
     assert (over["subject"], over["state"], over["link"]) == (told["subject"], "recovered", told["link"])
@@ -281,7 +281,7 @@ def test_the_expiry_of_all_tables_is_told_to_those_whose_steps_failed(
     project = project.model_copy(update={"tables": tables, "alerts": alerts})
     created = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
     created.write_arrow(pa.table({"id": pa.array([1], pa.int64()), "status": ["new"]}))
-    job = build_definitions(project).resolve_job_def("expire")
+    job = definitions_of(project).resolve_job_def("expire")
     assert not job.execute_in_process(instance=instance, raise_on_error=False).success  # shop.visits is not there
     evaluate(project, instance, "alerts")
     assert subjects(second) == [("Run of expire", "failed")]

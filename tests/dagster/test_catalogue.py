@@ -14,7 +14,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.materialization import commit_materialization
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import land
+from tests.dagster.conftest import definitions_of, land
 
 FOREIGN = """
 warehouse: warehouse
@@ -111,7 +111,7 @@ def test_what_lands_comes_into_columns_of_the_same_name(project: Project, instan
     assert {dep.asset_key for dep in spec.deps} == {landing}
     assert list(columns_of(spec_of(project, *landing.path))) == ["id", "status", "amount", "kind"]
     land(project, 1, 1, [(1, "new", "+I")])
-    result = build_definitions(project).resolve_job_def("maintain_shop_orders").execute_in_process(instance=instance)
+    result = definitions_of(project).resolve_job_def("maintain_shop_orders").execute_in_process(instance=instance)
     (event,) = result.asset_materializations_for_node("shop__orders.describe")
     lineage = event.metadata["dagster/column_lineage"].value
     assert isinstance(lineage, dg.TableColumnLineage)

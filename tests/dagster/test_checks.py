@@ -9,11 +9,11 @@ import pyarrow as pa
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 
 def audit(project: Project, instance: dg.DagsterInstance, config: dict[str, Any] | None = None) -> Any:
-    job = build_definitions(project).resolve_job_def("audit_shop_orders")
+    job = definitions_of(project).resolve_job_def("audit_shop_orders")
     run_config = {"ops": {"shop__orders_changelog_holds": {"config": config}}} if config else {}
     return job.execute_in_process(run_config=run_config, instance=instance, raise_on_error=False)
 
@@ -50,7 +50,7 @@ def test_the_changelog_is_checked(project: Project, instance: dg.DagsterInstance
 
 
 def examine(project: Project, instance: dg.DagsterInstance, *, deep: bool = False) -> Any:
-    job = build_definitions(project).resolve_job_def("fsck_shop_visits")
+    job = definitions_of(project).resolve_job_def("fsck_shop_visits")
     config = {"ops": {"shop__visits_fsck": {"config": {"deep": deep}}}}
     result = job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
     return result, [actual for actual in result.get_asset_check_evaluations() if actual.check_name == "fsck"]

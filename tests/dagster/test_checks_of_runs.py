@@ -15,8 +15,7 @@ from paimon_maintenance.assets.checks.asset_checks import FSCK
 from paimon_maintenance.assets.checks.closing import EXAMINED
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import evaluate
+from tests.dagster.conftest import definitions_of, evaluate
 
 VISITS = "shop.visits"
 
@@ -41,7 +40,7 @@ def stale(instance: dg.DagsterInstance, *more: str) -> list[str]:
 
 
 def run(project: Project, instance: dg.DagsterInstance, job: str) -> dg.ExecuteInProcessResult:
-    return build_definitions(project).resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
+    return definitions_of(project).resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
 
 
 @pytest.mark.parametrize("job", ["expire_shop_visits", "compact_shop_visits", "maintain_shop_visits"])

@@ -21,7 +21,7 @@ from paimon_maintenance.console.links import Links
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.alerts import check_faults
 from paimon_maintenance.sensors.latest import in_progress
-from tests.dagster.conftest import checks_of, evaluate, land
+from tests.dagster.conftest import checks_of, definitions_of, evaluate, land
 
 SHOP = keys.database_key("shop.orders")
 CHOSEN = {"choose": {"config": {"table": "shop.orders"}}}
@@ -48,7 +48,7 @@ def commit(catalog: PaimonCatalog, times: int) -> CatalogTable:
 
 
 def launch(project: Project, instance: dg.DagsterInstance, job: str, **ops: Any) -> Any:
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     return definition.execute_in_process(run_config={"ops": CHOSEN | ops}, instance=instance, raise_on_error=False)
 
 

@@ -16,8 +16,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.due import Automation, automation_of
 from paimon_maintenance.assets.checks.judging import look_at
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import evaluate, state_of, switch_on
+from tests.dagster.conftest import definitions_of, evaluate, state_of, switch_on
 from tests.dagster.test_radar import reported
 from tests.small_tables import set_commit_time
 
@@ -33,7 +32,7 @@ def visits(project: Project) -> Project:
 
 def fleet(project: Project, instance: dg.DagsterInstance) -> tuple[Any, list[Any]]:
     """The check of the page over all tables, and the rows of its table."""
-    job = build_definitions(project).resolve_job_def("fleet_summary")
+    job = definitions_of(project).resolve_job_def("fleet_summary")
     check, _ = job.execute_in_process(instance=instance).get_asset_check_evaluations()
     event = instance.get_latest_materialization_event(keys.FLEET)
     assert event is not None
@@ -168,7 +167,7 @@ def test_file_indexes_that_are_declared_and_missing_are_left_undone(
 ) -> None:
     config = visits.tables[1].model_copy(update={"index_columns": IndexColumns(bloom_filter=("page",))})
     catalog = PaimonCatalog(warehouse=visits.warehouse)
-    build_definitions(visits).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
+    definitions_of(visits).resolve_job_def("compact_shop_visits").execute_in_process(instance=instance)
 
     def judged(moment: datetime, automation: Automation) -> Judgement:
         found = look_at(catalog, config, moment, automation=automation)

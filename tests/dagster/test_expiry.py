@@ -11,7 +11,7 @@ from maintenance.metadata.shares import Amount
 from maintenance.operations.expiry import removal, survey
 from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def filled(project: Project) -> Project:
 
 
 def metadata_of_expiry(project: Project, instance: dg.DagsterInstance) -> dict[str, Any]:
-    job = build_definitions(project).resolve_job_def("expire_shop_orders")
+    job = definitions_of(project).resolve_job_def("expire_shop_orders")
     result = job.execute_in_process(instance=instance)
     (event,) = [e for e in result.get_step_success_events() if str(e.step_key).endswith("expire_snapshots")]
     outputs = [e for e in result.all_events if e.is_successful_output and e.step_key == event.step_key]

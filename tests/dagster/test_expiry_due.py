@@ -13,8 +13,7 @@ from paimon_maintenance.assets.checks.due import Automation
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.pages.fleet import UNHEALTHY, fleet_row
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import evaluate, switch_on
+from tests.dagster.conftest import definitions_of, evaluate, switch_on
 from tests.dagster.test_radar import reported
 
 UTC = ZoneInfo("UTC")
@@ -45,7 +44,7 @@ def test_the_schedule_or_an_expiry_ends_it(filled: Project, instance: dg.Dagster
     found = reported(evaluate(filled, instance, "check_radar"), "shop.orders")[EXPIRY_DUE]
     assert found.passed
     assert "the schedule daily_expiry does it" in str(found.description)
-    job = build_definitions(filled).resolve_job_def("expire_shop_orders")
+    job = definitions_of(filled).resolve_job_def("expire_shop_orders")
     done = job.execute_in_process(instance=instance)
     (after,) = [e for e in done.get_asset_check_evaluations() if e.check_name == EXPIRY_DUE]
     assert after.passed

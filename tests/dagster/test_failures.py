@@ -28,7 +28,7 @@ from maintenance.project.config import Project
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs import failures
 from paimon_maintenance.assets.runs.failures import AGAIN, Again, parts_failed
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 from tests.failing_storage import SCHEME, failing
 
 ROOT = Path(__file__).parent.parent.parent
@@ -108,7 +108,7 @@ def written(project: Project) -> CatalogTable:
 
 
 def launch(project: Project, instance: dg.DagsterInstance, job: str, config: dict[str, Any] | None = None) -> Any:
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     return definition.execute_in_process(run_config=config or {}, instance=instance, raise_on_error=False)
 
 

@@ -12,7 +12,7 @@ from maintenance.operations.history import history_table, read_history
 from maintenance.project.config import Fleet, Project, SparkConfig
 from maintenance.project.policies import BinPolicy, CompactionPolicy, RetentionPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def due(project: Project) -> tuple[Project, CatalogTable]:
 
 
 def work(project: Project, instance: dg.DagsterInstance, **config: Any) -> dict[str, Any]:
-    job = build_definitions(project).resolve_job_def("plan_fleet")
+    job = definitions_of(project).resolve_job_def("plan_fleet")
     run_config = {"ops": {"work_within_budget": {"config": config}}}
     result = job.execute_in_process(run_config=run_config, instance=instance)
     (event,) = result.get_step_success_events()

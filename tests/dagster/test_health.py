@@ -15,7 +15,7 @@ from paimon_maintenance.assets.pages.table_page import TableView, table_page
 from paimon_maintenance.assets.pages.upcoming import Upcoming, job_of_action
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.discovery import named_tables
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 
 def rows_of(table: Any) -> list[Any]:
@@ -24,7 +24,7 @@ def rows_of(table: Any) -> list[Any]:
 
 
 def fleet(project: Project, instance: dg.DagsterInstance) -> Any:
-    job = build_definitions(project).resolve_job_def("fleet_summary")
+    job = definitions_of(project).resolve_job_def("fleet_summary")
     return job.execute_in_process(instance=instance, raise_on_error=False)
 
 
@@ -59,7 +59,7 @@ def test_the_fleet_shows_every_table_the_worst_first(project: Project, instance:
 def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.DagsterInstance) -> None:
     visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
-    job = build_definitions(project).resolve_job_def("expire")
+    job = definitions_of(project).resolve_job_def("expire")
     selected = ["expire_shop_visits"]
     result = job.execute_in_process(instance=instance, op_selection=selected, raise_on_error=False)
     assert result.success
@@ -101,7 +101,7 @@ def test_an_asset_says_what_is_next_and_why_what_does_it_and_what_it_has_cost(
     (costs,) = rows_of(page["costs"])
     assert costs["runs in 7 days"] == "0"
     changed = project.model_copy(update={"tables": (orders, visits), "spark": SparkConfig(engine="embedded")})
-    job = build_definitions(changed).resolve_job_def("compact_shop_visits")
+    job = definitions_of(changed).resolve_job_def("compact_shop_visits")
     assert job.execute_in_process(instance=instance).success
     event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
     assert event is not None
@@ -132,7 +132,7 @@ tables:
     upcoming = Upcoming.of(project.tables[0], table, [], datetime.now(UTC))
     assert upcoming is not None
     assert {"costs, EUR"} < upcoming.rows()[0].keys()
-    job = build_definitions(project).resolve_job_def("compact_shop_sales")
+    job = definitions_of(project).resolve_job_def("compact_shop_sales")
     chosen = []
     for line in upcoming.lines:
         kind, config = job_of_action(line, dry_run=True)

@@ -14,8 +14,7 @@ from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.steps.row_changes import RowChange
-from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import land
+from tests.dagster.conftest import definitions_of, land
 
 ORDERS = keys.asset_key("shop.orders")
 
@@ -29,7 +28,7 @@ def rows(project: Project) -> list[dict[str, Any]]:
 
 
 def launch(project: Project, instance: dg.DagsterInstance, job: str, config: dict[str, Any] | None = None) -> Any:
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     return definition.execute_in_process(run_config=config or {}, instance=instance, raise_on_error=False)
 
 
@@ -347,7 +346,7 @@ def test_a_run_fails_if_one_unit_of_a_bucket_did(project: Project, instance: dg.
     victim = min(visits.manifests.live_entries(snapshot), key=lambda entry: entry.file.file_size)
     path = Path(visits.paths.data_file(victim.partition, victim.bucket, victim.file))
     path.write_bytes(path.read_bytes()[:100])
-    definition = build_definitions(project).resolve_job_def("compact_shop_visits")
+    definition = definitions_of(project).resolve_job_def("compact_shop_visits")
     result = definition.execute_in_process(
         run_config={"execution": {"config": {"retries": {"disabled": {}}}}}, instance=instance, raise_on_error=False
     )

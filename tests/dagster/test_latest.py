@@ -20,7 +20,7 @@ from paimon_maintenance.assets.runs.pauses import pausing
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.latest import NewestState, cursor_of, due, in_progress
-from tests.dagster.conftest import checks_of, evaluate
+from tests.dagster.conftest import checks_of, definitions_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 from tests.tables import live
 
@@ -90,7 +90,7 @@ def test_it_waits_while_a_run_is_at_work_on_the_table(
     catalog: PaimonCatalog,
 ) -> None:
     commit_orders(catalog, 3)
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     instance.create_run_for_job(definition, status=status, tags=definition.run_tags)
     data = tick(project, instance)
     if status == dg.DagsterRunStatus.STARTED:
@@ -145,7 +145,7 @@ def test_a_pause_outlasts_a_run_that_is_at_work(
 ) -> None:
     commit_orders(catalog, 1)
     cursor: Cursor[str] = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
-    definition = build_definitions(project).resolve_job_def("compact_shop_orders")
+    definition = definitions_of(project).resolve_job_def("compact_shop_orders")
     instance.create_run_for_job(definition, status=dg.DagsterRunStatus.STARTED, tags=definition.run_tags)
     assert cursor_of(tick(project, instance, cursor.serialize()).cursor).troubles == cursor.troubles
 
@@ -188,7 +188,7 @@ def test_a_failed_compaction_is_asked_for_again_only_after_a_pause(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
     commit_orders(catalog, 3)
-    definition = build_definitions(project).resolve_job_def("compact_shop_orders")
+    definition = definitions_of(project).resolve_job_def("compact_shop_orders")
     run = instance.create_run_for_job(definition, tags=definition.run_tags)
     instance.report_run_failed(run)
     data = tick(project, instance)
@@ -230,7 +230,7 @@ def test_a_trigger_that_takes_a_full_compaction_asks_for_one(
     (request,) = tick(eager, instance).run_requests
     assert "2 files of level 0 in a bucket" in request.tags["paimon/reason"]
     assert request.run_config == {"ops": {"compact": {"config": {"full": True, "partitions": []}}}}
-    dg.validate_run_config(build_definitions(eager).resolve_job_def("compact_shop_orders"), request.run_config)
+    dg.validate_run_config(definitions_of(eager).resolve_job_def("compact_shop_orders"), request.run_config)
 
 
 def test_a_trigger_names_a_partition_of_null_and_no_other(tmp_path: Path, instance: dg.DagsterInstance) -> None:
@@ -251,7 +251,7 @@ tables:
         table.write_arrow(pa.table({"day": days[:1], "id": pa.array([1], pa.int32())}))
     (request,) = tick(project, instance).run_requests
     assert request.run_config["ops"]["compact"]["config"]["partitions"] == [{"day": None}]
-    job = build_definitions(project).resolve_job_def("compact_shop_sales")
+    job = definitions_of(project).resolve_job_def("compact_shop_sales")
     result = job.execute_in_process(run_config=request.run_config, instance=instance)
     assert result.success
     assert sorted(str(table.paths.partition(entry.partition)) for entry in live(table)) == [
@@ -266,7 +266,7 @@ def test_the_projects_trigger_is_what_the_compaction_goes_by(
     policy = {"compaction": CompactionPolicy(trigger=2)}
     sooner = project.model_copy(update={"tables": (project.tables[0].model_copy(update=policy),)})
     for tables, planned in ((project, 0), (sooner, 2)):
-        job = build_definitions(tables).resolve_job_def("compact_shop_orders")
+        job = definitions_of(tables).resolve_job_def("compact_shop_orders")
         config = {"ops": {"compact": {"config": {"dry_run": True}}}}
         result = job.execute_in_process(instance=instance, run_config=config, op_selection=["compact"])
         (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]

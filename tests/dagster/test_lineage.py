@@ -17,7 +17,7 @@ from maintenance.project.config import Fleet, Project, SparkConfig
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.lineage import dataset_name
 from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import Receiver, land
+from tests.dagster.conftest import Receiver, definitions_of, land
 
 Sink = tuple[str, type[Receiver]]
 SPECIFICATION = Path(__file__).parent / "openlineage"
@@ -39,7 +39,7 @@ def filled(project: Project, commits: int = 2) -> None:
 
 
 def compacted(project: Project, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
-    job = build_definitions(project).resolve_job_def("compact_shop_visits")
+    job = definitions_of(project).resolve_job_def("compact_shop_visits")
     return job.execute_in_process(instance=instance, raise_on_error=False)
 
 

@@ -15,7 +15,7 @@ from maintenance.operations.bin.run import list_runs
 from maintenance.project.config import Project
 from maintenance.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 OLD = 1_577_836_800
 LISTED = ("bucket-0", "manifest")
@@ -46,7 +46,7 @@ def stray(table: CatalogTable) -> Path:
 
 
 def run(project: Project, instance: dg.DagsterInstance, job: str, ops: dict[str, Any]) -> dg.ExecuteInProcessResult:
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     config = {"ops": {op: {"config": values} for op, values in ops.items()}}
     return definition.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
 
@@ -64,7 +64,7 @@ def reported(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
 
 def test_the_step_stands_behind_the_expiry_of_tables_with_the_policy(project: Project, kept: Project) -> None:
     def steps(of: Project) -> list[str]:
-        graph = build_definitions(of).resolve_job_def("expire_shop_visits").graph
+        graph = definitions_of(of).resolve_job_def("expire_shop_visits").graph
         return [node.name for node in graph.nodes_in_topological_order]
 
     assert STEP not in steps(project)
@@ -123,7 +123,7 @@ def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
 
 
 def counted(project: Project, instance: dg.DagsterInstance) -> Any:
-    job = build_definitions(project).resolve_job_def("fsck_shop_visits")
+    job = definitions_of(project).resolve_job_def("fsck_shop_visits")
     result = job.execute_in_process(instance=instance, raise_on_error=False)
     assert result.success
     (actual,) = [check for check in result.get_asset_check_evaluations() if check.check_name == "orphan_bytes"]

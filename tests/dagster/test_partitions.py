@@ -23,6 +23,7 @@ from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor
 from paimon_maintenance.sensors.partitions import cursor_of
+from tests.dagster.conftest import definitions_of
 from tests.tables import live
 
 TEXT = """
@@ -96,12 +97,12 @@ def backfill(
     project: Project, instance: dg.DagsterInstance, first: str, last: str, asset: dg.AssetKey = COMPACTION
 ) -> Any:
     tags = {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
-    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    job = definitions_of(project).resolve_implicit_global_asset_job_def()
     return job.execute_in_process(instance=instance, asset_selection=[asset], tags=tags, raise_on_error=False)
 
 
 def compact_step(project: Project, instance: dg.DagsterInstance, **config: Any) -> Any:
-    job = build_definitions(project).resolve_job_def("compact_shop_sales")
+    job = definitions_of(project).resolve_job_def("compact_shop_sales")
     settings = {"ops": {"compact": {"config": config}}}
     return job.execute_in_process(run_config=settings, instance=instance, raise_on_error=False)
 

@@ -13,15 +13,14 @@ from maintenance.catalog import CatalogTable
 from maintenance.project.config import Project
 from maintenance.project.policies import IndexColumns
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import land
+from tests.dagster.conftest import definitions_of, land
 
 
 def launch(
     project: Project, instance: dg.DagsterInstance, job: str, step: str, **config: Any
 ) -> dg.ExecuteInProcessResult:
     """One step alone, as the op selection of the Launchpad runs it."""
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     given = {"ops": {step.rpartition(".")[2]: {"config": config}}}
     if "." in step:
         given = {"ops": {step.partition(".")[0]: given}}
@@ -102,7 +101,7 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
 
 
 def apply(project: Project, instance: dg.DagsterInstance, plan_id: str) -> dg.ExecuteInProcessResult:
-    job = build_definitions(project).resolve_job_def("apply_plan")
+    job = definitions_of(project).resolve_job_def("apply_plan")
     config = {"ops": {"plan": {"config": {"plan_id": plan_id}}}}
     return job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
 
@@ -162,7 +161,7 @@ def test_a_plan_is_estimated_from_past_runs(
 ) -> None:
     job, op, config = STEPS["tag"]
     assert "estimated time" not in reported(launch(project, instance, job, op, dry_run=True, **config))
-    definition = build_definitions(project).resolve_job_def("expire")
+    definition = definitions_of(project).resolve_job_def("expire")
     run = definition.execute_in_process(instance=instance, op_selection=[f"{EXPIRY}*"], raise_on_error=False)
     assert f"{EXPIRY}.record" in {event.step_key for event in run.get_step_success_events()}
     assert reported(launch(project, instance, job, op, dry_run=True, **config))["estimated time"].endswith(" s")
@@ -178,7 +177,7 @@ def test_many_tables_are_compacted_in_one_run(
     table.write_arrow(pa.table({"id": pa.array([3], pa.int64()), "status": ["new"]}))
 
     def compact(**config: Any) -> dg.ExecuteInProcessResult:
-        definition = build_definitions(project).resolve_job_def("compact_database")
+        definition = definitions_of(project).resolve_job_def("compact_database")
         given = {"ops": {"compact_tables": {"config": config}}}
         return definition.execute_in_process(run_config=given, instance=instance, raise_on_error=False)
 

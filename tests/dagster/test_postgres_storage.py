@@ -15,9 +15,8 @@ from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
 from tests.console_site import Site
-from tests.dagster.conftest import evaluate
+from tests.dagster.conftest import definitions_of, evaluate
 from tests.dagster.test_radar import reported
 from tests.servers.postgresql import PostgreSQL
 from tests.unit.test_layers import ROOT
@@ -56,7 +55,7 @@ def test_runs_checks_and_the_console_work_on_it(
         table.write_arrow(pa.table({"id": pa.array([number], pa.int64()), "status": ["new"]}))
     tick = evaluate(project, on_postgres, "check_radar")
     assert not reported(tick, "shop.orders")[EXPIRY_DUE].passed
-    done = build_definitions(project).resolve_job_def("expire_shop_orders").execute_in_process(instance=on_postgres)
+    done = definitions_of(project).resolve_job_def("expire_shop_orders").execute_in_process(instance=on_postgres)
     assert done.success
     (run,) = on_postgres.get_runs()
     assert run.run_id == done.run_id

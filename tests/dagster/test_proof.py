@@ -13,6 +13,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.partitions import key_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 TEXT = """
 warehouse: warehouse
@@ -98,7 +99,7 @@ def test_the_assets_of_partitions_go_by_the_policy(
     key = key_of({"day": "1"})
     instance.add_dynamic_partitions(keys.partitions("shop.sales"), [key])
     tags = {"dagster/asset_partition_range_start": key, "dagster/asset_partition_range_end": key}
-    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    job = definitions_of(project).resolve_implicit_global_asset_job_def()
     chosen = asset("shop.sales")
     result = job.execute_in_process(instance=instance, asset_selection=[chosen], tags=tags, raise_on_error=False)
     assert result.success

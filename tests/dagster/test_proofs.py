@@ -16,9 +16,8 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
 from maintenance.project.config import Project, TableConfig
 from maintenance.project.policies import ProofsPolicy
-from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.alerts import check_faults
-from tests.dagster.conftest import evaluate
+from tests.dagster.conftest import definitions_of, evaluate
 from tests.deletion_vectors import delete_rows
 from tests.foreign_commits import as_foreign, foreign_compaction, store
 from tests.small_tables import put, small_table
@@ -43,7 +42,7 @@ def filled(folder: Path) -> CatalogTable:
 def prove(project: Project, instance: dg.DagsterInstance, config: dict[str, Any] | None = None) -> Any:
     """The check's job, as the sensor launches it. Returns the result of the check."""
     run_config = {"ops": {"db__t_compactions_proved": {"config": config}}} if config else {}
-    job = build_definitions(project).resolve_job_def("prove_db_t")
+    job = definitions_of(project).resolve_job_def("prove_db_t")
     done = job.execute_in_process(run_config=run_config, instance=instance)
     (result,) = done.get_asset_check_evaluations()
     return result

@@ -13,6 +13,7 @@ from maintenance.project.config import Project
 from maintenance.project.policies import TuningPolicy
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 
 def test_tables_that_ask_for_it_get_advice(project: Project, instance: dg.DagsterInstance) -> None:
@@ -57,7 +58,7 @@ def test_tables_with_tuning_apply_get_what_is_sure(
     table = catalog.get_or_create(visits)
     for number in range(5):
         table.overwrite_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
-    job = build_definitions(project).resolve_job_def("propose_settings")
+    job = definitions_of(project).resolve_job_def("propose_settings")
     steps = []
     for _ in range(2):
         result = job.execute_in_process(instance=instance)

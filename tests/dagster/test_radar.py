@@ -27,13 +27,12 @@ from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
-from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors import radar
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.publishing import Judged
 from paimon_maintenance.sensors.radar import Examiner, cursor_of
 from paimon_maintenance.sensors.turns import Turn
-from tests.dagster.conftest import Receiver, checks_of, evaluate, switch_on
+from tests.dagster.conftest import Receiver, checks_of, definitions_of, evaluate, switch_on
 
 
 class Mailbox:
@@ -316,7 +315,7 @@ def test_a_torn_cursor_counts_as_none(text: str) -> None:
 def test_checks_run_from_the_assets_page(project: Project, instance: dg.DagsterInstance, orders: CatalogTable) -> None:
     for number, writer in enumerate(["a", "b", "a"]):
         write(orders, writer, number)
-    checks = build_definitions(project).resolve_implicit_global_asset_job_def()
+    checks = definitions_of(project).resolve_implicit_global_asset_job_def()
     selected = [dg.AssetCheckKey(keys.asset_key("shop.orders"), name) for name in ("no_bucket_overlap", "freshness")]
     result = checks.get_subset(asset_check_selection=set(selected)).execute_in_process(
         instance=instance, resources={"catalog": PaimonCatalog(warehouse=project.warehouse)}
@@ -363,7 +362,7 @@ def test_a_failed_run_is_told_with_its_next_step(
 ) -> None:
     url, handler = receiver
     project = project.model_copy(update={"alerts": Alerts(targets=(Webhook(kind="webhook", url=url),))})
-    job = build_definitions(project).resolve_job_def("compact_shop_orders")
+    job = definitions_of(project).resolve_job_def("compact_shop_orders")
     assert not job.execute_in_process(instance=instance, raise_on_error=False).success
     data = evaluate(project, instance, "alerts")
     (alert,) = handler.received

@@ -14,6 +14,7 @@ from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def visits(project: Project) -> CatalogTable:
 
 
 def launch(project: Project, instance: dg.DagsterInstance, job: str, step: str, **config: Any) -> Any:
-    definition = build_definitions(project).resolve_job_def(job)
+    definition = definitions_of(project).resolve_job_def(job)
     run_config = {"ops": {step: {"config": {"table": "shop.visits", **config}}}}
     return definition.execute_in_process(instance=instance, run_config=run_config, raise_on_error=False)
 

@@ -20,7 +20,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.pages.table_page import TableView, table_page, what_is_kept
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
-from tests.dagster.conftest import TABLES
+from tests.dagster.conftest import TABLES, definitions_of
 
 DAYS = """
   - identifier: shop.days
@@ -49,7 +49,7 @@ def days(project: Project) -> CatalogTable:
 
 
 def launch(project: Project, instance: dg.DagsterInstance, **config: Any) -> Any:
-    job = build_definitions(project).resolve_job_def("restore_partitions")
+    job = definitions_of(project).resolve_job_def("restore_partitions")
     chosen = {"table": "shop.days", "tag": "kept", **config}
     run_config = {"ops": {"earlier_partitions": {"config": chosen}}}
     return job.execute_in_process(instance=instance, run_config=run_config, raise_on_error=False)

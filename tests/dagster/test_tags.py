@@ -20,6 +20,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.tag_partitions import period_in, periods_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.definitions import build_definitions
+from tests.dagster.conftest import definitions_of
 
 TEXT = """
 warehouse: lake
@@ -63,7 +64,7 @@ def table(project: Project) -> CatalogTable:
 
 
 def tag(project: Project, instance: dg.DagsterInstance, key: str) -> dg.ExecuteInProcessResult:
-    job = build_definitions(project).resolve_job_def("tags_0_0_x_x_x_America_New_York")
+    job = definitions_of(project).resolve_job_def("tags_0_0_x_x_x_America_New_York")
     return job.execute_in_process(instance=instance, partition_key=key, raise_on_error=False)
 
 
@@ -113,7 +114,7 @@ def test_a_period_whose_snapshot_has_expired_fails_by_itself(
 def test_the_expiry_makes_sure_of_the_last_periods_tag_first(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
-    job = build_definitions(project).resolve_job_def("expire")
+    job = definitions_of(project).resolve_job_def("expire")
     dry = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"dry_run": True}}}}}}
     result = job.execute_in_process(instance=instance, op_selection=["expire_shop_orders.tag"], run_config=dry)
     (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]

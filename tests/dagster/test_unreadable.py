@@ -17,10 +17,9 @@ from maintenance.project.policies import Alerts
 from maintenance.project.targets.webhook import Webhook
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors.cursor import Cursor
 from paimon_maintenance.sensors.radar import cursor_of
-from tests.dagster.conftest import Receiver, evaluate
+from tests.dagster.conftest import Receiver, definitions_of, evaluate
 from tests.dagster.test_radar import reported
 
 Sink = tuple[str, type[Receiver]]
@@ -107,7 +106,7 @@ def test_a_check_that_is_running_is_no_recovery(
     cut(Path(orders.paths.snapshot(2)))
     evaluate(project, instance, "check_radar")
     shown = evaluate(project, instance, "alerts").cursor
-    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    job = definitions_of(project).resolve_implicit_global_asset_job_def()
     run = instance.create_run_for_job(job)
     planned = AssetCheckEvaluationPlanned(
         asset_key=keys.asset_key("shop.orders"), check_name=READABLE, partitions_subset=None
@@ -125,7 +124,7 @@ def test_checks_run_from_the_page_say_why_they_cannot_be_judged(
     project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     path = cut(Path(orders.paths.snapshot(2)))
-    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    job = definitions_of(project).resolve_implicit_global_asset_job_def()
     checks = {dg.AssetCheckKey(keys.asset_key("shop.orders"), name) for name in (READABLE, "freshness")}
     result = job.get_subset(asset_check_selection=checks).execute_in_process(instance=instance, raise_on_error=False)
     (evaluated,) = result.get_asset_check_evaluations()
